@@ -1,0 +1,119 @@
+"""Everything that is wrong with a table, or worth knowing before its numbers are read, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from ._ranking import Columns
+from ._table import Table, require
+from .errors import RankframeError
+
+__all__ = ["check", "describe"]
+
+SHOWN = 3
+"""How many rows an error shows."""
+
+
+def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
+    """One row per thing found: severity, problem, where it is, in how many rows, and what to do."""
+    schema = frame.collect_schema()
+    parts: list[pl.LazyFrame] = []
+    has_label = columns.label in schema
+    try:
+        table = Table.of(columns, schema, label=has_label)
+    except RankframeError as error:
+        there = [name for name in columns.query if name in schema]
+        return _finding(frame, "error", "table", str(error), there, one=True)
+    columns = table.columns
+    query = list(columns.query)
+    where = query if columns.doc is None else [*query, columns.doc]
+    for fault in table.faults(label=has_label):
+        rows = frame.filter(fault.rows.over(query))
+        parts.append(_finding(rows, "error", fault.name, fault.message, where))
+    if qrels is not None:
+        parts += _missing(frame, qrels, query)
+    elif not has_label:
+        parts.append(_finding(frame, "error", "no labels", _message(schema, columns), where, one=True))
+    parts.append(
+        _finding(
+            frame.filter(pl.any_horizontal(pl.col(name).is_null() for name in query)),
+            "note", "query without id", "rows whose query is null form a query of their own", where,
+        )
+    )  # fmt: skip
+    if has_label:
+        relevant = (table.label >= max(columns.relevant, 0)).any().over(query)
+        parts.append(
+            _finding(
+                frame.filter(~relevant.fill_null(False)), "note", "no relevant document",
+                f"no label of the query reaches relevant={columns.relevant}; it counts as no_relevant={columns.no_relevant!r} says",
+                query,
+            )
+        )  # fmt: skip
+        judged = (table.label >= 0).any().over(query)
+        parts.append(
+            _finding(
+                frame.filter(~judged.fill_null(False)), "note", "query without judgments",
+                "no document of the query is judged; it counts all the same", query,
+            )
+        )  # fmt: skip
+    retrieved = table.score.is_not_null().any().over(query)
+    parts.append(
+        _finding(
+            frame.filter(~retrieved), "note", "nothing retrieved",
+            "no document of the query has a score; its metrics count nothing found", query,
+        )
+    )  # fmt: skip
+    return pl.concat(parts, how="diagonal")
+
+
+def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
+    """A fault's message with the number of its rows and the first few of them."""
+    found = check(frame.lazy(), columns).filter(pl.col("advice") == message).collect(engine="in-memory")
+    if found.is_empty():
+        return message
+    where = [name for name in found.columns if name not in ("severity", "problem", "rows", "advice")]
+    first = [
+        ", ".join(f"{n}={v!r}" for n, v in zip(where, row, strict=True))
+        for row in found.select(where).head(SHOWN).rows()
+    ]
+    more = "" if found.height <= SHOWN else f" and {found.height - SHOWN} more, all listed by df.rank.check()"
+    return f"{message} (found in {found['rows'].sum()} rows: {'; '.join(first)}{more})"
+
+
+def _finding(
+    rows: pl.LazyFrame, severity: str, problem: str, advice: str, where: Sequence[str], *, one: bool = False
+) -> pl.LazyFrame:
+    """The places among `rows`, each once, as findings; `one` gives a single finding with no place."""
+    counted = rows.group_by(where, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows")) if where else None
+    if one or counted is None:
+        empty = rows.select(where).clear().collect_schema()
+        counted = pl.LazyFrame({name: [None] for name in where} | {"rows": [0]}, schema={**empty, "rows": pl.UInt32})
+    named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
+    return counted.select(*named, *where, "rows", pl.lit(advice).alias("advice"))
+
+
+def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list[pl.LazyFrame]:
+    """The queries that only one of the two tables has."""
+    on = [name for name in query if name in qrels.collect_schema()]
+    if not on:
+        require(qrels.collect_schema(), query[-1], "query", "the judgments")
+    return [
+        _finding(
+            frame.join(qrels, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "run only",
+            "nobody judged the query; judge leaves it out, or keeps it with run_only='keep'", on,
+        ),
+        _finding(
+            qrels.join(frame, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "judged only",
+            "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", on,
+        ),
+    ]  # fmt: skip
+
+
+def _message(schema: pl.Schema, columns: Columns) -> str:
+    try:
+        require(schema, columns.label, "label")
+    except RankframeError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,159 @@
+"""A ranking inside `group_by().agg()` or `.over()`: every word computed from the rows of the group.
+
+Each word sorts for itself, so this form is slower than a frame's plan; its results are the same.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import polars as pl
+import polars.selectors as cs
+
+from ._ranking import DEFAULT_DOC, Columns, Gain, Ranking
+from ._registry import Call
+from ._table import failing
+from .errors import InvalidOption
+
+__all__ = ["GroupRanking", "aggregation"]
+
+
+class GroupRanking(Ranking):
+    """A ranking made of expressions over the raw columns of one group."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.threshold = columns.relevant
+        self.faults: list[tuple[pl.Expr, str]] = []
+        label = pl.col(columns.label).cast(pl.Float64)
+        score = pl.col(columns.score)
+        if columns.unjudged == "drop":
+            score = pl.when(label >= 0).then(score)
+        key, descending = _order(columns, score, label)
+
+        def ranked(x: pl.Expr) -> pl.Expr:
+            return x.sort_by(key, descending=descending, maintain_order=True)
+
+        self.score, self.raw = ranked(score), ranked(label)
+        self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
+        self.judged = self.raw >= 0
+        self.rank = pl.when(self.score.is_not_null()).then(pl.int_range(1, pl.len() + 1)).cast(pl.Float64)
+        self._check(score, label)
+
+    def _check(self, score: pl.Expr, label: pl.Expr) -> None:
+        none = pl.lit(False)
+        doc = columns_of(self.columns)
+        is_nan = pl.any_horizontal(none, (cs.by_name(self.columns.score) & cs.float()).is_nan())
+        self.refuse(
+            is_nan, f"column {self.columns.score!r} holds NaN; write null for a document that was not retrieved"
+        )
+        self.refuse(~label.is_finite(), f"column {self.columns.label!r} holds NaN or an infinite label")
+        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), f"a query holds the same {self.columns.doc!r} twice")
+        if self.columns.ties == "error":
+            tied = score.is_duplicated() & score.is_not_null()
+            self.refuse(
+                tied, f"documents of a query share a value of {self.columns.score!r} and ties='error' forbids it"
+            )
+
+    @property
+    def _nonrelevant(self) -> pl.Expr:
+        return (self.raw >= 0) & (self.raw < self.threshold)
+
+    @property
+    def n_retrieved(self) -> pl.Expr:
+        return self.rank.count()
+
+    @property
+    def n_nonrelevant(self) -> pl.Expr:
+        return self._nonrelevant.sum().cast(pl.Float64)
+
+    @property
+    def nonrelevant_above(self) -> pl.Expr:
+        return self._nonrelevant.fill_null(False).cum_sum().cast(pl.Float64)
+
+    @property
+    def n_candidates(self) -> pl.Expr:
+        return (self.rank.is_not_null() | (self.raw >= 0)).sum().cast(pl.Float64)
+
+    @property
+    def mean_rank(self) -> pl.Expr:
+        last = (self.n_retrieved + self.n_candidates + 1) / 2
+        return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
+
+    @property
+    def largest_label(self) -> pl.Expr:
+        return self.label.max()
+
+    @property
+    def largest_label_of_table(self) -> pl.Expr:
+        raise InvalidOption(
+            "an expression sees one query at a time, not the largest label of the table; say it: "
+            "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
+        )
+
+    def ideal(self, gain: Gain = "linear") -> GroupRanking:
+        worth = self.label if isinstance(gain, str) else self.gain(gain)
+        best = copy(self)
+        best.label = self.label.sort_by(worth, descending=True)
+        best.judged = self.judged.sort_by(worth, descending=True)
+        best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
+        return best
+
+    def so_far(self, x: pl.Expr) -> pl.Expr:
+        return x.cum_sum()
+
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        return x.cum_prod().shift(1, fill_value=1.0)
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        return x.sum()
+
+    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
+        return self._down_to(x, k).sum()
+
+    def best(self, x: pl.Expr) -> pl.Expr:
+        return self._down_to(x, None).max().fill_null(0.0)
+
+    def depth(self, k: int | None) -> pl.Expr:
+        return self.n_retrieved if k is None else pl.lit(float(k))
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad.any(), message))
+
+    def _down_to(self, x: pl.Expr, k: int | pl.Expr | None) -> pl.Expr:
+        return pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
+
+
+def aggregation(call: Call, columns: Columns) -> pl.Expr:
+    """The metric as one aggregation, named by its canonical text."""
+    ranking = GroupRanking(columns)
+    value = call.value(ranking, columns.no_relevant)
+    return pl.coalesce(failing(ranking.faults), value).alias(call.text)
+
+
+def columns_of(columns: Columns) -> cs.Selector:
+    """The document column, or no column where the default one is not in the table."""
+    if columns.doc is None:
+        return cs.by_name()
+    return cs.by_name(columns.doc, require_all=columns.doc != DEFAULT_DOC)
+
+
+def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
+    """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
+    doc = columns_of(columns)
+    if columns.ties == "trec_eval":
+        text: list[pl.Expr] = [doc.cast(pl.String)]
+    else:
+        named = doc & (cs.enum() | cs.categorical())
+        text = [doc - named, named.cast(pl.String)]
+    retrieved = score.is_not_null().alias("#retrieved")
+    fields = [score.alias("#score")]
+    if columns.ties in ("best", "worst"):
+        graded = label.fill_null(-float("inf"))
+        fields.append((graded if columns.ties == "best" else -graded).alias("#label"))
+    if columns.ties == "order":
+        return pl.struct(retrieved, *fields), True
+    if columns.ties == "doc_asc":
+        falling = score.rank("dense", descending=True).alias("#score")
+        return pl.struct(~retrieved, falling, *text), False
+    return pl.struct(retrieved, *fields, *text), True

@@ -1,0 +1,148 @@
+"""Text to calls: our own canonical text, and the spellings of ranx, ir_measures and trec_eval."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ._ranking import check_threshold
+from ._registry import METRICS, Call, Metric, call_of, find
+from .errors import InvalidOption, UnknownMetric
+
+__all__ = ["parse"]
+
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+"""The ranks at which trec_eval cuts off where none is given."""
+
+OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k"}
+"""ir_measures' names of options, and ours."""
+
+_TEXT = re.compile(
+    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
+    re.DOTALL,
+)
+
+
+def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
+    """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names several cutoffs.
+
+    Parameters
+    ----------
+    text
+        A metric as in ``ndcg@10``, ``err(max_label=4)@20``, or in the spelling of ranx (``ndcg_burges@10``,
+        ``rbp.95``, ``map@100-l2``), ir_measures (``nDCG(dcg='exp-log2')@10``, ``AP(rel=2)@5``) or trec_eval
+        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``).
+
+    Returns
+    -------
+    Calls, whose ``text`` is the canonical text.
+
+    Raises
+    ------
+    UnknownMetric
+        If no metric has the name.
+    InvalidOption
+        If an option is unknown or out of its range.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> [call.text for call in rf.parse("ndcg_cut.5,10")]
+    ['ndcg@5', 'ndcg@10']
+    """
+    if not isinstance(text, str):
+        raise InvalidOption(f"{text!r} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10)")
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise UnknownMetric(f"{text!r} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
+    name, at = match["name"], match["at"]
+    try:
+        entry, implied = find(name, text, among)
+    except UnknownMetric:
+        if at is not None or "_" not in name:
+            raise
+        # trec_eval: P_5, iprec_at_recall_0.30 (whose point was read as a dot)
+        name, _, number = name.rpartition("_")
+        at = number if match["dotted"] is None else f"{number}.{match['dotted']}"
+        if re.fullmatch(r"\d+(\.\d+)?", at) is None:
+            raise
+        entry, implied = find(name, text, among)
+        return [_call(entry, implied, at, None, None, text)]
+    if match["dotted"] is not None:
+        return [
+            _call(entry, implied, at, match["level"], match["inside"], text, **d)
+            for d in _dotted(entry, match["dotted"], text)
+        ]
+    if name in ("ndcg_cut", "map_cut") and at is None:
+        return [call_of(entry, (k,), {}) for k in TREC_CUTOFFS]
+    return [_call(entry, implied, at, match["level"], match["inside"], text)]
+
+
+def _call(
+    entry: Metric,
+    implied: Mapping[str, Any],
+    at: str | None,
+    level: str | None,
+    inside: str | None,
+    text: str,
+    **dotted: Any,
+) -> Call:
+    options = {**implied, **dotted, **_inside(entry, inside or "", text)}
+    if at is not None:
+        if entry.first is None:
+            raise InvalidOption(f"{entry.name} takes no cutoff, but {text!r} gives @{at}; write {entry.name!r}")
+        if entry.first in options:
+            raise InvalidOption(f"{text!r} says {entry.first} twice")
+        options[entry.first] = _number(at, text)
+    if level is not None:
+        options["relevant"] = _number(level, text)
+    relevant = options.pop("relevant", None)
+    if relevant is not None:
+        check_threshold(relevant)
+    return call_of(entry, (), options, relevant)
+
+
+def _inside(entry: Metric, inside: str, text: str) -> dict[str, Any]:
+    """The options between the parentheses, the other tools' translated."""
+    try:
+        node = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(node, ast.Call) or node.args:
+            raise ValueError
+        given = {str(word.arg): _literal(word.value) for word in node.keywords}
+    except (SyntaxError, ValueError):
+        raise InvalidOption(
+            f"cannot read the options of {text!r}; write name=value, as in 'err(max_label=4)@20'"
+        ) from None
+    options = {}
+    for name, value in given.items():
+        if name == "dcg" and value in ("log2", "exp-log2"):
+            name, value = "gain", "exponential" if value == "exp-log2" else "linear"
+        if name == "judged_only":
+            raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
+        options[OTHER_OPTIONS.get(name, name)] = value
+    return options
+
+
+def _literal(node: ast.expr) -> Any:
+    """A literal, or a bare word as the text that it is."""
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
+    """What stands after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
+    parts = dotted.split(",")
+    if entry.dot is None:
+        if entry.first is None:
+            raise InvalidOption(f"{entry.name} takes no parameter, but {text!r} gives .{dotted}; write {entry.name!r}")
+        return [{entry.first: _number(part, text)} for part in parts]
+    digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
+    return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]
+
+
+def _number(digits: str, text: str) -> int | float:
+    try:
+        return int(digits) if re.fullmatch(r"[+-]?\d+", digits.strip()) else float(digits)
+    except ValueError:
+        raise InvalidOption(f"{digits!r} in {text!r} is no number; write a rank or a level, as in 'ndcg@10'") from None

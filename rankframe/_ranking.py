@@ -1,0 +1,211 @@
+"""What a formula sees: one query's ranking, as expressions."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import polars as pl
+
+from .errors import InvalidOption, did_you_mean
+
+__all__ = ["Columns", "Discount", "Gain", "MaxLabel", "NoRelevant", "Ranking", "Ties", "Unjudged", "check_word"]
+
+Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float]
+Discount: TypeAlias = Literal["log2", "original"]
+MaxLabel: TypeAlias = Literal["query"] | float | None
+Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "error", "trec_eval"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+NoRelevant: TypeAlias = Literal["zero", "null", "one"]
+
+DEFAULT_DOC = "doc_id"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a table's columns and the policies that its metrics follow."""
+
+    query: tuple[str, ...] = ("query_id",)
+    doc: str | None = DEFAULT_DOC
+    score: str = "score"
+    label: str = "label"
+    relevant: float = 1
+    ties: Ties = "doc_desc"
+    unjudged: Unjudged = "nonrelevant"
+    no_relevant: NoRelevant = "zero"
+
+    def __post_init__(self) -> None:
+        names = [*self.query, *([] if self.doc is None else [self.doc]), self.score, self.label]
+        for name in names:
+            if not isinstance(name, str):
+                raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+        twice = [name for name in names[:-2] if names.count(name) > 1]
+        if not self.query:
+            raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
+        if twice:
+            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+        check_threshold(self.relevant)
+        check_word("ties", self.ties, Ties)
+        check_word("unjudged", self.unjudged, Unjudged)
+        check_word("no_relevant", self.no_relevant, NoRelevant)
+
+
+def check_threshold(relevant: object) -> None:
+    """Refuse a relevance threshold that no judged label could be held against."""
+    if isinstance(relevant, bool) or not isinstance(relevant, (int, float)) or not 0 <= relevant < math.inf:
+        raise InvalidOption(
+            f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
+            "(a negative label means: in the pool, not judged)"
+        )
+
+
+def check_word(option: str, given: object, words: object) -> None:
+    """Refuse a value that is none of the option's words."""
+    known = [word for arg in get_args(words) for word in (get_args(arg) or [arg]) if isinstance(word, str)]
+    if given not in known:
+        listed = ", ".join(map(repr, known))
+        raise InvalidOption(f"{option}={given!r}: write one of {listed}.{did_you_mean(str(given), known)}")
+
+
+class Ranking(ABC):
+    """One query's ranking, as expressions: the words that formulas are written in.
+
+    Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
+    Documents whose label is 0, negative or missing add nothing to `so_far`, `product_before` and `total`:
+    ``x`` must be 0 there (1 for `product_before`), as every gain and every probability made of one is.
+    """
+
+    #: Position from 1 on, in descending order of score; null for a document that was not retrieved.
+    rank: pl.Expr
+    #: The label as a float, 0 for a document that nobody judged.
+    label: pl.Expr
+    #: Whether somebody judged the document: its label is 0 or more.
+    judged: pl.Expr
+    #: A label from here on is relevant.
+    threshold: float = 1
+
+    def with_threshold(self, relevant: float) -> Ranking:
+        """The same ranking where a label from `relevant` on counts as relevant."""
+        check_threshold(relevant)
+        other = copy(self)
+        other.threshold = relevant
+        return other
+
+    @property
+    def relevant(self) -> pl.Expr:
+        """1.0 for a judged document whose label reaches the threshold, else 0.0."""
+        if self.threshold > 0:
+            return (self.label >= self.threshold).cast(pl.Float64)
+        self.keep(self.judged)
+        return self.judged.cast(pl.Float64)
+
+    @property
+    def hits(self) -> pl.Expr:
+        """How many relevant documents stand at this rank or above."""
+        return self.so_far(self.relevant)
+
+    @property
+    def first_relevant(self) -> pl.Expr:
+        """1.0 at the rank of the first relevant document, else 0.0."""
+        return pl.when(self.hits == 1).then(self.relevant).otherwise(0.0)
+
+    @property
+    def n_relevant(self) -> pl.Expr:
+        """How many relevant documents the query has, retrieved or not."""
+        return self.whole(self.relevant)
+
+    def gain(self, gain: Gain) -> pl.Expr:
+        """What each document is worth: its label, 2^label - 1, or what a mapping says of the label."""
+        if not isinstance(gain, Mapping):
+            check_word("gain", gain, Gain)
+            return self.label if gain == "linear" else 2.0**self.label - 1
+        for label, worth in gain.items():
+            if not (label >= 0 and 0 <= worth < math.inf):
+                raise InvalidOption(
+                    f"gain={{{label!r}: {worth!r}}}: labels and gains are 0 or more and finite; "
+                    "a document with a negative label or none has gain 0"
+                )
+        labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
+        if gain.get(0, 0) > 0:
+            self.keep(self.judged)
+        unmapped = (self.label > 0) & ~self.label.is_in(labels)
+        self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
+        known = self.label.replace_strict(labels, worths, default=0.0, return_dtype=pl.Float64)
+        return pl.when(self.judged).then(known).otherwise(0.0)
+
+    @property
+    @abstractmethod
+    def n_retrieved(self) -> pl.Expr:
+        """How many documents were retrieved."""
+
+    @property
+    @abstractmethod
+    def n_nonrelevant(self) -> pl.Expr:
+        """How many documents were judged non-relevant, retrieved or not."""
+
+    @property
+    @abstractmethod
+    def nonrelevant_above(self) -> pl.Expr:
+        """How many documents judged non-relevant stand above this rank."""
+
+    @property
+    @abstractmethod
+    def n_candidates(self) -> pl.Expr:
+        """How many documents were retrieved or judged."""
+
+    @property
+    @abstractmethod
+    def mean_rank(self) -> pl.Expr:
+        """The rank by score alone, where tied documents share the mean of their ranks.
+
+        Judged documents that were not retrieved tie with each other, below all others.
+        """
+
+    @property
+    @abstractmethod
+    def largest_label(self) -> pl.Expr:
+        """The largest label of the query, at least 0."""
+
+    @property
+    @abstractmethod
+    def largest_label_of_table(self) -> pl.Expr:
+        """The largest label of all queries, at least 0."""
+
+    @abstractmethod
+    def ideal(self, gain: Gain = "linear") -> Ranking:
+        """The best possible ranking: all judged documents, by falling gain."""
+
+    @abstractmethod
+    def so_far(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` down to this rank, this one included."""
+
+    @abstractmethod
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        """The product of `x` over the ranks above this one; 1 at the top."""
+
+    @abstractmethod
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` over all documents of the query, retrieved or not."""
+
+    @abstractmethod
+    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
+        """The sum of what each rank contributes, down to rank `k`: what curves accumulate and `explain` shows."""
+
+    @abstractmethod
+    def best(self, x: pl.Expr) -> pl.Expr:
+        """The largest `x` of the retrieved documents, 0 if there is none; no sum, so without curve."""
+
+    @abstractmethod
+    def depth(self, k: int | None) -> pl.Expr:
+        """The number of ranks looked at: `k`, or all that were retrieved."""
+
+    def keep(self, rows: pl.Expr) -> None:  # noqa: B027 - most rankings hold every row anyway
+        """Say that `rows` contribute though their label is 0."""
+
+    @abstractmethod
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad` holds for a document."""

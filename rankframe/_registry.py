@@ -1,0 +1,248 @@
+"""The list of metrics, and the canonical text of a call of one: everything else is read from here."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import polars as pl
+
+from ._ranking import NoRelevant, Ranking
+from .errors import InvalidOption, UnknownMetric, did_you_mean
+
+__all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of"]
+
+F = TypeVar("F", bound=Callable[..., pl.Expr])
+
+_metrics: dict[str, Metric] = {}
+METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
+"""Every metric by its canonical name, in the order of the documentation."""
+
+_agreements: dict[str, Metric] = {}
+AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
+"""Every measure of how two rankings agree, by its canonical name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A formula with its names: what ``@metric`` makes of a function.
+
+    Attributes
+    ----------
+    name
+        The canonical name, as it stands in text and in result columns.
+    formula
+        The function from a ranking, and options, to one expression.
+    aliases
+        Other names of the same metric.
+    spellings
+        Other tools' names that mean this metric with certain options set.
+    bounds
+        The least and the greatest value; ``None`` where there is no limit.
+    dot
+        The option that a number after a dot sets, as in ranx's ``rbp.95``.
+    """
+
+    name: str
+    formula: Callable[..., pl.Expr]
+    aliases: tuple[str, ...] = ()
+    spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bounds: tuple[float | None, float | None] = (0, None)
+    dot: str | None = None
+
+    @property
+    def doc(self) -> str:
+        """The formula's docstring."""
+        return inspect.getdoc(self.formula) or ""
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The options by name, in the formula's order; the first is what ``@`` sets in text."""
+        return dict(list(inspect.signature(self.formula).parameters.items())[1:])
+
+    @property
+    def first(self) -> str | None:
+        """The option that ``@`` sets: the formula's first positional one."""
+        names = [p.name for p in self.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return names[0] if names else None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A metric with its options: one result column.
+
+    Attributes
+    ----------
+    metric
+        The metric.
+    options
+        The options that differ from their defaults, in the formula's order.
+    relevant
+        A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
+    """
+
+    metric: Metric
+    options: tuple[tuple[str, Any], ...] = ()
+    relevant: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The canonical text, which :func:`rankframe.parse` reads back to an equal call."""
+        options = dict(self.options)
+        first = self.metric.first
+        at = f"@{_literal(options.pop(first))}" if first in options else ""
+        if self.relevant is not None:
+            options["relevant"] = self.relevant
+        inside = ",".join(f"{name}={_literal(value)}" for name, value in options.items())
+        return self.metric.name + (f"({inside})" if inside else "") + at
+
+    @property
+    def cutoff(self) -> bool:
+        """Whether the call names a rank to stop at."""
+        return any(name == "k" for name, _ in self.options)
+
+    def value(self, ranking: Ranking, no_relevant: NoRelevant) -> pl.Expr:
+        """The formula over `ranking`, as a float; for a query without relevant documents, what the policy says."""
+        if self.relevant is not None:
+            ranking = ranking.with_threshold(self.relevant)
+        value = self.metric.formula(ranking, **self.arguments).cast(pl.Float64).fill_nan(0.0)
+        if no_relevant == "null":
+            return pl.when(ranking.n_relevant > 0).then(value)
+        if no_relevant == "one" and self.metric.bounds == (0, 1):
+            return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
+        return value
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options as the formula's keyword arguments."""
+        return {name: dict(value) if isinstance(value, _Pairs) else value for name, value in self.options}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def metric(
+    *aliases: str,
+    text: str | None = None,
+    bounds: tuple[float | None, float | None] = (0, None),
+    dot: str | None = None,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[[F], F]:
+    """Declare a formula as a metric; the function itself stays as it was.
+
+    Parameters
+    ----------
+    *aliases
+        Other names of the metric, the other tools' among them.
+    text
+        The canonical name where it is not the function's own.
+    bounds
+        The least and the greatest value of the metric; ``None`` for no limit.
+    dot
+        The option that a number after a dot sets, as in ``rbp.95``.
+    spellings
+        Other tools' names that mean this metric with options set.
+    """
+
+    def register(formula: F) -> F:
+        name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
+        _metrics[name] = Metric(name, formula, tuple(others), dict(spellings or {}), bounds, dot)
+        return formula
+
+    return register
+
+
+def agreement(*aliases: str, bounds: tuple[float | None, float | None]) -> Callable[[F], F]:
+    """Declare a function of a pair of rankings as a measure of their agreement."""
+
+    def register(formula: F) -> F:
+        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
+        return formula
+
+    return register
+
+
+def of(formula: Callable[..., pl.Expr]) -> Metric:
+    """The metric that a formula was declared as."""
+    return next(entry for entry in _metrics.values() if entry.formula is formula)
+
+
+def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
+    """The metric called `name` in `text`, exactly or but for case, and the options that the name implies."""
+    for key in (str, str.lower):
+        for entry in among.values():
+            if key(name) in map(key, (entry.name, *entry.aliases)):
+                return entry, {}
+            for spelling, options in entry.spellings.items():
+                if key(name) == key(spelling):
+                    return entry, options
+    known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
+    where = "" if name == text else f" in {text!r}"
+    hint = did_you_mean(name, known) or f" Known metrics: {', '.join(among)}"
+    raise UnknownMetric(f"unknown metric {name!r}{where}.{hint}")
+
+
+def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:
+    """Bind arguments to a metric's options; defaults are left out, so equal calls are equal."""
+    signature = inspect.Signature(list(entry.parameters.values()))
+    try:
+        bound = signature.bind(*args, **options)
+    except TypeError as error:
+        takes = ", ".join(entry.parameters) or "none"
+        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}") from None
+    given = {}
+    for name, value in bound.arguments.items():
+        if name == "k" and value is not None:
+            value = _cutoff(entry, value)
+        if value != entry.parameters[name].default:
+            given[name] = _freeze(value)
+    return Call(entry, tuple((n, given[n]) for n in entry.parameters if n in given), relevant)
+
+
+def _cutoff(entry: Metric, k: Any) -> int:
+    """`k` as a whole number from 1 on."""
+    try:
+        if isinstance(k, bool):
+            raise TypeError
+        whole = operator.index(k)
+    except TypeError:
+        raise InvalidOption(
+            f"{entry.name}: k={k!r} is no whole number; write {entry.name}@10, or leave k out for no cutoff"
+        ) from None
+    if whole < 1:
+        raise InvalidOption(f"{entry.name}@{whole}: a cutoff is 1 or more; leave it out (k=None) to count every rank")
+    return whole
+
+
+def _freeze(value: Any) -> Any:
+    """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
+    except (TypeError, ValueError):
+        raise InvalidOption(
+            f"{dict(value)!r} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}"
+        ) from None
+
+
+class _Pairs(tuple[tuple[Any, Any], ...]):
+    """A frozen mapping."""
+
+    __slots__ = ()
+
+
+def _literal(value: Any) -> str:
+    """An option's value as text: words bare, whole numbers without a point."""
+    if isinstance(value, _Pairs):
+        return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
+    if isinstance(value, str):
+        return value if value.isidentifier() else repr(value)
+    if value is None or isinstance(value, bool):
+        return str(value)
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -1,0 +1,211 @@
+"""A table's columns by their roles: are they there, can they be ranked, in which order do ties stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from ._ranking import DEFAULT_DOC, Columns
+from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
+
+__all__ = ["MARK", "Fault", "Table", "failing", "require"]
+
+MARK = "rankframe: "
+"""How a message of ours begins where it surfaces in an error of Polars."""
+
+USUAL_NAMES = {
+    "query": ("query_id", "qid", "query", "topic", "topic_id", "q_id", "session_id", "user_id"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "item_id", "did"),
+    "score": ("score", "sim", "prediction", "pred", "y_pred", "y_score"),
+    "label": ("label", "rel", "relevance", "grade", "y_true", "y", "judgment", "qrel"),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something no metric is defined for: its column, the rows it is seen on, and what to say of it."""
+
+    name: str
+    at: str
+    rows: pl.Expr
+    message: str
+
+    @property
+    def column(self) -> str:
+        """The plans' name of the column that flags it; no column of the caller has it."""
+        return f"#{self.name} {self.at}"
+
+
+def failing(faults: Sequence[tuple[pl.Expr, str]]) -> pl.Expr:
+    """A null number that fails with the message of the first fault that holds.
+
+    It is a strict cast of the message, so it needs no Python and survives in any plan.
+    """
+    texts = [pl.when(holds).then(pl.lit(MARK + message)) for holds, message in faults]
+    return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a schema, checked: what the plans know of a table before it runs."""
+
+    columns: Columns
+    schema: pl.Schema
+
+    @classmethod
+    def of(cls, columns: Columns, schema: pl.Schema, *, label: bool = True) -> Table:
+        """Check the names and the types that ranking needs, and find out whether documents have ids."""
+        if columns.doc == DEFAULT_DOC and DEFAULT_DOC not in schema:
+            columns = replace(columns, doc=None)
+        for name in columns.query:
+            require(schema, name, "query")
+        require(schema, columns.score, "score")
+        if label or columns.ties in ("best", "worst") or columns.unjudged == "drop":
+            require(schema, columns.label, "label")
+            _require_number(schema, columns.label, "label")
+        if columns.doc is not None:
+            require(schema, columns.doc, "doc")
+        elif columns.ties in ("doc_asc", "trec_eval"):
+            raise InvalidOption(
+                f"ties={columns.ties!r} orders tied rows by document, but the table has no document column; "
+                f"say df.rank.on(doc=...), or ties='order' to keep the order of the rows. "
+                f"The table has {', '.join(schema)}"
+            )
+        _require_number(schema, columns.score, "score")
+        return cls(columns, schema)
+
+    @property
+    def query(self) -> list[pl.Expr]:
+        """The query columns under the plans' own names, which no column of the caller has."""
+        return [pl.col(name).alias(key) for name, key in zip(self.columns.query, self.key, strict=True)]
+
+    @property
+    def key(self) -> list[str]:
+        """The plans' names of the query columns."""
+        return [f"#query{i}" for i in range(len(self.columns.query))]
+
+    @property
+    def score(self) -> pl.Expr:
+        """The score; null for a document that was not retrieved, or that ``unjudged="drop"`` takes out."""
+        score = pl.col(self.columns.score)
+        dtype = self.schema[self.columns.score]
+        if dtype in (pl.Boolean, pl.Null):
+            score = score.cast(pl.UInt8)
+        if self.columns.unjudged == "drop":
+            score = pl.when(pl.col(self.columns.label) >= 0).then(score)
+        return score
+
+    @property
+    def label(self) -> pl.Expr:
+        """The label as it came, as a float."""
+        return pl.col(self.columns.label).cast(pl.Float64)
+
+    @property
+    def doc(self) -> pl.Expr | None:
+        """The document as the tie rule compares it: categories by their text, the rest by value."""
+        if self.columns.doc is None:
+            return None
+        doc, dtype = pl.col(self.columns.doc), self.schema[self.columns.doc]
+        as_text = self.columns.ties == "trec_eval" or dtype in (pl.Categorical, pl.Enum)
+        return doc.cast(pl.String) if as_text else doc
+
+    @property
+    def needs_row(self) -> bool:
+        """Whether only the rows' own order tells tied documents apart."""
+        return self.columns.doc is None or self.columns.ties == "order"
+
+    def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
+        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
+
+        Without documents to tell tied rows apart the order is the rows' own: that of `row`, or of a stable sort.
+        """
+        keys = [self.score]
+        if self.columns.ties in ("best", "worst"):
+            label = self.label.fill_null(-float("inf"))
+            keys.append(label if self.columns.ties == "best" else -label)
+        doc = None if self.needs_row else self.doc
+        if doc is not None and self.columns.ties != "doc_asc":
+            return [*keys, doc], True
+        last = row if doc is None else doc
+        if last is None:
+            return keys, True
+        return [reverse(self.score, self.schema[self.columns.score]), *(-x for x in keys[1:]), last], False
+
+    def faults(self, *, label: bool = True) -> list[Fault]:
+        """What makes the table unfit, as flags on rows that are to be read inside one query."""
+        found = []
+        score, columns = self.score, self.columns
+        if self.schema[columns.score].is_float():
+            found.append(
+                Fault(
+                    "NaN score",
+                    columns.score,
+                    score.is_nan().fill_null(False),
+                    f"column {columns.score!r} holds NaN, which has no place in a ranking; "
+                    "write null for a document that was not retrieved, as df.fill_nan(None) does",
+                )
+            )
+        if label and self.schema[columns.label].is_float():
+            found.append(
+                Fault(
+                    "label not finite",
+                    columns.label,
+                    (~self.label.is_finite()).fill_null(False),
+                    f"column {columns.label!r} holds NaN or an infinite label; write null for a document that "
+                    "nobody judged",
+                )
+            )
+        if columns.doc is not None:
+            found.append(
+                Fault(
+                    "repeated document",
+                    columns.doc,
+                    pl.col(columns.doc).is_duplicated(),
+                    f"a query holds the same {columns.doc!r} twice; keep one row of each, for instance with "
+                    f"df.unique([{', '.join(map(repr, (*columns.query, columns.doc)))}]), or name the columns that "
+                    "tell them apart, as query=['run', 'query_id']",
+                )
+            )
+        if columns.ties == "error":
+            found.append(
+                Fault(
+                    "tied score",
+                    columns.score,
+                    score.is_duplicated() & score.is_not_null(),
+                    f"documents of a query share a value of {columns.score!r} and ties='error' forbids it; "
+                    "choose how ties stand: doc_desc, doc_asc, order, best, worst or trec_eval",
+                )
+            )
+        return found
+
+
+def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """A key that sorts the other way round: bits flipped for whole numbers, which have no overflow that way."""
+    return ~x if dtype.is_integer() or dtype == pl.Boolean else -x
+
+
+def require(schema: Iterable[str], name: str, role: str, where: str = "the table") -> None:
+    """Refuse a table without the column `name`, and say which of its columns may be meant."""
+    there = list(schema)
+    if name in there:
+        return
+    usual = [n for n in there if n.lower() in USUAL_NAMES[role]]
+    near = usual[0] if usual else did_you_mean(name, there).removeprefix(" Did you mean '").removesuffix("'?")
+    if where == "the table":
+        advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
+    else:
+        advice = f"Rename it, as with .rename({{{near or '...'!r}: {name!r}}})"
+    if role == "label" and where == "the table":
+        advice += "; or bring the judgments of another table: df.rank.judge(qrels)"
+    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
+
+
+def _require_number(schema: pl.Schema, name: str, role: str) -> None:
+    dtype = schema[name]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InvalidData(
+            f"column {name!r} for {role} holds {dtype}, not numbers; cast it, as in "
+            f"df.with_columns(pl.col({name!r}).cast(pl.Float64)), or name another column: df.rank.on({role}=...)"
+        )

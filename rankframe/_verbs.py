@@ -1,0 +1,283 @@
+"""What the rankers do, as functions of a Polars frame: lazy in, lazy out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from ._check import check as check_frame
+from ._check import describe
+from ._pair import Pair
+from ._parse import parse
+from ._plan import ask, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
+from ._plan import evaluate as evaluate_rows
+from ._ranking import Columns
+from ._registry import AGREEMENTS, METRICS, Call, Metric
+from ._table import MARK, Table, failing, require
+from ._wanted import Wanted
+from .errors import InvalidData, InvalidOption
+
+__all__ = ["agreement", "check", "curve", "evaluate", "explain", "judge", "measure", "with_metrics", "with_ranks"]
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Missing: TypeAlias = Literal["keep", "drop", "error"]
+
+
+def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    """One row per query: the query columns and a column per call."""
+    table = Table.of(columns, frame.collect_schema())
+    eager = isinstance(frame, pl.DataFrame)
+    wanted, values = ask(calls, table, contiguous=eager)
+    names = dict(zip(table.key, columns.query, strict=True))
+    if isinstance(frame, pl.LazyFrame):
+        return evaluate_rows(ranked_by_window(frame, table), wanted, values, table).rename(names)
+    scores = any("#score" in x.meta.root_names() for x in wanted.early.values())
+    grouped = _collect(group_ranked(frame.lazy(), table, scores=scores), frame, columns)
+    for fault in table.faults():
+        if grouped[fault.column].any():
+            raise InvalidData(describe(frame, columns, fault.message))
+    rows = explode_ranked(grouped.lazy(), scores=scores)
+    result = _collect(evaluate_rows(rows, wanted, values, table), frame, columns)
+    return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
+
+
+def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+    """One row per query: the query columns and a column per text or expression, in the order asked."""
+    calls: list[Call] = []
+    expressions: dict[str, pl.Expr] = {}
+    names: list[str] = []
+    for request in requests:
+        if isinstance(request, pl.Expr):
+            expressions[request.meta.output_name()] = request
+            names.append(request.meta.output_name())
+        else:
+            read = parse(request)
+            calls += [call for call in read if call not in calls]
+            names += [call.text for call in read]
+    _require_metrics(names, "evaluate('ndcg@10', 'map')")
+    names = list(dict.fromkeys(names))
+    _refuse_names(names, columns.query, "the query")
+    if not expressions:
+        return measure(frame, columns, *calls)
+    Table.of(columns, frame.collect_schema(), label=bool(calls))
+    own = frame.lazy().group_by(columns.query, maintain_order=isinstance(frame, pl.DataFrame))
+    result = own.agg(x.alias(name) for name, x in expressions.items())
+    if calls:
+        values = measure(frame, columns, *calls).lazy()
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*columns.query, *names), columns)
+
+
+def with_metrics(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+    """The rows, in their order, with a column of the query's value per metric."""
+    values = evaluate(frame, columns, *requests).lazy()
+    schema = frame.collect_schema()
+    _refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
+    joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+    return _like(frame, joined, columns)
+
+
+def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
+    """The rows, in their order, with their rank; null for a document that was not retrieved."""
+    schema = frame.collect_schema()
+    table = Table.of(columns, schema, label=False)
+    _refuse_names([name], schema, "the table")
+    rank = pl.when(table.score.is_not_null()).then(position(table)).cast(pl.UInt32)
+    faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
+    rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
+    return _like(frame, with_row(frame.lazy(), table).with_columns(rank.alias(name)).select(*schema, name), columns)
+
+
+def curve(frame: Frame, columns: Columns, *requests: str) -> Frame:
+    """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
+    calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
+    for call in calls:
+        if call.cutoff:
+            raise InvalidOption(
+                f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
+            )
+    return _rows(frame, columns, calls, "curve")
+
+
+def explain(frame: Frame, columns: Columns, *requests: str) -> Frame:
+    """What each document contributes to its query's value, in rank order where the frame is eager."""
+    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "contribution")
+
+
+def _rows(frame: Frame, columns: Columns, calls: list[Call], show: Literal["contribution", "curve"]) -> Frame:
+    table = Table.of(columns, frame.collect_schema())
+    columns = table.columns
+    named = [name for name in (columns.doc, columns.score, columns.label) if name is not None]
+    if show == "curve":
+        named = [] if columns.doc is None else [columns.doc]
+    _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
+    rows = per_row(ranked_by_window(frame.lazy(), table, carry=named), calls, table, show=show)
+    if isinstance(frame, pl.DataFrame):  # query by query, as first seen
+        seen = pl.col("#seen").min().over(table.key)
+        rows = rows.with_row_index("#seen").sort(seen, "#position")
+    if show == "curve":
+        rows = rows.filter(pl.col("#rank").is_not_null())
+    query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
+    rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
+    return _like(frame, rows.select(*query, *named, rank, *(call.text for call in calls)), columns)
+
+
+def judge(
+    frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame, judged_only: Missing, run_only: Missing
+) -> Frame:
+    """The full join of a run and its judgments, by query and document."""
+    run_schema, qrels_schema = frame.collect_schema(), qrels.collect_schema()
+    doc = columns.doc
+    if doc is None:
+        raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
+    for name, role in [*((q, "query") for q in columns.query), (doc, "doc"), (columns.score, "score")]:
+        require(run_schema, name, role)
+    if columns.label in run_schema:
+        raise InvalidOption(
+            f"the run already has a column {columns.label!r}; drop it before judge, or evaluate the table as it is"
+        )
+    query = [name for name in columns.query if name in qrels_schema]
+    if not query:
+        require(qrels_schema, columns.query[-1], "query", "the judgments")
+    require(qrels_schema, doc, "doc", "the judgments")
+    require(qrels_schema, columns.label, "label", "the judgments")
+    keys = [*query, doc]
+    for name in keys:
+        if run_schema[name] != qrels_schema[name]:
+            raise InvalidData(
+                f"column {name!r} is {run_schema[name]} in the run and {qrels_schema[name]} in the judgments; cast one, "
+                f"as in qrels.with_columns(pl.col({name!r}).cast(pl.{run_schema[name]}))"
+            )
+    shared = [name for name in qrels_schema if name in run_schema and name not in keys]
+    if shared:
+        raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
+    run, judged = frame.lazy(), qrels.lazy()
+    run_queries, judged_queries = (x.select(query).unique() for x in (run, judged))
+    run = _only_common(
+        run,
+        judged_queries,
+        query,
+        run_only,
+        pl.col(columns.score),
+        run_schema[columns.score],
+        "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
+    )
+    judged = _only_common(
+        judged,
+        run_queries,
+        query,
+        judged_only,
+        pl.col(columns.label),
+        qrels_schema[columns.label],
+        "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it out",
+    )
+    runs = [name for name in columns.query if name not in query]
+    if runs:  # judgments hold for every run of the table
+        judged = frame.lazy().select(runs).unique(maintain_order=True).join(judged, how="cross")
+    order: Literal["left_right", "none"] = "left_right" if isinstance(frame, pl.DataFrame) else "none"
+    on = [*runs, *keys]
+    joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
+    extra = [name for name in qrels_schema if name not in keys and name != columns.label]
+    return _like(frame, joined.select(*run_schema, columns.label, *extra), columns)
+
+
+def check(frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame | None) -> Frame:
+    """The findings of a check; see `_check.check`."""
+    found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
+    return _like(frame, found, columns)
+
+
+def _only_common(
+    rows: pl.LazyFrame,
+    queries: pl.LazyFrame,
+    query: list[str],
+    missing: Missing,
+    value: pl.Expr,
+    dtype: pl.DataType,
+    message: str,
+) -> pl.LazyFrame:
+    """The rows whose query is among `queries`, or all rows, or a failure in `value` where one is not."""
+    if missing == "keep":
+        return rows
+    if missing == "drop":
+        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
+    known = queries.with_columns(pl.lit(True).alias("#known"))
+    rows = rows.join(known, on=query, how="left", nulls_equal=True, maintain_order="left")
+    guard = failing([(pl.col("#known").is_null(), message + "; df.rank.check(qrels) lists them")]).cast(dtype)
+    return rows.with_columns(pl.coalesce(guard, value)).drop("#known")
+
+
+def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
+    """One row per query: how the order by another score column agrees with the ranker's own."""
+    calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
+    schema = frame.collect_schema()
+    table = Table.of(columns, schema, label=False)
+    others = Table.of(replace(columns, score=other), schema, label=False)
+    faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
+    both = table.score.is_not_null() & others.score.is_not_null()
+    rows = with_row(frame.lazy().filter(both), table).select(
+        *table.query,
+        table.score.alias("#score"),
+        others.score.alias("#other"),
+        position(table).alias("#rank"),
+        position(others).alias("#other_rank"),
+        *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
+    )
+    bits = 32  # the most rows that Polars holds
+    if isinstance(frame, pl.DataFrame):
+        bits = max(frame.group_by(columns.query).len()["len"], default=0).bit_length()
+    wanted = Wanted(table.key, contiguous=False)
+    values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
+    result = (
+        wanted.with_columns(rows)
+        .group_by(table.key)
+        .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
+    )
+    result = result.select(*table.key, *guarded(values, list(faults.values())))
+    order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+    queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
+    result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)
+    return _like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
+
+
+def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -> list[Call]:
+    for request in requests:
+        if isinstance(request, pl.Expr):
+            raise InvalidOption(f"an expression has no shape by rank; write text, as in {example}")
+    calls = [call for request in requests for call in parse(request, among)]
+    _require_metrics([call.text for call in calls], example)
+    return list(dict.fromkeys(calls))
+
+
+def _require_metrics(names: Sequence[str], example: str) -> None:
+    if not names:
+        raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
+
+
+def _refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
+    for name in names:
+        if name in taken:
+            raise InvalidOption(
+                f"the result would have a second column {name!r}, which {where} has; rename that column"
+            )
+
+
+def _like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
+    """The result as the kind of frame that was given."""
+    return result if isinstance(frame, pl.LazyFrame) else _collect(result, frame, columns)
+
+
+def _collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """Run an eager call's plan; a message of ours comes out as our own error."""
+    try:
+        return lf.collect(engine="in-memory")
+    except pl.exceptions.InvalidOperationError as error:
+        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+        if found is None:
+            raise
+        raise InvalidData(describe(frame, columns, found[1])) from None

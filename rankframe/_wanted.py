@@ -1,0 +1,84 @@
+"""What formulas ask of a table's rows, written down so that a plan computes each thing once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from ._table import Fault
+
+__all__ = ["POSITION", "Wanted"]
+
+POSITION = pl.col("#position")
+"""A row's place in its query: the ranks, then the documents that were not retrieved."""
+
+
+@dataclass
+class Wanted:
+    """The columns, sums and refusals that formulas have asked of a table's rows, each once.
+
+    Attributes
+    ----------
+    key
+        The columns that name a query.
+    contiguous
+        Whether rows stand query by query in rank order, so that windows need no order of their own.
+    """
+
+    key: list[str]
+    contiguous: bool
+    early: dict[str, pl.Expr] = field(default_factory=dict)
+    late: list[dict[str, pl.Expr]] = field(default_factory=list)
+    sums: dict[str, pl.Expr] = field(default_factory=dict)
+    largest: dict[str, pl.Expr] = field(default_factory=dict)
+    kept: dict[bytes, pl.Expr] = field(default_factory=dict)
+    refused: dict[str, Fault] = field(default_factory=dict)
+    names: dict[tuple[str, bytes], str] = field(default_factory=dict)
+
+    def over(self, x: pl.Expr, order: pl.Expr | None = None) -> pl.Expr:
+        """`x` inside each query, its rows in the given order (rank order where `order` is None)."""
+        if order is None and self.contiguous:
+            return x.over(self.key)
+        return x.over(self.key, order_by=POSITION if order is None else order)
+
+    def before_drop(self, x: pl.Expr) -> pl.Expr:
+        """A column that needs every row of the query."""
+        return self._once("early", x, self.early)
+
+    def column(self, x: pl.Expr) -> pl.Expr:
+        """A column that documents with label 0 do not change."""
+        roots = set(x.meta.root_names())
+        layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
+        if layer == len(self.late):
+            self.late.append({})
+        return self._once("late", x, self.late[layer])
+
+    def sum(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` per query, a column of the grouped result."""
+        return self._once("sum", x, self.sums)
+
+    def max(self, x: pl.Expr) -> pl.Expr:
+        """The largest `x` per query, a column of the grouped result."""
+        return self._once("max", x, self.largest)
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad` holds."""
+        self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))
+
+    def keep(self, rows: pl.Expr) -> None:
+        """Do not drop `rows`, though their label is 0."""
+        self.kept[rows.meta.serialize()] = rows
+
+    def with_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with the columns that formulas asked for."""
+        for columns in self.late:
+            rows = rows.with_columns(**columns)
+        return rows
+
+    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr]) -> pl.Expr:
+        key = kind, x.meta.serialize()
+        if key not in self.names:
+            self.names[key] = f"#{len(self.names)}"
+            into[self.names[key]] = x
+        return pl.col(self.names[key])

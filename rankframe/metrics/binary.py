@@ -1,0 +1,167 @@
+"""Counts of relevant documents: precision, recall and their kin."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Ranking
+from .._registry import metric
+
+__all__ = ["f1", "hit_rate", "hits", "precision", "r_precision", "recall"]
+
+
+@metric("p", "set_p", "setp", bounds=(0, 1))
+def precision(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved, and divides by their number.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where nothing was retrieved.
+
+    References
+    ----------
+    trec_eval's ``P`` (with `k`) and ``set_P`` (without).
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("precision@5", "precision").row(0)
+    (1, 0.2, 0.5)
+    """
+    return r.total(r.relevant, k) / r.depth(k)
+
+
+@metric("r", "set_recall", "setr", bounds=(0, 1))
+def recall(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Recall: the share of the query's relevant documents that stand in the top `k`.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. Relevant documents that were not retrieved (score null) count as missed.
+
+    References
+    ----------
+    trec_eval's ``recall`` (with `k`) and ``set_recall`` (without).
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> df.rank.recall(k=5)["recall@5"].item()
+    0.5
+    """
+    return r.total(r.relevant, k) / r.n_relevant
+
+
+@metric("set_f", "setf", bounds=(0, 1))
+def f1(r: Ranking, k: int | None = None) -> pl.Expr:
+    """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where nothing relevant was found.
+
+    References
+    ----------
+    van Rijsbergen, Information Retrieval, 1979; ranx's ``f1`` and, without `k`, trec_eval's ``set_F``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
+    >>> df.rank.f1(k=3)["f1@3"].item()                          # precision 1/3, recall 1
+    0.5
+    """
+    return 2 * r.total(r.relevant, k) / (r.depth(k) + r.n_relevant)
+
+
+@metric()
+def hits(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Hits: the number of relevant documents in the top `k`.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved (trec_eval's ``num_rel_ret``).
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on.
+
+    References
+    ----------
+    ranx's ``hits``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> df.rank.hits()["hits"].item()
+    2.0
+    """
+    return r.total(r.relevant, k)
+
+
+@metric("success", "accuracy", bounds=(0, 1))
+def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Hit rate, also called success: 1 if a relevant document stands in the top `k`, else 0.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, 0 or 1.
+
+    References
+    ----------
+    trec_eval's ``success``, ranx's ``hit_rate``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("hit_rate@1", "hit_rate@2").row(0)
+    (1, 0.0, 1.0)
+    """
+    return r.total(r.first_relevant, k)
+
+
+@metric("rprec", "r-precision", bounds=(0, 1))
+def r_precision(r: Ranking) -> pl.Expr:
+    """R-precision: precision at rank R, where R is the number of the query's relevant documents.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. The divisor is R even where fewer documents were retrieved.
+
+    References
+    ----------
+    trec_eval's ``Rprec``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df.rank.r_precision()["r_precision"].item()             # 1 of the top 2
+    0.5
+    """
+    return r.total(r.relevant, r.n_relevant) / r.n_relevant

@@ -1,0 +1,129 @@
+"""Models of a reader who goes down the list and stops: ERR and rank-biased precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from .._ranking import MaxLabel, Ranking
+from .._registry import metric
+from ..errors import InvalidOption
+
+__all__ = ["err", "nerr", "rbp"]
+
+
+@metric("expected_reciprocal_rank", bounds=(0, 1))
+def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.Expr:
+    """Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
+
+    A document with label l satisfies with probability (2^l - 1) / 2^max_label.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    max_label
+        The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
+        the largest label of the table. Say the number when results of different tables are compared, and in
+        ``rf.expr``, which sees one query at a time.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
+    0.53125
+    """
+    satisfied = _satisfied(r, max_label)
+    return r.total(satisfied * r.product_before(1 - satisfied) / r.rank, k)
+
+
+@metric("normalized_err", "normalised_err", bounds=(0, 1))
+def nerr(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.Expr:
+    """Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, in the ranking and in the best order; ``None`` counts all.
+    max_label
+        The top of the label scale: a number, ``"query"``, or ``None`` for the largest label of the table.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    As ``torch_nerr_at_k`` of PT-Ranking has it, over all judged documents.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.nerr()["nerr"].item()                           # (1/2) (1/2) over 1/2
+    0.5
+    """
+    return err(r, k, max_label=max_label) / err(r.ideal(), k, max_label=max_label)
+
+
+def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
+    """The probability that each document satisfies the reader."""
+    if max_label is None:
+        return (2.0**r.label - 1) / 2.0**r.largest_label_of_table
+    if max_label == "query":
+        return (2.0**r.label - 1) / 2.0**r.largest_label
+    if isinstance(max_label, (str, bool)) or not 0 <= max_label < 1024:
+        raise InvalidOption(f"max_label={max_label!r}: write the top of the label scale, 'query' or None")
+    top = float(max_label)
+    r.refuse(r.label > top, f"a label is above max_label={max_label}; give the top of the label scale")
+    return (2.0**r.label - 1) / pl.lit(2.0**top)
+
+
+@metric("rank_biased_precision", bounds=(0, 1), dot="p")
+def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float, float] | None = None) -> pl.Expr:
+    """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    p
+        The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
+    gain
+        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1 (it stays below 1: ranks that were not retrieved count as 0).
+
+    References
+    ----------
+    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1), 2008.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()                 # (1 - 0.5) (1 + 0.5)
+    0.75
+    """
+    if isinstance(p, (str, bool)) or not 0 < p < 1:
+        raise InvalidOption(f"rbp(p={p!r}): p is a probability between 0 and 1; write rbp(p=0.8)")
+    if gain is not None and not isinstance(gain, Mapping):
+        raise InvalidOption(
+            f"rbp(gain={gain!r}): write None for relevant or not, or {{label: gain}} as {{1: 0.5, 2: 1}}"
+        )
+    if gain is not None and any(worth > 1 for worth in gain.values()):
+        raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
+    worth = r.relevant if gain is None else r.gain(gain)
+    return (1 - p) * r.total(worth * p ** (r.rank - 1), k)

@@ -1,0 +1,120 @@
+"""Cumulative gain: what the documents are worth, discounted by their rank."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Discount, Gain, Ranking, check_word
+from .._registry import metric
+
+__all__ = ["cg", "dcg", "ndcg"]
+
+
+@metric("cumulative_gain")
+def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
+    """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    gain
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        ``{label: gain}``. Documents without a label, or with a negative one, are worth 0.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df.rank.cg(k=2)["cg@2"].item()
+    3.0
+    """
+    return r.total(r.gain(gain), k)
+
+
+@metric(
+    "discounted_cumulative_gain",
+    spellings={"dcg_burges": {"gain": "exponential"}},
+)
+def dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2") -> pl.Expr:
+    """Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    gain
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        ``{label: gain}``.
+    discount
+        ``"log2"`` divides by log2(rank + 1); ``"original"`` divides by log2(rank) from rank 2 on and leaves
+        rank 1 as it is, as the paper of 2002 does with base 2.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; the exponential gain: Burges et al., Learning to rank using
+    gradient descent, ICML 2005.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
+    4.0
+    """
+    check_word("discount", discount, Discount)
+    divisor = (r.rank + 1).log(2) if discount == "log2" else r.rank.clip(lower_bound=2).log(2)
+    return r.total(r.gain(gain) / divisor, k)
+
+
+@metric(
+    "normalized_dcg",
+    "normalised_dcg",
+    "ndcg_cut",
+    bounds=(0, 1),
+    spellings={"ndcg_burges": {"gain": "exponential"}},
+)
+def ndcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2") -> pl.Expr:
+    """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
+
+    A query whose documents have no gain at all has nothing to divide by; ``no_relevant`` says what it counts.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, in the ranking and in the best order; ``None`` counts all.
+    gain
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        ``{label: gain}``.
+    discount
+        ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; trec_eval's ``ndcg`` and ``ndcg_cut``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
+    0.63093
+    """
+    ideal = r.ideal(gain)
+    return dcg(r, k, gain=gain, discount=discount) / dcg(ideal, k, gain=gain, discount=discount)

@@ -1,0 +1,177 @@
+"""Where the relevant documents stand among the others: average precision, bpref, AUC and their kin."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Ranking
+from .._registry import metric
+from ..errors import InvalidOption
+
+__all__ = ["auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "reciprocal_rank"]
+
+
+@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1))
+def average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
+
+    Relevant documents that were not retrieved, or stand below rank `k`, add 0.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all. The divisor is the number of relevant documents, whatever `k` is.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval's ``map`` and ``map_cut``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
+    >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
+    0.75
+    """
+    return r.total(r.relevant * r.hits / r.rank, k) / r.n_relevant
+
+
+@metric("mrr", "recip_rank", text="rr", bounds=(0, 1))
+def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Voorhees, The TREC-8 question answering track report, 1999; trec_eval's ``recip_rank``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.reciprocal_rank()["rr"].item()
+    0.5
+    """
+    return r.total(r.first_relevant / r.rank, k)
+
+
+@metric(bounds=(0, 1))
+def bpref(r: Ranking) -> pl.Expr:
+    """Binary preference: how rarely documents judged non-relevant stand above relevant ones; unjudged ones are ignored.
+
+    Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(N, R), or 1 if there is none above.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, as trec_eval computes it.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df.rank.bpref()["bpref"].item()                         # a: 1, c: 1 - 1/1
+    0.5
+    """
+    above = pl.min_horizontal(r.nonrelevant_above, r.n_relevant)
+    most = pl.min_horizontal(r.n_nonrelevant, r.n_relevant).clip(lower_bound=1)
+    return r.total(r.relevant * (1 - above / most)) / r.n_relevant
+
+
+@metric("iprec_at_recall", "iprec", bounds=(0, 1))
+def interpolated_precision(r: Ranking, recall: float) -> pl.Expr:
+    """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
+
+    Parameters
+    ----------
+    recall
+        The recall level, from 0 to 1. It stands for recall * R relevant documents, rounded half up, as trec_eval 10
+        rounds; earlier versions round up from one tenth on.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval 10's ``iprec_at_recall``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]})
+    >>> df.rank.evaluate("interpolated_precision@0.5").row(0)   # the best of 1/2 and 2/3
+    (1, 0.6666666666666666)
+    """
+    if isinstance(recall, (str, bool)) or not 0 <= recall <= 1:
+        raise InvalidOption(
+            f"interpolated_precision@{recall}: recall is a share from 0 to 1, as in iprec_at_recall_0.30"
+        )
+    needed = (recall * r.n_relevant).round(mode="half_away_from_zero")
+    return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank))
+
+
+@metric("11pt_avg", bounds=(0, 1))
+def eleven_point_average(r: Ranking) -> pl.Expr:
+    """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval 10's ``11pt_avg``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("11pt_avg").row(0)
+    (1, 0.5)
+    """
+    levels = [interpolated_precision(r, tenth / 10) for tenth in range(11)]
+    return pl.sum_horizontal(levels) / 11
+
+
+@metric("area_under_curve", bounds=(0, 1))
+def auc(r: Ranking) -> pl.Expr:
+    """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
+
+    Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
+    leaves them out); judged documents that were not retrieved stand below all others, tied.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null where the query has relevant documents and no other.
+
+    References
+    ----------
+    Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982; scikit-learn's
+    ``roc_auc_score``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [0, 1, 0]})
+    >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
+    0.25
+    """
+    relevant, others = r.n_relevant, r.n_candidates - r.n_relevant
+    beaten_by = r.whole(r.relevant * r.mean_rank) - relevant * (relevant + 1) / 2
+    return pl.when((others > 0) | (relevant == 0)).then(1 - beaten_by / (relevant * others))
