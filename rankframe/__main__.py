@@ -132,7 +132,7 @@ def evaluate(arguments: argparse.Namespace) -> str:
 
 
 def read(arguments: argparse.Namespace) -> list[pl.DataFrame]:
-    """The run and the judgments, or the one table of both, columns under the names that the library expects."""
+    """The run and the judgments, or one table of both, columns under the names that the library expects."""
 
     def one(path: str, layout: Layout, renamed: Sequence[str]) -> pl.DataFrame:
         names = {column: getattr(arguments, option(column)) for column in renamed}
@@ -163,10 +163,16 @@ def read(arguments: argparse.Namespace) -> list[pl.DataFrame]:
 
 
 def joined(files: list[pl.DataFrame]) -> pl.DataFrame:
-    """One table of what was read."""
+    """One table of what was read; a note on standard error tells how many queries only one file has."""
     if len(files) == 1:
         return files[0]
     run, qrels = (file.select(layout.needed) for file, layout in zip(files, (RUN, QRELS), strict=True))
+    for one, other, what in (
+        (run, qrels, "queries of the run without judgments, left out"),
+        (qrels, run, "judged queries that are not in the run, counted as ones with nothing returned"),
+    ):
+        if n := one.join(other, on="query_id", how="anti")["query_id"].n_unique():
+            print(f"rankframe: note: {what}: {n:,}", file=sys.stderr)
     return rf.rank(run).judge(qrels)
 
 
@@ -239,18 +245,19 @@ def formatted(frame: pl.DataFrame, format: str) -> str:
 # demo
 
 SCORERS = ("score", "score_pca", "score_forest")
-DEMO_METRICS = ("ndcg@10", "map", "rr", "precision@10")
+DEMO_METRICS = ("ndcg@10", "map", "precision@10", "recall@50")
 
 CODE = """\
 import polars as pl
 import rankframe as rf
 
 df = rf.load_example()
-per_query = df.rank.evaluate("ndcg@10", "map", "rr", "precision@10")  # one row per query
-per_query.drop("query_id").mean()                                     # the means of `score`
-df.rank.on(score="score_pca").evaluate("ndcg@10")                     # another scorer
-worst = per_query.bottom_k(3, by="ndcg@10")                           # the worst queries
-df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")     # what each document contributed\
+metrics = ["ndcg@10", "map", "precision@10", "recall@50"]
+per_query = df.rank.evaluate(*metrics)                             # one row per query
+per_query.drop("query_id").mean()                                  # the means of `score`
+df.rank.on(score="score_pca").evaluate("ndcg@10")                  # another scorer
+worst = per_query.bottom_k(3, by="ndcg@10")                        # the worst queries
+df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each document contributed\
 """
 
 
@@ -304,11 +311,11 @@ def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
     lost = same.filter(pl.col("rank").is_null()).select("doc_id")
     return [
         "",
-        f"  {row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.3f}",
-        f"    first ten      {' '.join(map(str, top['doc_digit']))}",
-        f"    not a {digit}        {some(wrong)}",
-        f"    {digit} below ten    {some(low)}",
-        f"    {digit} not found    {some(lost)}",
+        f"  {row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.4f}",
+        f"    first ten        {' '.join(map(str, top['doc_digit']))}",
+        f"    ranked too high  {some(wrong)}",
+        f"    ranked too low   {some(low)}",
+        f"    never returned   {some(lost)}",
     ]
 
 
@@ -320,6 +327,7 @@ def some(frame: pl.DataFrame, n: int = 3) -> str:
 
 
 def indented(text: str) -> list[str]:
+    """The lines of a text, moved to the right."""
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
@@ -330,7 +338,7 @@ def metrics(arguments: argparse.Namespace) -> str:
     """One line per metric: its name, its other names, and what it is."""
     table = pl.DataFrame(
         {
-            "metric": [name for name in rf.METRICS],
+            "metric": list(rf.METRICS),
             "other names": [", ".join(metric.aliases) for metric in rf.METRICS.values()],
             "what it is": [metric.doc.partition("\n")[0] for metric in rf.METRICS.values()],
         }

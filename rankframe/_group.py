@@ -36,7 +36,6 @@ class GroupRanking(Ranking):
 
         self.score, self.raw = ranked(score), ranked(label)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.judged = self.raw >= 0
         self.rank = pl.when(self.score.is_not_null()).then(pl.int_range(1, pl.len() + 1)).cast(pl.Float64)
         self._check(score, label)
 
@@ -56,8 +55,12 @@ class GroupRanking(Ranking):
             )
 
     @property
+    def judged(self) -> pl.Expr:
+        return (self.raw >= 0).fill_null(False)
+
+    @property
     def _nonrelevant(self) -> pl.Expr:
-        return (self.raw >= 0) & (self.raw < self.threshold)
+        return self.judged & (self.raw < self.threshold)
 
     @property
     def n_retrieved(self) -> pl.Expr:
@@ -69,7 +72,7 @@ class GroupRanking(Ranking):
 
     @property
     def nonrelevant_above(self) -> pl.Expr:
-        return self._nonrelevant.fill_null(False).cum_sum().cast(pl.Float64)
+        return self._nonrelevant.cum_sum().cast(pl.Float64)
 
     @property
     def n_candidates(self) -> pl.Expr:
@@ -95,7 +98,7 @@ class GroupRanking(Ranking):
         worth = self.label if isinstance(gain, str) else self.gain(gain)
         best = copy(self)
         best.label = self.label.sort_by(worth, descending=True)
-        best.judged = self.judged.sort_by(worth, descending=True)
+        best.raw = self.raw.sort_by(worth, descending=True)
         best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
         return best
 

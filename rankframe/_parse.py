@@ -97,6 +97,11 @@ def _call(
             raise InvalidOption(f"{text!r} says {entry.first} twice")
         options[entry.first] = _number(at, text)
     if level is not None:
+        if entry.parameters.get("gain") is not None and entry.parameters["gain"].default == "linear":
+            raise InvalidOption(
+                f"{text!r}: ranx counts labels below {level} as 0 here; say what each label is worth, as in "
+                f"{entry.name}(gain={{1: 0, 2: 2, 3: 3}})"
+            )
         options["relevant"] = _number(level, text)
     relevant = options.pop("relevant", None)
     if relevant is not None:
@@ -117,8 +122,12 @@ def _inside(entry: Metric, inside: str, text: str) -> dict[str, Any]:
         ) from None
     options = {}
     for name, value in given.items():
-        if name == "dcg" and value in ("log2", "exp-log2"):
-            name, value = "gain", "exponential" if value == "exp-log2" else "linear"
+        if name == "dcg" and value == "log2":
+            continue  # the discount that we have anyway; the gain is said apart
+        if name == "dcg" and value == "exp-log2":
+            if "gains" in given:
+                raise InvalidOption(f"{text!r} says the gain twice; give the mapping alone, with the gains it is to have")
+            name, value = "gain", "exponential"
         if name == "judged_only":
             raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
         options[OTHER_OPTIONS.get(name, name)] = value

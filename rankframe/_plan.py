@@ -22,6 +22,7 @@ from .errors import InvalidOption
 __all__ = [
     "FrameRanking",
     "ask",
+    "carried",
     "evaluate",
     "explode_ranked",
     "group_ranked",
@@ -49,11 +50,16 @@ def position(table: Table) -> pl.Expr:
     return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
 
 
+def carried(name: str) -> str:
+    """The plans' name of a column that is only carried along; no column of the caller or the plan has it."""
+    return f"#carried {name}"
+
+
 def ranked_by_window(lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = ()) -> pl.LazyFrame:
     """The rows with their position, by a window: any order of rows, any engine."""
     rows = with_row(lf, table).select(
         *table.query,
-        *carry,
+        *(pl.col(name).alias(carried(name)) for name in carry),
         position(table).alias("#position"),
         table.score.alias("#score"),
         table.label.alias("#raw"),
@@ -62,23 +68,27 @@ def ranked_by_window(lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = (
     return rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
 
 
-def group_ranked(lf: pl.LazyFrame, table: Table, *, scores: bool) -> pl.LazyFrame:
+def group_ranked(frame: pl.DataFrame, table: Table, *, scores: bool) -> pl.LazyFrame:
     """One row per query, in order of first appearance: its labels (and scores) as lists in rank order."""
     keys, descending = table.order()
+    # to sort nulls last takes a quarter longer, so only where there are any
+    nulls = table.columns.unjudged == "drop" or any(frame[name].null_count() for name in table.order_columns)
 
     def ranked(x: pl.Expr) -> pl.Expr:
-        return x.sort_by(keys, descending=descending, nulls_last=True, maintain_order=len(keys) == 1)
+        return x.sort_by(keys, descending=descending, nulls_last=nulls, maintain_order=table.needs_row)
 
     faults = [f.rows.any().alias(f.column) for f in table.faults()]
     lists = [ranked(table.label).alias("#raw"), *([ranked(table.score).alias("#score")] if scores else [])]
-    return lf.group_by(table.query, maintain_order=True).agg(*lists, table.score.count().alias("#n"), *faults)
+    return frame.lazy().group_by(table.query, maintain_order=True).agg(*lists, table.score.count().alias("#n"), *faults)
 
 
 def explode_ranked(grouped: pl.LazyFrame, *, scores: bool) -> pl.LazyFrame:
     """The lists of `group_ranked` as rows, keyed by the number of the query: contiguous and in rank order."""
     lists = ["#raw", *(["#score"] if scores else [])]
-    rows = grouped.with_row_index("#query").select("#query", "#n", *lists).explode(lists)
-    rows = rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("#query").alias("#position"))
+    size = pl.col("#raw").list.len().cast(pl.Int64)
+    grouped = grouped.with_columns((size.cum_sum() - size).alias("#start")).with_row_index("#query")
+    rows = grouped.select("#query", "#n", "#start", *lists).explode(lists)
+    rows = rows.with_columns((pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")).alias("#position"))
     return rows.with_columns(pl.when(pl.col("#n") >= POSITION).then(POSITION).cast(pl.Float64).alias("#rank"))
 
 
@@ -90,12 +100,16 @@ class FrameRanking(Ranking):
 
     rank = RANK
     label = LABEL
-    judged = RAW >= 0
 
     def __init__(self, wanted: Wanted, threshold: float) -> None:
         self.wanted = wanted
         self.threshold = threshold
-        self.sort: pl.Expr | None = None  # what the rows are ordered by, where that is not their rank
+        self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
+
+    @property
+    def judged(self) -> pl.Expr:
+        judged = (RAW >= 0).fill_null(False)
+        return judged if self.worth is None else self._best(judged, self.worth)
 
     @property
     def _nonrelevant(self) -> pl.Expr:
@@ -111,7 +125,7 @@ class FrameRanking(Ranking):
 
     @property
     def nonrelevant_above(self) -> pl.Expr:
-        above = (self._nonrelevant.fill_null(False)).cum_sum().cast(pl.Float64)
+        above = self._nonrelevant.cum_sum().cast(pl.Float64)
         return self.wanted.before_drop(self.wanted.over(above))
 
     @property
@@ -133,18 +147,40 @@ class FrameRanking(Ranking):
     def largest_label_of_table(self) -> pl.Expr:
         return self.wanted.column(LABEL.max())
 
+    def gain(self, gain: Gain) -> pl.Expr:
+        return self.label if gain == "linear" else self.wanted.column(super().gain(gain))
+
     def ideal(self, gain: Gain = "linear") -> FrameRanking:
-        worth = self.label if isinstance(gain, str) else self.gain(gain)
         best = copy(self)
-        best.sort = self.wanted.column(worth.rank("ordinal", descending=True).over(self.wanted.key).cast(pl.Float64))
-        best.rank = best.sort
+        best.worth = self.label if isinstance(gain, str) else self.gain(gain)
+        best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
+        best.label = self._best(self.label, best.worth)
         return best
 
+    def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:
+        return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))
+
+    @property
+    def relevant(self) -> pl.Expr:
+        return self.wanted.column(super().relevant)
+
+    @property
+    def hits(self) -> pl.Expr:
+        if not self.wanted.contiguous:
+            return super().hits
+        # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
+        running = self.relevant.cum_sum()
+        above = pl.when(POSITION == 1).then(running - self.relevant).forward_fill()
+        return self.wanted.column(running - above)
+
     def so_far(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(self.wanted.over(x.cum_sum(), self.sort))
+        return self.wanted.column(self.wanted.over(x.cum_sum()))
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0), self.sort))
+        if not self.wanted.contiguous:
+            return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
+        product = self.wanted.column(self.wanted.over(x.cum_prod()))
+        return pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1))
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(x.sum().over(self.wanted.key))
@@ -162,7 +198,8 @@ class FrameRanking(Ranking):
         self.wanted.refuse(bad, message)
 
     def keep(self, rows: pl.Expr) -> None:
-        self.wanted.keep(rows)
+        if self.worth is None:
+            self.wanted.keep(rows)
 
     def _down_to(self, x: pl.Expr, k: int | pl.Expr | None) -> pl.Expr:
         return pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
@@ -178,12 +215,11 @@ class RowRanking(FrameRanking):
 
     def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
         x = self._down_to(x, k).cast(pl.Float64).fill_null(0.0)
-        if self.sort is not None:
-            if self.show == "contribution":
-                return self.whole(x)
-            return self.wanted.column(self.wanted.over(x.sort_by(self.sort).cum_sum()))
-        self.totals.append(x)
-        return x if self.show == "contribution" else self.so_far(x)
+        if self.worth is None:
+            self.totals.append(x)
+        if self.show == "curve":
+            return self.so_far(x)
+        return x if self.worth is None else self.whole(x)
 
     def best(self, x: pl.Expr) -> pl.Expr:
         return x
@@ -210,16 +246,13 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
         listed |= other
     grouped = wanted.sums.keys() | wanted.largest.keys()
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
-    result = (
-        _compute(rows, wanted, listed)
-        .group_by(wanted.key, maintain_order=wanted.contiguous)
-        .agg(
-            *(x.sum().alias(name) for name, x in wanted.sums.items()),
-            *(x.max().alias(name) for name, x in wanted.largest.items()),
-            *(pl.col(name).first() for name in sorted(constant)),
-            *(fault.rows.any().alias(fault.column) for fault in wanted.refused.values()),
-            *(pl.col(fault.column).any() for fault in faults),
-        )
+    flags = {fault.column: fault.rows for fault in wanted.refused.values()}
+    rows = _compute(rows, wanted, listed).with_columns(**wanted.sums, **wanted.largest, **flags)
+    result = rows.group_by(wanted.key, maintain_order=wanted.contiguous).agg(
+        pl.col(list(wanted.sums)).sum(),
+        pl.col(list(wanted.largest)).max(),
+        pl.col(sorted(constant)).first(),
+        pl.col([*flags, *(fault.column for fault in faults)]).any(),
     )
     return result.select(*wanted.key, *guarded(values, [*wanted.refused.values(), *faults]))
 

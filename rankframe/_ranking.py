@@ -83,8 +83,6 @@ class Ranking(ABC):
     rank: pl.Expr
     #: The label as a float, 0 for a document that nobody judged.
     label: pl.Expr
-    #: Whether somebody judged the document: its label is 0 or more.
-    judged: pl.Expr
     #: A label from here on is relevant.
     threshold: float = 1
 
@@ -94,6 +92,11 @@ class Ranking(ABC):
         other = copy(self)
         other.threshold = relevant
         return other
+
+    @property
+    @abstractmethod
+    def judged(self) -> pl.Expr:
+        """Whether somebody judged the document: its label is 0 or more."""
 
     @property
     def relevant(self) -> pl.Expr:

@@ -116,6 +116,11 @@ class Table:
         """Whether only the rows' own order tells tied documents apart."""
         return self.columns.doc is None or self.columns.ties == "order"
 
+    @property
+    def order_columns(self) -> list[str]:
+        """The caller's columns that `order` compares."""
+        return [self.columns.score, *([] if self.columns.doc is None else [self.columns.doc])]
+
     def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
         """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
 

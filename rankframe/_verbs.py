@@ -13,7 +13,7 @@ from ._check import check as check_frame
 from ._check import describe
 from ._pair import Pair
 from ._parse import parse
-from ._plan import ask, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
+from ._plan import ask, carried, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns
 from ._registry import AGREEMENTS, METRICS, Call, Metric
@@ -36,7 +36,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if isinstance(frame, pl.LazyFrame):
         return evaluate_rows(ranked_by_window(frame, table), wanted, values, table).rename(names)
     scores = any("#score" in x.meta.root_names() for x in wanted.early.values())
-    grouped = _collect(group_ranked(frame.lazy(), table, scores=scores), frame, columns)
+    grouped = _collect(group_ranked(frame, table, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():
             raise InvalidData(describe(frame, columns, fault.message))
@@ -124,7 +124,8 @@ def _rows(frame: Frame, columns: Columns, calls: list[Call], show: Literal["cont
         rows = rows.filter(pl.col("#rank").is_not_null())
     query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
     rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
-    return _like(frame, rows.select(*query, *named, rank, *(call.text for call in calls)), columns)
+    along = [pl.col(carried(name)).alias(name) for name in named]
+    return _like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
 
 
 def judge(

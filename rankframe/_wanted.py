@@ -36,11 +36,9 @@ class Wanted:
     refused: dict[str, Fault] = field(default_factory=dict)
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
 
-    def over(self, x: pl.Expr, order: pl.Expr | None = None) -> pl.Expr:
-        """`x` inside each query, its rows in the given order (rank order where `order` is None)."""
-        if order is None and self.contiguous:
-            return x.over(self.key)
-        return x.over(self.key, order_by=POSITION if order is None else order)
+    def over(self, x: pl.Expr) -> pl.Expr:
+        """`x` inside each query, its rows in rank order."""
+        return x.over(self.key) if self.contiguous else x.over(self.key, order_by=POSITION)
 
     def before_drop(self, x: pl.Expr) -> pl.Expr:
         """A column that needs every row of the query."""

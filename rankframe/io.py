@@ -13,6 +13,8 @@ import polars as pl
 
 from .errors import InvalidData, InvalidOption, MissingColumn
 
+__all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
+
 Source: TypeAlias = str | Path | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
 DType: TypeAlias = pl.DataType | type[pl.DataType]
@@ -60,10 +62,8 @@ QRELS = Layout(
 )
 
 
-def read_run(
-    source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None
-) -> pl.DataFrame:
-    """What a system returned: one row per query and document, with its score.
+def read_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    r"""What a system returned: one row per query and document, with its score.
 
     The file's name says what it holds: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``; any other
     name means TREC text. Text may be compressed (``.gz``, ``.zst``).
@@ -101,7 +101,7 @@ def read_run(
     Examples
     --------
     >>> import io, rankframe as rf
-    >>> rf.read_run(io.StringIO("q1 Q0 d1 1 2.5 mine\\nq1 Q0 d2 2 2 mine")).rows()
+    >>> rf.read_run(io.StringIO("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 2 mine")).rows()
     [('q1', 'd1', 2.5, 'mine'), ('q1', 'd2', 2.0, 'mine')]
     """
     return rows(source, RUN, format=format, columns=columns).read()
@@ -114,7 +114,7 @@ def read_qrels(
     columns: Mapping[str, str] | None = None,
     label_dtype: DType = pl.Int64,
 ) -> pl.DataFrame:
-    """What the judges said: one row per query and document, with its label.
+    r"""What the judges said: one row per query and document, with its label.
 
     As :func:`read_run`, but the four fields of TREC text are ``query_id iteration doc_id label``.
 
@@ -147,15 +147,13 @@ def read_qrels(
     Examples
     --------
     >>> import io, rankframe as rf
-    >>> rf.read_qrels(io.StringIO("q1 0 d1 2\\nq1 0 d3 0")).rows()
+    >>> rf.read_qrels(io.StringIO("q1 0 d1 2\nq1 0 d3 0")).rows()
     [('q1', '0', 'd1', 2), ('q1', '0', 'd3', 0)]
     """
     return rows(source, QRELS, format=format, columns=columns, label_dtype=label_dtype).read()
 
 
-def scan_run(
-    source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None
-) -> pl.LazyFrame:
+def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the file is read when the plan runs.
 
     A malformed line is then an error of Polars (``InvalidOperationError``) that says the same, from any plan
@@ -310,9 +308,7 @@ def from_table(
     if kind != "parquet" and is_empty(content):
         schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(name, pl.LazyFrame(schema=schema), {})
-    table = scan_table(
-        content, kind, [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)]
-    )
+    table = scan_table(content, kind, [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)])
     found = table.collect_schema().names()
     renames = {old: new for old, new in columns.items() if old in found}
     table = table.drop(set(renames.values()) & set(found) - set(renames)).rename(renames)
@@ -323,9 +319,7 @@ def from_table(
         return Rows(name, table, {})
     text = {column: pl.col(column) for column in OTHER_NAMES if column in found}
     values, misread = numbers(text, numeric)
-    problem = pl.format(
-        "{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread)
-    )
+    problem = pl.format("{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread))
     dtypes = {column: numeric.get(column, pl.String()) for column in text}
     return Rows(name, table.with_columns(**values, **{PROBLEM: problem}).drop(NUMBER), dtypes)
 
@@ -349,6 +343,7 @@ def scan_table(content: Content, kind: Format, text: list[str]) -> pl.LazyFrame:
 
 
 def is_empty(content: Content) -> bool:
+    """Whether a source has no bytes at all."""
     if isinstance(content, bytes):
         return not content
     return Path(content).is_file() and not Path(content).stat().st_size
@@ -365,21 +360,15 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
     return f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text"
 
 
-def numbers(
-    text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]
-) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
+def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
     """The columns with numbers made of text, and for each of these what is wrong with the text, or null."""
-    values = {
-        column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()
-    }
+    values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
     kinds = {
         column: "whole number (label_dtype=pl.Float64 keeps fractions)" if dtype.is_integer() else "number"
         for column, dtype in numeric.items()
     }
     return values, [
-        pl.format(
-            f"{column} '{{}}' is not a {kinds[column]}", pl.when(values[column].is_null()).then(text[column])
-        )
+        pl.format(f"{column} '{{}}' is not a {kinds[column]}", pl.when(values[column].is_null()).then(text[column]))
         for column in text
         if column in numeric
     ]

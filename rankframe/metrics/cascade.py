@@ -79,14 +79,15 @@ def nerr(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.
 def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
     """The probability that each document satisfies the reader."""
     if max_label is None:
-        return (2.0**r.label - 1) / 2.0**r.largest_label_of_table
-    if max_label == "query":
-        return (2.0**r.label - 1) / 2.0**r.largest_label
-    if isinstance(max_label, (str, bool)) or not 0 <= max_label < 1024:
+        top = r.largest_label_of_table
+    elif max_label == "query":
+        top = r.largest_label
+    elif isinstance(max_label, (str, bool)) or not 0 <= max_label < 1024:
         raise InvalidOption(f"max_label={max_label!r}: write the top of the label scale, 'query' or None")
-    top = float(max_label)
-    r.refuse(r.label > top, f"a label is above max_label={max_label}; give the top of the label scale")
-    return (2.0**r.label - 1) / pl.lit(2.0**top)
+    else:
+        r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
+        top = pl.lit(float(max_label))
+    return r.gain("exponential") / 2.0**top
 
 
 @metric("rank_biased_precision", bounds=(0, 1), dot="p")
