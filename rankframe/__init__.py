@@ -9,17 +9,24 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as _version
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from . import hook
 from ._parse import parse
 from ._polars import PolarsRanker, register
 from ._ranker import ExprRanker
 from ._registry import AGREEMENTS, METRICS
 from .errors import InvalidData, InvalidOption, MissingColumn, RankframeError, UnknownMetric
 from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ._pandas import PandasRanker
 
 __all__ = [
     "AGREEMENTS",
@@ -30,6 +37,7 @@ __all__ = [
     "RankframeError",
     "UnknownMetric",
     "expr",
+    "hook",
     "load_example",
     "parse",
     "rank",
@@ -49,13 +57,15 @@ expr = ExprRanker()
 def rank(frame: pl.DataFrame) -> PolarsRanker[pl.DataFrame]: ...
 @overload
 def rank(frame: pl.LazyFrame) -> PolarsRanker[pl.LazyFrame]: ...
-def rank(frame: Any) -> PolarsRanker[Any]:
+@overload
+def rank(frame: pd.DataFrame) -> PandasRanker: ...
+def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     """The ranker of a frame: what ``frame.rank`` is, in a form that type checkers see.
 
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame.
+        A Polars DataFrame or LazyFrame, or a pandas DataFrame.
 
     Returns
     -------
@@ -75,7 +85,15 @@ def rank(frame: Any) -> PolarsRanker[Any]:
     """
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
-    raise InvalidData(f"{type(frame).__name__} is no frame that can be ranked; give a Polars DataFrame or LazyFrame")
+    pandas = sys.modules.get("pandas")  # never imported for its own sake
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        from ._pandas import PandasRanker
+
+        return PandasRanker(frame)
+    raise InvalidData(
+        f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, or a LazyFrame"
+    )
 
 
 register()
+hook.install()

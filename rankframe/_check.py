@@ -98,7 +98,7 @@ def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list
     """The queries that only one of the two tables has."""
     on = [name for name in query if name in qrels.collect_schema()]
     if not on:
-        require(qrels.collect_schema(), query[-1], "query", "the judgments")
+        require(qrels.collect_schema(), query[-1], "query", "qrels")
     return [
         _finding(
             frame.join(qrels, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "run only",

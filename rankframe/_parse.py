@@ -53,7 +53,10 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     ['ndcg@5', 'ndcg@10']
     """
     if not isinstance(text, str):
-        raise InvalidOption(f"{text!r} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10)")
+        unpack = "; unpack a list, as evaluate(*metrics)" if isinstance(text, (list, tuple)) else ""
+        raise InvalidOption(
+            f"{text!r} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
+        )
     match = _TEXT.fullmatch(text)
     if match is None:
         raise UnknownMetric(f"{text!r} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
@@ -126,7 +129,9 @@ def _inside(entry: Metric, inside: str, text: str) -> dict[str, Any]:
             continue  # the discount that we have anyway; the gain is said apart
         if name == "dcg" and value == "exp-log2":
             if "gains" in given:
-                raise InvalidOption(f"{text!r} says the gain twice; give the mapping alone, with the gains it is to have")
+                raise InvalidOption(
+                    f"{text!r} says the gain twice; give the mapping alone, with the gains it is to have"
+                )
             name, value = "gain", "exponential"
         if name == "judged_only":
             raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")

@@ -274,7 +274,9 @@ def per_row(
             raise InvalidOption(
                 f"{call.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
-    rows = _compute(rows, wanted, None).with_columns(fault.rows.alias(fault.column) for fault in wanted.refused.values())
+    rows = _compute(rows, wanted, None).with_columns(
+        fault.rows.alias(fault.column) for fault in wanted.refused.values()
+    )
     return rows.with_columns(guarded(values, [*wanted.refused.values(), *table.faults()]))
 
 

@@ -96,7 +96,7 @@ class Ranker(ABC, Generic[R]):
         (7, 0.5)
         """
         given = {
-            "query": (query,) if isinstance(query, str) else None if query is None else tuple(query),
+            "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
             "score": score,
             "label": label,
             "relevant": relevant,

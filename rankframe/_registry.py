@@ -193,7 +193,8 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         bound = signature.bind(*args, **options)
     except TypeError as error:
         takes = ", ".join(entry.parameters) or "none"
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}") from None
+        at = f"; {entry.first} may stand after @" if entry.first else ""
+        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():
         if name == "k" and value is not None:
@@ -244,5 +245,7 @@ def _literal(value: Any) -> str:
         return value if value.isidentifier() else repr(value)
     if value is None or isinstance(value, bool):
         return str(value)
+    if not isinstance(value, (int, float)):
+        return repr(value)
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -10,17 +10,18 @@ import polars as pl
 from ._ranking import DEFAULT_DOC, Columns
 from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
 
-__all__ = ["MARK", "Fault", "Table", "failing", "require"]
+__all__ = ["MARK", "USUAL_NAMES", "Fault", "Table", "failing", "require"]
 
 MARK = "rankframe: "
 """How a message of ours begins where it surfaces in an error of Polars."""
 
 USUAL_NAMES = {
-    "query": ("query_id", "qid", "query", "topic", "topic_id", "q_id", "session_id", "user_id"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "item_id", "did"),
-    "score": ("score", "sim", "prediction", "pred", "y_pred", "y_score"),
-    "label": ("label", "rel", "relevance", "grade", "y_true", "y", "judgment", "qrel"),
+    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
+    "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
+    "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
 }
+"""What the columns are called elsewhere, for the hint in an error; never taken unasked."""
 
 
 @dataclass(frozen=True)
@@ -196,14 +197,16 @@ def require(schema: Iterable[str], name: str, role: str, where: str = "the table
     there = list(schema)
     if name in there:
         return
-    usual = [n for n in there if n.lower() in USUAL_NAMES[role]]
+    usual = [n for n in there if n.lower() in USUAL_NAMES.get(role, ())]
     near = usual[0] if usual else did_you_mean(name, there).removeprefix(" Did you mean '").removesuffix("'?")
-    if where == "the table":
-        advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
+    if where == "qrels":
+        advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
+    elif role == "agreement":
+        advice = f"Did you mean {near!r}?" if near else "Name a column of scores"
     else:
-        advice = f"Rename it, as with .rename({{{near or '...'!r}: {name!r}}})"
-    if role == "label" and where == "the table":
-        advice += "; or bring the judgments of another table: df.rank.judge(qrels)"
+        advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
+        if role == "label":
+            advice += "; or bring the judgments of another table: df.rank.judge(qrels)"
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
 
 

@@ -15,7 +15,7 @@ from ._pair import Pair
 from ._parse import parse
 from ._plan import ask, carried, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
 from ._plan import evaluate as evaluate_rows
-from ._ranking import Columns
+from ._ranking import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Call, Metric
 from ._table import MARK, Table, failing, require
 from ._wanted import Wanted
@@ -55,11 +55,15 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
             expressions[request.meta.output_name()] = request
             names.append(request.meta.output_name())
         else:
-            read = parse(request)
-            calls += [call for call in read if call not in calls]
+            read = [call for call in parse(request) if call not in calls]
+            calls += read
             names += [call.text for call in read]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
-    names = list(dict.fromkeys(names))
+    for name in expressions:
+        if names.count(name) > 1:
+            raise InvalidOption(
+                f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
+            )
     _refuse_names(names, columns.query, "the query")
     if not expressions:
         return measure(frame, columns, *calls)
@@ -132,6 +136,8 @@ def judge(
     frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame, judged_only: Missing, run_only: Missing
 ) -> Frame:
     """The full join of a run and its judgments, by query and document."""
+    check_word("judged_only", judged_only, Missing)
+    check_word("run_only", run_only, Missing)
     run_schema, qrels_schema = frame.collect_schema(), qrels.collect_schema()
     doc = columns.doc
     if doc is None:
@@ -144,9 +150,9 @@ def judge(
         )
     query = [name for name in columns.query if name in qrels_schema]
     if not query:
-        require(qrels_schema, columns.query[-1], "query", "the judgments")
-    require(qrels_schema, doc, "doc", "the judgments")
-    require(qrels_schema, columns.label, "label", "the judgments")
+        require(qrels_schema, columns.query[-1], "query", "qrels")
+    require(qrels_schema, doc, "doc", "qrels")
+    require(qrels_schema, columns.label, "label", "qrels")
     keys = [*query, doc]
     for name in keys:
         if run_schema[name] != qrels_schema[name]:
@@ -164,7 +170,7 @@ def judge(
         judged_queries,
         query,
         run_only,
-        pl.col(columns.score),
+        columns.score,
         run_schema[columns.score],
         "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
     )
@@ -173,7 +179,7 @@ def judge(
         run_queries,
         query,
         judged_only,
-        pl.col(columns.label),
+        columns.label,
         qrels_schema[columns.label],
         "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it out",
     )
@@ -198,11 +204,11 @@ def _only_common(
     queries: pl.LazyFrame,
     query: list[str],
     missing: Missing,
-    value: pl.Expr,
+    guarded: str,
     dtype: pl.DataType,
     message: str,
 ) -> pl.LazyFrame:
-    """The rows whose query is among `queries`, or all rows, or a failure in `value` where one is not."""
+    """The rows whose query is among `queries`, or all rows, or a failure in the column `guarded` where one is not."""
     if missing == "keep":
         return rows
     if missing == "drop":
@@ -210,13 +216,14 @@ def _only_common(
     known = queries.with_columns(pl.lit(True).alias("#known"))
     rows = rows.join(known, on=query, how="left", nulls_equal=True, maintain_order="left")
     guard = failing([(pl.col("#known").is_null(), message + "; df.rank.check(qrels) lists them")]).cast(dtype)
-    return rows.with_columns(pl.coalesce(guard, value)).drop("#known")
+    return rows.with_columns(pl.coalesce(guard, guarded).alias(guarded)).drop("#known")
 
 
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
     schema = frame.collect_schema()
+    require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}

@@ -11,6 +11,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
+from ._table import USUAL_NAMES
 from .errors import InvalidData, InvalidOption, MissingColumn
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
@@ -31,12 +32,11 @@ FORMATS: dict[str, Format] = {
 }
 COMPRESSED = (".gz", ".zst", ".zlib")
 
-# What other tools call the columns, for the hint in an error; never renamed unasked.
 OTHER_NAMES = {
-    "query_id": ("qid", "query", "queryid", "q_id", "topic", "topic_id"),
-    "doc_id": ("docno", "docid", "doc", "corpus_id", "document_id", "did", "pid", "item_id"),
-    "score": ("sim", "similarity", "prediction", "pred"),
-    "label": ("relevance", "rel", "grade", "rating", "judgment", "judgement", "score"),
+    "query_id": USUAL_NAMES["query"],
+    "doc_id": USUAL_NAMES["doc"],
+    "score": USUAL_NAMES["score"],
+    "label": (*USUAL_NAMES["label"], "score"),
 }
 
 PROBLEM, NUMBER = "__problem", "__number"  # what is wrong with a row (null: nothing), and which it is

@@ -1,0 +1,119 @@
+"""What other people's code says, wherever it can be trusted: (query, metric, options, value)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytrec_eval
+from oracles import Pair, is_judged, scored_twice
+from scipy import stats
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
+from tables import Table
+
+Value = tuple[Any, str, dict[str, Any], float]
+
+CUTOFFS = (1, 2, 3, 5, 10, 100)
+RECALLS = tuple(tenth / 10 for tenth in range(11))
+WITHOUT_CUTOFF = {
+    "map": "average_precision", "set_P": "precision", "set_recall": "recall", "set_F": "f1",
+    "Rprec": "r_precision", "recip_rank": "reciprocal_rank", "bpref": "bpref",
+    "ndcg": "ndcg", "11pt_avg": "eleven_point_average",
+}  # fmt: skip
+WITH_CUTOFF = {
+    "map_cut": "average_precision",
+    "P": "precision",
+    "recall": "recall",
+    "success": "hit_rate",
+    "ndcg_cut": "ndcg",
+}
+ASKED = {*WITHOUT_CUTOFF, *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in WITH_CUTOFF)} | {
+    f"iprec_at_recall.{','.join(f'{r:.1f}' for r in RECALLS)}"
+}
+
+
+def trec_eval(table: Table, *, relevant: int = 1, judged_only: bool = False) -> Iterator[Value]:
+    """trec_eval 9's C code, but for the places where it is wrong, undefined, or rounds unlike version 10."""
+    qrels = {q: {doc: int(label) for doc, _, label in rows if label is not None} for q, rows in table.items()}
+    run = {q: {doc: score for doc, score, _ in rows if score is not None} for q, rows in table.items()}
+    # All judgments negative: the C code keeps the previous query's counts.
+    qrels = {q: labels for q, labels in qrels.items() if any(label >= 0 for label in labels.values())}
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, ASKED, relevance_level=relevant, judged_docs_only_flag=judged_only
+    )
+    for query, values in evaluator.evaluate(run).items():
+        levels = qrels[query].values()
+        n_relevant = sum(label >= relevant for label in levels)
+        # Version 9 rounds the count of relevant documents wanted by + 0.9, version 10 to the nearest.
+        same = {r: int(r * n_relevant + 0.9) == math.floor(r * n_relevant + 0.5) for r in RECALLS}
+        for measure, name in WITHOUT_CUTOFF.items():
+            if measure == "11pt_avg" and not all(same.values()):
+                continue
+            if measure == "bpref" and relevant > max(levels) + 1:
+                continue  # reads past the end of its array
+            yield query, name, {}, values[measure]
+        for measure, name in WITH_CUTOFF.items():
+            for k in CUTOFFS:
+                yield query, name, {"k": k}, values[f"{measure}_{k}"]
+        for r in RECALLS:
+            if same[r]:
+                yield query, "interpolated_precision", {"recall": r}, values[f"iprec_at_recall_{r:.2f}"]
+
+
+def scikit_learn(table: Table) -> Iterator[Value]:
+    """AUC; nDCG, DCG and average precision where all is retrieved, judged, and scored differently."""
+    for query, rows in table.items():
+        pool = [row for row in rows if row[1] is not None or is_judged(row)]
+        floor = min([0.0] + [score for _, score, _ in pool if score is not None]) - 1
+        truth = [label is not None and label >= 1 for _, _, label in pool]
+        if 0 < sum(truth) < len(truth):
+            yield (
+                query,
+                "auc",
+                {},
+                roc_auc_score(truth, [floor if score is None else score for _, score, _ in pool]),
+            )
+        scores = [score for _, score, _ in rows if score is not None]
+        if len(rows) < 2 or len(set(scores)) < len(rows) or not all(map(is_judged, rows)):
+            continue
+        labels = [label for _, _, label in rows]
+        for gain, gains in {"linear": labels, "exponential": [2**label - 1 for label in labels]}.items():
+            for k in (None, *CUTOFFS):
+                yield (
+                    query,
+                    "dcg",
+                    {"k": k, "gain": gain},
+                    dcg_score([gains], [scores], k=k, ignore_ties=True),
+                )
+                yield (
+                    query,
+                    "ndcg",
+                    {"k": k, "gain": gain},
+                    ndcg_score([gains], [scores], k=k, ignore_ties=True),
+                )
+        if any(truth):
+            yield query, "average_precision", {}, average_precision_score(truth, scores)
+
+
+def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, Any], float | None]]:
+    """Rank correlations, None where they are nan; the distance follows from tau where nothing is tied."""
+    for query, rows in table.items():
+        both = scored_twice(rows)
+        x, y = [row[1] for row in both], [row[2] for row in both]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield query, "kendall_tau", {}, none_if_nan(stats.kendalltau(x, y).statistic)
+            if len(both) > 1:
+                yield query, "spearman", {}, none_if_nan(stats.spearmanr(x, y).statistic)
+        if len(set(x)) == len(x) and len(set(y)) == len(y):
+            best = sorted(zip(x, y, strict=True), reverse=True)
+            for k in (2, 3, 5, 100):
+                if len(both) > 1:
+                    tau = stats.kendalltau(*zip(*best[:k], strict=True)).statistic
+                    yield query, "kendall_distance", {"k": k}, none_if_nan((1 - tau) / 2)
+
+
+def none_if_nan(x: float) -> float | None:
+    return None if math.isnan(x) else float(x)

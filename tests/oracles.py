@@ -1,0 +1,326 @@
+"""Every metric once more: plain Python over one query's rows, straight from its paper.
+
+Slow and simple on purpose. A row is (doc, score, label): score None = judged but not retrieved, label None =
+retrieved but not judged, label below 0 = in the pool but not judged. Nothing here may import what it tests,
+nor numpy, nor polars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = tuple[Any, float | None, float | None]
+Gain = str | Mapping[float, float] | None
+
+
+@dataclass
+class Query:
+    """One query's rows, ranked under the policies."""
+
+    ranking: list[Row]
+    unretrieved: list[Row]
+    relevant: float
+    table_max: float
+
+    def is_relevant(self, row: Row) -> bool:
+        return is_judged(row) and row[2] >= self.relevant
+
+    def is_nonrelevant(self, row: Row) -> bool:
+        return is_judged(row) and row[2] < self.relevant
+
+    @property
+    def rows(self) -> list[Row]:
+        return self.ranking + self.unretrieved
+
+    @property
+    def n(self) -> int:
+        return len(self.ranking)
+
+    @property
+    def R(self) -> int:  # noqa: N802
+        return sum(self.is_relevant(row) for row in self.rows)
+
+    @property
+    def N(self) -> int:  # noqa: N802
+        return sum(self.is_nonrelevant(row) for row in self.rows)
+
+    @property
+    def relevant_ranks(self) -> list[int]:
+        return [rank for rank, row in enumerate(self.ranking, 1) if self.is_relevant(row)]
+
+    def hits(self, k: float | None) -> int:
+        return sum(k is None or rank <= k for rank in self.relevant_ranks)
+
+    def precision(self, rank: int) -> float:
+        return self.hits(rank) / rank
+
+
+def is_judged(row: Row) -> bool:
+    return row[2] is not None and row[2] >= 0
+
+
+def ranked(rows: Sequence[Row], ties: str) -> list[Row]:
+    """Retrieved rows, best first. Python's sort is stable, so the last key sorted by counts most."""
+    ranking = [row for row in rows if row[1] is not None]
+    if ties == "trec_eval":
+        ranking.sort(key=lambda row: str(row[0]), reverse=True)
+    elif ties != "order" and all(row[0] is not None for row in ranking):
+        ranking.sort(key=lambda row: row[0], reverse=ties != "doc_asc")
+    if ties in ("best", "worst"):
+        ranking.sort(key=lambda row: -math.inf if row[2] is None else row[2], reverse=ties == "best")
+    ranking.sort(key=lambda row: row[1], reverse=True)
+    return ranking
+
+
+def prepare(
+    rows: Sequence[Row],
+    *,
+    relevant: float = 1,
+    ties: str = "doc_desc",
+    unjudged: str = "nonrelevant",
+    table_max: float = 0,
+) -> Query:
+    ranking = ranked(rows, ties)
+    if unjudged == "drop":
+        ranking = [row for row in ranking if is_judged(row)]
+    return Query(ranking, [row for row in rows if row[1] is None], relevant, table_max)
+
+
+def ratio(a: float, b: float) -> float:
+    return a / b if b else 0.0
+
+
+def top(items: Sequence[Any], k: int | None) -> list[tuple[int, Any]]:
+    return list(enumerate(items, 1))[:k]
+
+
+# Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005 ----------------------------------------------
+
+
+def gain_of(row: Row, gain: Gain) -> float:
+    if not is_judged(row):
+        return 0.0
+    if gain == "linear":
+        return row[2]
+    if gain == "exponential":
+        return 2 ** row[2] - 1
+    return gain[row[2]] if row[2] > 0 else gain.get(row[2], 0.0)
+
+
+def discounted(gains: Sequence[float], k: int | None, discount: str) -> float:
+    total = 0.0
+    for rank, gain in top(gains, k):
+        if discount == "original":
+            total += gain if rank < 2 else gain / math.log2(rank)
+        else:
+            total += gain / math.log2(rank + 1)
+    return total
+
+
+def cg(q: Query, k: int | None = None, gain: Gain = "linear") -> float:
+    return sum(gain_of(row, gain) for _, row in top(q.ranking, k))
+
+
+def dcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2") -> float:
+    return discounted([gain_of(row, gain) for row in q.ranking], k, discount)
+
+
+def ndcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2") -> float:
+    ideal = sorted((gain_of(row, gain) for row in q.rows if is_judged(row)), reverse=True)
+    return ratio(dcg(q, k, gain, discount), discounted(ideal, k, discount))
+
+
+# Cascade: Chapelle et al. 2009 ------------------------------------------------------------------------------
+
+
+def cascade(labels: Sequence[float], k: int | None, top_label: float) -> float:
+    """Expected 1/rank at which a user stops who is satisfied at each rank with probability R."""
+    total, still_reading = 0.0, 1.0
+    for rank, label in top(labels, k):
+        satisfied = (2**label - 1) / 2**top_label
+        total += still_reading * satisfied / rank
+        still_reading *= 1 - satisfied
+    return total
+
+
+def top_label(q: Query, max_label: float | str | None) -> float:
+    if max_label is None:
+        return q.table_max
+    return max_of(q.rows) if max_label == "query" else float(max_label)
+
+
+def max_of(rows: Sequence[Row]) -> float:
+    return max([0.0] + [row[2] for row in rows if row[2] is not None])
+
+
+def err(q: Query, k: int | None = None, max_label: float | str | None = None) -> float:
+    return cascade([gain_of(row, "linear") for row in q.ranking], k, top_label(q, max_label))
+
+
+def nerr(q: Query, k: int | None = None, max_label: float | str | None = None) -> float:
+    ideal = sorted((row[2] for row in q.rows if is_judged(row)), reverse=True)
+    return ratio(err(q, k, max_label), cascade(ideal, k, top_label(q, max_label)))
+
+
+# Sets -------------------------------------------------------------------------------------------------------
+
+
+def hits(q: Query, k: int | None = None) -> float:
+    return q.hits(k)
+
+
+def hit_rate(q: Query, k: int | None = None) -> float:
+    return float(q.hits(k) > 0)
+
+
+def precision(q: Query, k: int | None = None) -> float:
+    return ratio(q.hits(k), q.n if k is None else k)
+
+
+def recall(q: Query, k: int | None = None) -> float:
+    return ratio(q.hits(k), q.R)
+
+
+def f1(q: Query, k: int | None = None) -> float:
+    p, r = precision(q, k), recall(q, k)
+    return ratio(2 * p * r, p + r)
+
+
+def r_precision(q: Query) -> float:
+    return ratio(q.hits(q.R), q.R)
+
+
+# Binary rankings --------------------------------------------------------------------------------------------
+
+
+def average_precision(q: Query, k: int | None = None) -> float:
+    return ratio(sum(q.precision(rank) for rank in q.relevant_ranks if k is None or rank <= k), q.R)
+
+
+def reciprocal_rank(q: Query, k: int | None = None) -> float:
+    first = min(q.relevant_ranks, default=math.inf)
+    return 1 / first if k is None or first <= k else 0.0
+
+
+def bpref(q: Query) -> float:
+    """Buckley and Voorhees 2004 as trec_eval has it."""
+    total = 0.0
+    for rank in q.relevant_ranks:
+        above = sum(q.is_nonrelevant(row) for row in q.ranking[: rank - 1])
+        total += 1 - min(above, q.R) / min(q.N, q.R) if above else 1
+    return ratio(total, q.R)
+
+
+def rbp(q: Query, k: int | None = None, p: float = 0.8, gain: Mapping[float, float] | None = None) -> float:
+    """Moffat and Zobel 2008."""
+    total = 0.0
+    for rank, row in top(q.ranking, k):
+        total += (q.is_relevant(row) if gain is None else gain_of(row, gain)) * p ** (rank - 1)
+    return (1 - p) * total
+
+
+def interpolated_precision(q: Query, recall: float) -> float:
+    """The best precision at or below the rank where recall is reached (trec_eval 10)."""
+    wanted = recall * q.R
+    count = math.floor(wanted) + (wanted - math.floor(wanted) >= 0.5)
+    if count > q.hits(None):
+        return 0.0
+    start = q.relevant_ranks[count - 1] if count else 1
+    return max((q.precision(rank) for rank in range(start, q.n + 1)), default=0.0)
+
+
+def eleven_point_average(q: Query) -> float:
+    return sum(interpolated_precision(q, tenth / 10) for tenth in range(11)) / 11
+
+
+def auc(q: Query) -> float | None:
+    """P(a relevant document is scored above another), ties count a half; rows without a score tie, last."""
+    relevant = [row for row in q.rows if q.is_relevant(row)]
+    others = [row for row in q.ranking if not q.is_relevant(row)] + [
+        row for row in q.unretrieved if q.is_nonrelevant(row)
+    ]
+    if not relevant:
+        return 0.0
+    if not others:
+        return None
+    wins = 0.0
+    for _, score, _ in relevant:
+        for _, other, _ in others:
+            a, b = ((s is not None, s or 0.0) for s in (score, other))
+            wins += 1.0 if a > b else 0.5 if a == b else 0.0
+    return wins / (len(relevant) * len(others))
+
+
+ORACLES: dict[str, Callable[..., float | None]] = {
+    oracle.__name__: oracle
+    for oracle in (
+        cg, dcg, ndcg, err, nerr, precision, recall, f1, hits, hit_rate, r_precision, average_precision,
+        reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, auc,
+    )
+}  # fmt: skip
+UNBOUNDED = {"cg", "dcg", "hits"}
+
+
+def evaluate(
+    name: str, rows: Sequence[Row], options: Mapping[str, Any], *, no_relevant: str = "zero", **policies: Any
+) -> float | None:
+    """One metric of one query under all policies."""
+    q = prepare(rows, **policies)
+    if q.R == 0 and no_relevant == "null":
+        return None
+    if q.R == 0 and no_relevant == "one" and name not in UNBOUNDED:
+        return 1.0
+    return ORACLES[name](q, **options)
+
+
+# Agreement of two scores: rows are (doc, score, other, label) -----------------------------------------------
+
+Pair = tuple[Any, float | None, float | None, float | None]
+
+
+def scored_twice(rows: Sequence[Pair]) -> list[Pair]:
+    return [row for row in rows if row[1] is not None and row[2] is not None]
+
+
+def sign(x: float) -> int:
+    return (x > 0) - (x < 0)
+
+
+def kendall_distance(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc") -> float | None:
+    """Share of discordant pairs among the first ranking's top k (Kendall 1938); documents must differ."""
+    both = scored_twice(rows)
+    by_score = ranked([(doc, score, label) for doc, score, _, label in both], ties)
+    by_other = ranked([(doc, other, label) for doc, _, other, label in both], ties)
+    first = [doc for doc, _, _ in by_score][:k]
+    second = [doc for doc, _, _ in by_other if doc in first]
+    pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
+    return sum(second.index(a) > second.index(b) for a, b in pairs) / len(pairs) if pairs else None
+
+
+def kendall_tau(rows: Sequence[Pair]) -> float | None:
+    """Tau-b: concordant less discordant pairs, over the mean number of untied ones (Kendall 1945)."""
+    both = scored_twice(rows)
+    pairs = [(sign(a[1] - b[1]), sign(a[2] - b[2])) for i, a in enumerate(both) for b in both[i + 1 :]]
+    untied = sum(x != 0 for x, _ in pairs) * sum(y != 0 for _, y in pairs)
+    return sum(x * y for x, y in pairs) / math.sqrt(untied) if untied else None
+
+
+def spearman(rows: Sequence[Pair]) -> float | None:
+    """Pearson's correlation of the ranks, tied values sharing the mean of theirs (Spearman 1904)."""
+    both = scored_twice(rows)
+    x, y = (mean_ranks([row[column] for row in both]) for column in (1, 2))
+    mean = (len(both) + 1) / 2
+    norm = math.sqrt(sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y))
+    return sum((a - mean) * (b - mean) for a, b in zip(x, y, strict=True)) / norm if norm else None
+
+
+def mean_ranks(values: Sequence[float]) -> list[float]:
+    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+
+
+AGREEMENT: dict[str, Callable[..., float | None]] = {
+    "kendall_distance": kendall_distance, "kendall_tau": kendall_tau, "spearman": spearman,
+}  # fmt: skip

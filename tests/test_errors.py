@@ -1,0 +1,254 @@
+"""Every mistake gets an error at the call that leads out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
+RUN, QRELS = OK.drop("label"), OK.drop("score")
+OTHER = pl.DataFrame({"qid": [1], "docno": ["a"], "score": [1.0], "rel": [1]})
+
+MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "a missing query column": (
+        lambda: OTHER.rank.ndcg(),
+        rf.MissingColumn,
+        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid')",
+    ),
+    "a missing query column of a lazy frame": (
+        lambda: OTHER.lazy().rank.ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query='qid')",
+    ),
+    "a document column named and missing": (
+        lambda: OTHER.rank.on(query="qid", label="rel", doc="doc").ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(doc='docno')",
+    ),
+    "a missing label": (lambda: RUN.rank.ndcg(), rf.MissingColumn, "df.rank.judge(qrels)"),
+    "a table without columns": (lambda: pl.DataFrame().rank.ndcg(), rf.MissingColumn, "the table has no columns"),
+    "a name that is spelt wrong": (
+        lambda: OK.rename({"score": "scoer"}).rank.ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(score='scoer')",
+    ),
+    "text as score": (
+        lambda: OK.with_columns(score=pl.lit("1")).rank.ndcg(),
+        rf.InvalidData,
+        "column 'score' for score holds String, not numbers; cast it",
+    ),
+    "text as label": (
+        lambda: OK.with_columns(label=pl.lit("1")).rank.ndcg(),
+        rf.InvalidData,
+        "column 'label' for label",
+    ),
+    "an unknown metric": (
+        lambda: OK.rank.evaluate("ndgc@10"),
+        rf.UnknownMetric,
+        "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?",
+    ),
+    "a metric unlike any": (lambda: OK.rank.evaluate("zzz"), rf.UnknownMetric, "Known metrics: "),
+    "an unreadable text": (lambda: OK.rank.evaluate("ndcg("), rf.UnknownMetric, "'ndcg(' is no metric"),
+    "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
+    "options without a name": (lambda: OK.rank.evaluate("ndcg(10)"), rf.InvalidOption, "write name=value"),
+    "an unknown option": (lambda: OK.rank.evaluate("rbp(q=1)"), rf.InvalidOption, "its options are: k, p, gain"),
+    "a list of metrics": (lambda: OK.rank.evaluate(["map"]), rf.InvalidOption, "unpack a list, as evaluate(*metrics)"),
+    "no metric": (lambda: OK.rank.evaluate(), rf.InvalidOption, "df.rank.evaluate('ndcg@10', 'map')"),
+    "cutoff 0": (lambda: OK.rank.evaluate("ndcg@0"), rf.InvalidOption, "ndcg@0: a cutoff is 1 or more"),
+    "a negative cutoff": (lambda: OK.rank.ndcg(k=-1), rf.InvalidOption, "a cutoff is 1 or more"),
+    "a broken cutoff": (lambda: OK.rank.ndcg(k=1.5), rf.InvalidOption, "k=1.5 is no whole number"),
+    "a truth as cutoff": (lambda: OK.rank.ndcg(k=True), rf.InvalidOption, "k=True is no whole number"),
+    "a word as cutoff": (lambda: OK.rank.evaluate("ndcg@ten"), rf.InvalidOption, "'ten' in 'ndcg@ten' is no number"),
+    "a cutoff where there is none": (lambda: OK.rank.evaluate("bpref@10"), rf.InvalidOption, "write 'bpref'"),
+    "a parameter where there is none": (lambda: OK.rank.evaluate("bpref.5"), rf.InvalidOption, "write 'bpref'"),
+    "a cutoff said twice": (lambda: OK.rank.evaluate("ndcg(k=3)@10"), rf.InvalidOption, "says k twice"),
+    "a persistence above 1": (lambda: OK.rank.evaluate("rbp(p=2)"), rf.InvalidOption, "write rbp(p=0.8)"),
+    "graded gains of RBP above 1": (lambda: OK.rank.rbp(gain={1: 2}), rf.InvalidOption, "divide them by the largest"),
+    "a word as gain of RBP": (lambda: OK.rank.evaluate("rbp(gain=linear)"), rf.InvalidOption, "{label: gain}"),
+    "an unknown gain": (lambda: OK.rank.evaluate("ndcg(gain=exp)"), rf.InvalidOption, "'linear', 'exponential'"),
+    "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "'linear', 'exponential'"),
+    "an unknown discount": (lambda: OK.rank.dcg(discount="log3"), rf.InvalidOption, "Did you mean 'log2'?"),
+    "gains that are no numbers": (lambda: OK.rank.ndcg(gain={"a": 1}), rf.InvalidOption, "as {1: 3, 2: 7}"),
+    "a negative gain": (lambda: OK.rank.ndcg(gain={1: -1}), rf.InvalidOption, "0 or more and finite"),
+    "a gain said twice": (
+        lambda: OK.rank.evaluate("nDCG(gains={1:1},dcg='exp-log2')"),
+        rf.InvalidOption,
+        "says the gain twice",
+    ),
+    "ranx's level where gains count": (
+        lambda: OK.rank.evaluate("ndcg@10-l2"),
+        rf.InvalidOption,
+        "say what each label is",
+    ),
+    "a label without a gain": (lambda: OK.rank.ndcg(gain={2: 1}), rf.InvalidData, "give every positive label its gain"),
+    "a label above the top": (lambda: OK.rank.err(max_label=0), rf.InvalidData, "a label is above max_label=0"),
+    "a word as top label": (lambda: OK.rank.err(max_label="all"), rf.InvalidOption, "max_label='all'"),
+    "a recall above 1": (lambda: OK.rank.evaluate("iprec@3"), rf.InvalidOption, "a share from 0 to 1"),
+    "a recall left out": (lambda: OK.rank.evaluate("iprec"), rf.InvalidOption, "recall may stand after @"),
+    "judged_only as an option": (
+        lambda: OK.rank.evaluate("nDCG(judged_only=True)@10"),
+        rf.InvalidOption,
+        "df.rank.on(unjudged='drop')",
+    ),
+    "an unknown tie rule": (lambda: OK.rank.on(ties="doc_dsc"), rf.InvalidOption, "Did you mean 'doc_desc'?"),
+    "an unknown rule for the unjudged": (lambda: OK.rank.on(unjudged="x"), rf.InvalidOption, "'nonrelevant', 'drop'"),
+    "an unknown rule for the hopeless": (lambda: OK.rank.on(no_relevant=0), rf.InvalidOption, "'zero', 'null', 'one'"),
+    "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1 is no threshold"),
+    "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
+    "no query column": (lambda: OK.rank.on(query=[]), rf.InvalidOption, "names no column"),
+    "a column of two roles": (lambda: OK.rank.on(query="doc_id"), rf.InvalidOption, "named for two roles"),
+    "a number as column": (lambda: OK.rank.on(query=3).ndcg(), rf.InvalidOption, "3 is no column name"),
+    "ties by a document that is not there": (
+        lambda: OK.rank.on(doc=None, ties="doc_asc").ndcg(),
+        rf.InvalidOption,
+        "ties='order' to keep the order of the rows",
+    ),
+    "a tie that is forbidden": (
+        lambda: OK.with_columns(score=1.0).rank.on(ties="error").ndcg(),
+        rf.InvalidData,
+        "found in 2 rows: query_id=1, doc_id='a'; query_id=1, doc_id='b')",
+    ),
+    "a NaN score": (
+        lambda: OK.with_columns(score=pl.Series([1.0, float("nan"), 2.0])).rank.ndcg(),
+        rf.InvalidData,
+        "holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
+        "df.fill_nan(None) does (found in 1 rows: query_id=1, doc_id='b')",
+    ),
+    "an infinite label": (
+        lambda: OK.with_columns(label=pl.Series([1.0, float("-inf"), 2.0])).rank.ndcg(),
+        rf.InvalidData,
+        "NaN or an infinite label; write null for a document that nobody judged (found in 1 rows: query_id=1, doc_id='b')",
+    ),
+    "a repeated document": (
+        lambda: OK.with_columns(doc_id=pl.lit("a")).rank.ndcg(),
+        rf.InvalidData,
+        "(found in 2 rows: query_id=1, doc_id='a')",
+    ),
+    "many repeated documents": (
+        lambda: (
+            pl.concat([OK.with_columns(query_id=i) for i in range(6)] * 2)
+            .unique(maintain_order=True)
+            .pipe(lambda df: pl.concat([df, df]))
+            .rank.ndcg()
+        ),
+        rf.InvalidData,
+        "and 15 more, all listed by df.rank.check()",
+    ),
+    "a curve with a cutoff": (lambda: OK.rank.curve("ndcg@10"), rf.InvalidOption, "write 'ndcg', not 'ndcg@10'"),
+    "a curve of no sum": (lambda: OK.rank.curve("auc"), rf.InvalidOption, "so it has no curve; use evaluate"),
+    "contributions of no sum": (
+        lambda: OK.rank.explain("iprec@0.5"),
+        rf.InvalidOption,
+        "no contributions; use evaluate",
+    ),
+    "an expression explained": (lambda: OK.rank.explain(rf.expr.ndcg()), rf.InvalidOption, "as in explain('ndcg@10')"),
+    "ranks under a name that is taken": (
+        lambda: OK.rank.with_ranks("score"),
+        rf.InvalidOption,
+        "a second column 'score'",
+    ),
+    "a metric named like a column": (
+        lambda: OK.rename({"label": "map"}).rank.on(label="map").with_metrics("map"),
+        rf.InvalidOption,
+        "a second column 'map', which the table has",
+    ),
+    "a metric named like the query": (
+        lambda: OK.rename({"query_id": "map"}).rank.on(query="map").evaluate("map"),
+        rf.InvalidOption,
+        "a second column 'map', which the query has",
+    ),
+    "two expressions of one name": (
+        lambda: OK.rank.evaluate(pl.col("score").sum(), pl.col("score").mean()),
+        rf.InvalidOption,
+        "two columns of the result are named 'score'",
+    ),
+    "an expression named like a metric": (
+        lambda: OK.rank.evaluate(pl.len().alias("map"), "map"),
+        rf.InvalidOption,
+        "two columns of the result are named 'map'",
+    ),
+    "judging what is judged": (lambda: OK.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
+    "judging without documents": (lambda: RUN.rank.on(doc=None).judge(QRELS), rf.InvalidOption, "df.rank.on(doc=...)"),
+    "judgments of another type": (
+        lambda: RUN.rank.judge(QRELS.with_columns(pl.col("query_id").cast(pl.String))),
+        rf.InvalidData,
+        "column 'query_id' is Int64 in the run and String in the judgments; cast one",
+    ),
+    "judgments under other names": (
+        lambda: RUN.rank.judge(QRELS.rename({"query_id": "qid"})),
+        rf.MissingColumn,
+        "Rename it, as with qrels.rename({'qid': 'query_id'})",
+    ),
+    "judgments with a column of the run": (
+        lambda: RUN.with_columns(x=1).rank.judge(QRELS.with_columns(x=1)),
+        rf.InvalidOption,
+        "both have a column 'x'",
+    ),
+    "an unknown way with missing queries": (
+        lambda: RUN.rank.judge(QRELS, run_only="skip"),
+        rf.InvalidOption,
+        "'keep', 'drop', 'error'",
+    ),
+    "an unjudged query, refused": (
+        lambda: RUN.rank.judge(QRELS.head(2), run_only="error"),
+        rf.InvalidData,
+        "a query of the run has no judgments; run_only='drop' leaves it out",
+    ),
+    "a query that the run lacks, refused": (
+        lambda: RUN.head(2).rank.judge(QRELS, judged_only="error"),
+        rf.InvalidData,
+        "a judged query is not in the run; judged_only='keep' counts it",
+    ),
+    "agreement with no column": (
+        lambda: OK.rank.agreement("zzz", "tau"),
+        rf.MissingColumn,
+        "no column 'zzz' for agreement",
+    ),
+    "agreement with a column spelt wrong": (
+        lambda: OK.rank.agreement("lable", "tau"),
+        rf.MissingColumn,
+        "mean 'label'?",
+    ),
+    "agreement with text": (
+        lambda: OK.with_columns(x=pl.lit("a")).rank.agreement("x", "tau"),
+        rf.InvalidData,
+        "not numbers",
+    ),
+    "an unknown measure": (
+        lambda: OK.rank.agreement("label", "kendal_tau"),
+        rf.UnknownMetric,
+        "Did you mean 'kendall_tau'?",
+    ),
+    "the table's largest label inside a group": (lambda: rf.expr.err(), rf.InvalidOption, "rf.expr.err(max_label=4)"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
+    call, kind, says = MISTAKES[mistake]
+    with pytest.raises(kind) as caught:
+        call()
+    assert says in str(caught.value)
+    assert isinstance(caught.value, rf.RankframeError)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("option", ["run_only", "judged_only"])
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_refused_query_surfaces_when_a_lazy_join_is_collected(option: str, engine: Any) -> None:
+    run, qrels = (RUN, QRELS.head(2)) if option == "run_only" else (RUN.head(2), QRELS)
+    lazy = run.lazy().rank.judge(qrels.lazy(), **{option: "error"})
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=f"rankframe: a .*{option}="):
+        lazy.collect(engine=engine)
+    settled = run.lazy().rank.judge(qrels.lazy(), **{option: "keep"}).collect(engine=engine)
+    assert settled.height == 3
+
+
+def test_an_error_of_polars_own_passes_through() -> None:
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="conversion"):
+        OK.rank.evaluate(pl.col("doc_id").cast(pl.Int64).sum())

@@ -1,0 +1,300 @@
+"""Reading runs and judgments."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import pytest
+
+from rankframe.errors import InvalidData, InvalidOption, MissingColumn
+from rankframe.io import Format, read_qrels, read_run, scan_qrels, scan_run
+
+RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 -1e3 mine\nq2 Q0 d1 1 7 mine\n"
+RUN_ROWS = [("q1", "d1", 2.5, "mine"), ("q1", "d2", -1000.0, "mine"), ("q2", "d1", 7.0, "mine")]
+QRELS = "q1 0 d1 2\nq1 0 d3 0\nq2 0 d9 -1\n"
+QRELS_ROWS = [("q1", "0", "d1", 2), ("q1", "0", "d3", 0), ("q2", "0", "d9", -1)]
+
+RUN_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "run": pl.String}
+QRELS_SCHEMA = {"query_id": pl.String, "iteration": pl.String, "doc_id": pl.String, "label": pl.Int64}
+
+
+def run(text: str | bytes) -> list[tuple[Any, ...]]:
+    return read_run(io.StringIO(text) if isinstance(text, str) else io.BytesIO(text)).rows()
+
+
+# TREC text
+
+
+def test_a_run_has_query_document_score_and_tag(tmp_path: Path) -> None:
+    path = tmp_path / "mine.run"
+    path.write_text(RUN)
+    assert read_run(path).rows() == read_run(str(path)).rows() == RUN_ROWS
+    assert read_run(path).schema == RUN_SCHEMA
+    assert scan_run(path).collect_schema() == RUN_SCHEMA
+    assert scan_run(path).collect().rows() == RUN_ROWS
+
+
+def test_judgments_have_query_iteration_document_and_label(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(QRELS)
+    assert read_qrels(path).rows() == QRELS_ROWS
+    assert read_qrels(path).schema == QRELS_SCHEMA
+    assert scan_qrels(path).collect_schema() == QRELS_SCHEMA
+    assert scan_qrels(path).collect().rows() == QRELS_ROWS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(RUN.replace(" ", "\t"), id="tabs"),
+        pytest.param(RUN.replace(" ", "  \t "), id="runs of blanks"),
+        pytest.param(RUN.replace("\n", " \t\n"), id="blanks at the end of a line"),
+        pytest.param("  " + RUN.replace("\n", "\n \t"), id="blanks at the start of a line"),
+        pytest.param(RUN.replace("\n", "\r\n"), id="Windows line ends"),
+        pytest.param(RUN.removesuffix("\n"), id="no final newline"),
+        pytest.param("\ufeff" + RUN, id="byte-order mark"),
+        pytest.param("# any number of words\n\n" + RUN + "\n  \n\t# another\n", id="comments and blank lines"),
+    ],
+)
+def test_what_does_not_matter_is_passed_over(text: str) -> None:
+    assert run(text) == RUN_ROWS
+    assert run(text.encode()) == RUN_ROWS
+
+
+def test_a_compressed_run_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.run.gz"
+    path.write_bytes(gzip.compress(RUN.encode()))
+    assert read_run(path).rows() == scan_run(path).collect().rows() == RUN_ROWS
+
+
+def test_ids_are_text_and_may_hold_any_character_but_blanks() -> None:
+    assert run("007 Q0 d\u00a0\u00e9\"',; 1 1 t") == [("007", "d\u00a0\u00e9\"',;", 1.0, "t")]
+
+
+def test_a_file_whose_name_holds_a_pattern_is_read_as_named(tmp_path: Path) -> None:
+    (tmp_path / "a[1]*.run").write_text(RUN)
+    assert read_run(tmp_path / "a[1]*.run").rows() == RUN_ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e400", math.inf), ("-inf", -math.inf), (".5", 0.5), ("+5.", 5.0), ("1E-3", 0.001)],
+)
+def test_a_score_is_any_number_that_c_reads(text: str, value: float) -> None:
+    assert run(f"q Q0 d 1 {text} t")[0][2] == value
+
+
+def test_a_nan_score_stays_nan_for_the_evaluation_to_refuse() -> None:
+    assert [math.isnan(row[2]) for row in run("q Q0 d 1 nan t\nq Q0 e 2 -NaN t")] == [True, True]
+
+
+def test_a_label_that_is_whole_is_read_however_written() -> None:
+    assert read_qrels(io.StringIO("q 0 a 1.0\nq 0 b -2\nq 0 c 2e0"))["label"].to_list() == [1, -2, 2]
+
+
+def test_a_fractional_label_is_refused_or_kept_never_cut_off() -> None:
+    text = "q 0 a 1\nq 0 b 1.5"
+    with pytest.raises(InvalidData, match=r"line 2: label '1.5' is not a whole number \(label_dtype=pl.Float64"):
+        read_qrels(io.StringIO(text))
+    kept = read_qrels(io.StringIO(text), label_dtype=pl.Float64)
+    assert kept["label"].to_list() == [1.0, 1.5]
+    assert scan_qrels(io.StringIO(text), label_dtype=pl.Float64).collect().equals(kept)
+
+
+MALFORMED = [
+    ("q Q0 d 1 2.5", "5 fields instead of 6"),
+    ("q Q0 a document 1 2.5 t", "7 fields instead of 6"),
+    ("query_id,doc_id,score", "1 fields instead of 6"),
+    ("q Q0 d 1 high t", "score 'high' is not a number"),
+    ("q Q0 d 1 1,5 t", "score '1,5' is not a number"),
+    ("q Q0 d 1 0x1p3 t", "score '0x1p3' is not a number"),
+]
+
+
+@pytest.mark.parametrize(("line", "problem"), MALFORMED)
+def test_a_malformed_line_is_an_error_with_its_number_and_text(line: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.run"
+    path.write_text(f"# comment\n\n{RUN}{line}\n{RUN}")
+    with pytest.raises(InvalidData) as caught:
+        read_run(path)
+    assert str(caught.value) == (
+        f"{path}, line 6: {problem} in '{line}'. "
+        "Write 'query_id Q0 doc_id rank score tag', or say format='csv' if it is a table"
+    )
+
+
+def test_several_malformed_lines_are_counted() -> None:
+    with pytest.raises(InvalidData, match=r"line 1: 1 fields .* \(the first of 2 malformed lines\)"):
+        run("a\nq Q0 d 1 2.5 t\nb")
+
+
+PLANS = {
+    "as it is": lambda table: table,
+    "one column": lambda table: table.select("doc_id"),
+    "a filter that drops the line": lambda table: table.filter(query_id="q1"),
+    "a filter on the score": lambda table: table.filter(pl.col("score") > 100).select("doc_id"),
+    "a group": lambda table: table.group_by("query_id").len(),
+    "sorted": lambda table: table.sort("score").head(1),
+    "joined": lambda table: table.join(table.select("query_id").unique(), on="query_id"),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("line", ["z Q0 d 1 high t", "z Q0 d 1 2.5"])
+def test_no_plan_gets_past_a_malformed_line(
+    plan: Any, engine: Literal["in-memory", "streaming"], line: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.run"
+    path.write_text(f"{RUN}{line}\n")
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=r"bad\.run, line 4: .*Write 'query_id Q0"):
+        plan(scan_run(path)).collect(engine=engine)
+
+
+def test_a_lazy_run_calls_no_python() -> None:
+    assert "python" not in scan_run(io.StringIO(RUN)).explain().lower()
+
+
+def test_text_that_is_not_utf_8_is_an_error() -> None:
+    with pytest.raises(InvalidData, match="the input: invalid utf8"):
+        run("q Q0 caf\u00e9 1 1 t".encode("latin-1"))
+
+
+# Files with named columns
+
+TABLE = pl.DataFrame(
+    {
+        "query_id": ["q1", "q1"],
+        "doc_id": ["a", "b"],
+        "score": [1.5, None],
+        "label": [None, 2],
+        "lang": ["en", "en"],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.pq", "t.csv", "t.tsv", "t.ndjson", "t.jsonl", "T.CSV"])
+def test_the_suffix_says_the_format_and_all_columns_are_kept(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    match path.suffix.lower():
+        case ".parquet" | ".pq":
+            TABLE.write_parquet(path)
+        case ".csv":
+            TABLE.write_csv(path)
+        case ".tsv":
+            TABLE.write_csv(path, separator="\t")
+        case _:
+            TABLE.write_ndjson(path)
+    for frame in (read_run(path), read_qrels(path), scan_run(path).collect(), scan_qrels(path).collect()):
+        assert frame.equals(TABLE)
+        assert frame.schema == TABLE.schema
+
+
+def test_compressed_csv_and_ndjson_are_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TABLE.write_csv().encode()))
+    (tmp_path / "t.ndjson.gz").write_bytes(gzip.compress(TABLE.write_ndjson().encode()))
+    assert read_run(tmp_path / "t.csv.gz").equals(TABLE)
+    assert read_run(tmp_path / "t.ndjson.gz").equals(TABLE)
+
+
+def test_the_format_said_goes_before_the_suffix(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text(RUN)
+    (tmp_path / "run.txt").write_text("query_id,doc_id,score\nq,d,1\n")
+    assert read_run(tmp_path / "run.csv", format="trec").rows() == RUN_ROWS
+    assert read_run(tmp_path / "run.txt", format="csv").rows() == [("q", "d", 1.0)]
+
+
+def test_an_unknown_format_is_an_error() -> None:
+    wrong: Any = "xml"
+    with pytest.raises(InvalidOption, match=r"unknown format 'xml'\. Say one of trec, csv, tsv, ndjson, parquet"):
+        read_run(io.StringIO(RUN), format=wrong)
+
+
+def test_ids_in_csv_are_text_as_written() -> None:
+    frame = read_run(io.StringIO("query_id,doc_id,score\n007,1e3,1\n8,12,2\n"), format="csv")
+    assert frame.rows() == [("007", "1e3", 1.0), ("8", "12", 2.0)]
+
+
+def test_columns_are_renamed_on_request_and_ids_stay_text() -> None:
+    frame = read_qrels(
+        io.StringIO("query-id\tcorpus-id\tscore\n007\t08\t1\n"),
+        format="tsv",
+        columns={"query-id": "query_id", "corpus-id": "doc_id", "score": "label"},
+    )
+    assert frame.rows() == [("007", "08", 1)]
+    assert frame.columns == ["query_id", "doc_id", "label"]
+
+
+def test_a_column_renamed_to_a_name_in_use_takes_its_place() -> None:
+    text = "query_id,doc_id,score,bm25\nq,d,1,2.5\n"
+    frame = read_run(io.StringIO(text), format="csv", columns={"bm25": "score"})
+    assert frame.to_dicts() == [{"query_id": "q", "doc_id": "d", "score": 2.5}]
+
+
+@pytest.mark.parametrize(
+    ("header", "hint"),
+    [
+        ("qid,docno,sim", "Say columns={'qid': 'query_id', 'docno': 'doc_id', 'sim': 'score'}"),
+        ("Query-ID,doc_id,score", "Say columns={'Query-ID': 'query_id'}"),
+        ("303,Q0,d1", "Say columns={'its name': 'query_id'}, or format='trec' if it is TREC text"),
+    ],
+)
+@pytest.mark.parametrize("reader", [read_run, scan_run])
+def test_a_missing_column_is_an_error_at_the_call_that_says_what_to_write(header: str, hint: str, reader: Any) -> None:
+    with pytest.raises(MissingColumn) as caught:
+        reader(io.StringIO(f"{header}\n"), format="csv")
+    assert f"in the input; it has {', '.join(header.split(','))}. {hint}" in str(caught.value)
+    assert "no column 'query_id'" in str(caught.value)
+
+
+def test_a_number_in_csv_that_is_none_is_an_error_with_its_row() -> None:
+    text = "query_id,doc_id,score\nq,a,1\nz,b,high\n"
+    with pytest.raises(InvalidData, match=r"^the input, row 2: score 'high' is not a number$"):
+        read_run(io.StringIO(text), format="csv")
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="the input, row 2: score 'high'"):
+        scan_run(io.StringIO(text), format="csv").filter(query_id="q").collect()
+
+
+def test_a_csv_row_with_too_many_fields_is_an_error() -> None:
+    with pytest.raises(InvalidData, match="the input: found more fields"):
+        read_run(io.StringIO("query_id,doc_id,score\nq,a,1,2\n"), format="csv")
+
+
+def test_a_label_that_is_rare_in_ndjson_is_not_lost() -> None:
+    lines = [f'{{"query_id": "q", "doc_id": "d{i}", "score": 1}}' for i in range(2_000)]
+    lines.append('{"query_id": "q", "doc_id": "last", "score": 1.5, "label": 3}')
+    frame = read_run(io.StringIO("\n".join(lines)), format="ndjson")
+    assert frame.row(-1) == ("q", "last", 1.5, 3)
+
+
+def test_a_file_that_is_no_parquet_is_an_error_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    path.write_text(RUN)
+    with pytest.raises(InvalidData, match=r"run\.parquet: "):
+        read_run(path)
+
+
+# What is not there
+
+
+@pytest.mark.parametrize("format", ["trec", "csv", "tsv", "ndjson"])
+def test_an_empty_file_is_an_empty_table(format: Format, tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.touch()
+    for source in (path, io.BytesIO(b"")):
+        assert read_run(source, format=format).height == 0
+        assert read_run(source, format=format).columns[:3] == ["query_id", "doc_id", "score"]
+    assert scan_qrels(path, format=format).collect().schema["label"] == pl.Int64
+
+
+@pytest.mark.parametrize("name", ["no.run", "no.csv", "no.tsv", "no.ndjson", "no.parquet", "no.run.gz"])
+def test_a_file_that_is_not_there_is_a_file_not_found_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=name):
+        read_run(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=name):
+        scan_qrels(tmp_path / name).collect()

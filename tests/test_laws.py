@@ -1,0 +1,425 @@
+"""Laws that hold for every metric, whatever the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, spell
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
+
+import rankframe as rf
+
+law = settings(deadline=None, derandomize=True, max_examples=20, phases=[Phase.generate])
+hostile = tables(FRACTIONAL_LABELS)
+policies = st.sampled_from(POLICIES)
+
+TEXTS = [spell(*call) for call in SOME]
+# What a query is worth to ERR depends on the others when the largest label of the table counts.
+needs_table = {spell(*call) for call in ALL if call[0] in ("err", "nerr") and "max_label" not in call[1]}
+ALONE = [call for call in SOME if spell(*call) not in needs_table]
+ALONE_TEXTS = [spell(*call) for call in ALONE]
+NOT_SUMS = {"interpolated_precision", "eleven_point_average", "auc"}
+
+
+def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:
+    return df.rank.on(**policies).evaluate(*(metrics or TEXTS))
+
+
+def assert_same(found: pl.DataFrame, wanted: pl.DataFrame, **options: Any) -> None:
+    """Equal to 1e-12, in whatever order the queries come."""
+    found, wanted = (df.sort("query_id") for df in (found, wanted))
+    assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=1e-12, **options)
+
+
+@law
+@given(hostile, policies)
+def test_every_value_is_within_its_metrics_bounds(table: Table, policies: Options) -> None:
+    found = evaluate(frame(table), **policies)
+    for name, options in SOME:
+        low, high = rf.METRICS[CANONICAL[name]].bounds
+        values = found[spell(name, options)].drop_nulls()
+        assert values.is_finite().all()
+        assert low is None or (values >= low - 1e-12).all(), (name, options)
+        assert high is None or (values <= high + 1e-12).all(), (name, options)
+
+
+@law
+@given(hostile, policies.filter(lambda policies: policies.get("ties") != "order"), st.integers(1, 99))
+def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> None:
+    assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
+
+
+@law
+@given(hostile, policies)
+def test_a_frame_may_be_sorted_or_in_chunks(table: Table, policies: Options) -> None:
+    df = frame(table)
+    wanted = evaluate(df, **policies)
+    by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
+    chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
+    for same in (by_query, chunks):
+        assert_same(evaluate(same, **policies), wanted)
+        assert_same(evaluate(same.lazy(), **policies).collect(), wanted)
+
+
+def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
+    rng = np.random.default_rng(47)
+    rows = 300_000
+    df = pl.DataFrame(
+        {
+            "query_id": rng.integers(0, 15_000, rows),
+            "doc_id": rng.permutation(rows),
+            "score": rng.integers(0, 15, rows).astype(float),
+            "label": rng.choice(np.array([-1, 0, 0, 0, 1, 2, 3]), rows),
+        }
+    ).with_columns(
+        score=pl.when(pl.col("doc_id") % 11 > 0).then("score"), label=pl.when(pl.col("doc_id") % 7 > 0).then("label")
+    )
+    assert_same(evaluate(df.lazy()).collect(engine="streaming"), evaluate(df))
+
+
+@law
+@given(hostile, policies)
+def test_only_the_order_of_the_scores_matters(table: Table, policies: Options) -> None:
+    df = frame(table)
+    mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
+    assert_same(evaluate(mapped, **policies), evaluate(df, **policies))
+
+
+@law
+@given(hostile, tables(FRACTIONAL_LABELS), policies)
+def test_adding_queries_leaves_the_others(table: Table, more: Table, policies: Options) -> None:
+    both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}})
+    found = evaluate(both, *ALONE_TEXTS, **policies).filter(pl.col("query_id").is_in(list(table)))
+    assert_same(found, evaluate(frame(table), *ALONE_TEXTS, **policies))
+
+
+@law
+@given(hostile, policies)
+def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) -> None:
+    df = frame(table)
+    renamed = df.with_columns(query_id="another " + pl.col("query_id"))
+    found = evaluate(pl.concat([df, renamed]), **policies)
+    wanted = evaluate(df, **policies)
+    assert_same(found.head(len(wanted)), wanted)
+    assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
+
+
+@settings(law, max_examples=12)
+@given(hostile, policies)
+def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
+    df = frame(table)
+    eager = evaluate(df, **policies)
+    lazy = evaluate(df.lazy(), **policies)
+    assert isinstance(lazy, pl.LazyFrame)
+    for engine in ("in-memory", "streaming"):
+        assert_same(lazy.collect(engine=engine), eager)
+    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in ALONE}
+    alone = eager.select("query_id", *ALONE_TEXTS)
+    assert_same(df.group_by("query_id").agg(**expressions), alone)
+    windows = df.with_columns(x.over("query_id").alias(text) for text, x in expressions.items())
+    assert windows.select(df.columns).equals(df)
+    assert_same(windows.select("query_id", *ALONE_TEXTS).unique(), alone)
+    few = [x.alias(text) for text, x in expressions.items()][::6]
+    assert_same(
+        evaluate(df, "map", *few, **policies), eager.select("query_id", "map", *(x.meta.output_name() for x in few))
+    )
+
+
+@law
+@given(hostile, policies)
+def test_metrics_evaluated_together_are_those_evaluated_alone(table: Table, policies: Options) -> None:
+    df = frame(table)
+    together = evaluate(df, **policies)
+    assert together.columns == ["query_id", *TEXTS]
+    for text in TEXTS[:: 1 + len(TEXTS) // 12]:
+        assert_same(evaluate(df, text, **policies), together.select("query_id", text))
+
+
+@law
+@given(hostile)
+def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table) -> None:
+    df = frame(table)
+    monotone = [call for call in SOME if "gain" not in call[1] or call[1]["gain"] == "exponential"]
+    worst, best = (evaluate(df, ties=ties).sort("query_id") for ties in ("worst", "best"))
+    for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
+        between = evaluate(df, ties=ties).sort("query_id")
+        for text in (spell(*call) for call in monotone):
+            assert (worst[text] <= between[text] + 1e-12).all(), (text, ties)
+            assert (between[text] <= best[text] + 1e-12).all(), (text, ties)
+
+
+@law
+@given(hostile, policies)
+def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
+    df = frame(table)
+    calls = [call for call in SOME if call[0] not in NOT_SUMS]
+    texts = [spell(*call) for call in calls]
+    if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
+        policies = {**policies, "no_relevant": "zero"}
+    ranker = df.rank.on(**policies)
+    explained = ranker.explain(*texts)
+    assert explained.columns == ["query_id", "doc_id", "score", "label", "rank", *texts]
+    contributions = pl.col(texts)
+    undefined = contributions.is_null().all()
+    totals = explained.group_by("query_id").agg(pl.when(~undefined).then(contributions.sum()))
+    assert_same(totals, ranker.evaluate(*texts))
+
+
+def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
+    df = frame({"none": [("a", 1.0, 0), ("b", 2.0, None)], "some": [("a", 1.0, 1), ("b", 2.0, None)]})
+    explained = df.rank.on(no_relevant="one").explain("map")
+    assert explained.filter(query_id="none")["map"].to_list() == [None, None]
+    assert explained.filter(query_id="some")["map"].to_list() == [0, 0.5]
+
+
+@law
+@given(hostile, policies)
+def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options) -> None:
+    df = frame(table)
+    ranker = df.rank.on(**policies)
+    calls = [
+        (name, options) for name, options in ALL if "k" in rf.METRICS[CANONICAL[name]].parameters and "k" not in options
+    ]
+    curve = ranker.curve(*(spell(*call) for call in calls))
+    assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
+    ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
+    assert_frame_equal(curve.select("query_id", "doc_id", "rank"), ranks, check_row_order=False, check_dtypes=False)
+    for k in range(1, 9):
+        at_k = ranker.evaluate(*(spell(name, {**options, "k": k}) for name, options in calls))
+        at_k.columns = ["query_id", *(spell(*call) for call in calls)]
+        found = curve.filter(pl.col("rank") == k).drop("doc_id", "rank")
+        assert_same(found, at_k.join(found, on="query_id", how="semi"))
+
+
+@law
+@given(hostile, policies)
+def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, policies: Options) -> None:
+    df = frame(table)
+    ranked = df.rank.on(**policies).with_ranks("position")
+    assert ranked.drop("position").equals(df)
+    in_ranking = pl.col("score").is_not_null()
+    if policies.get("unjudged") == "drop":
+        in_ranking &= pl.col("label").fill_null(-1) >= 0
+    assert ranked.filter(in_ranking == pl.col("position").is_null()).is_empty()
+    best_first = ranked.filter(in_ranking).sort("query_id", "position")
+    for _, rows in best_first.group_by("query_id"):
+        assert rows["position"].to_list() == list(range(1, len(rows) + 1))
+        assert rows["score"].is_sorted(descending=True)
+
+
+@law
+@given(hostile, policies)
+def test_with_metrics_keeps_rows_order_and_values(table: Table, policies: Options) -> None:
+    df = frame(table).with_columns(extra=pl.int_range(pl.len()))
+    found = df.rank.on(**policies).with_metrics(*TEXTS)
+    assert found.columns == [*df.columns, *TEXTS]
+    assert found.select(df.columns).equals(df)
+    per_query = found.select("query_id", *TEXTS).unique()
+    assert_same(per_query, evaluate(df, **policies))
+
+
+@law
+@given(hostile, policies)
+def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) -> None:
+    df = frame(table)
+    before, flags = df.clone(), df.flags
+    ranker = df.rank.on(**policies)
+    ranker.evaluate(*TEXTS)
+    ranker.with_metrics("ndcg")
+    ranker.with_ranks()
+    ranker.explain("ndcg")
+    ranker.curve("ndcg")
+    assert df.equals(before)
+    assert df.schema == before.schema
+    assert df.flags == flags
+
+
+@law
+@given(hostile, policies)
+def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_bit(
+    table: Table, policies: Options
+) -> None:
+    df = frame(table)
+    found = evaluate(df, **policies)
+    assert found["query_id"].to_list() == df["query_id"].unique(maintain_order=True).to_list()
+    assert found.equals(evaluate(df, **policies))
+
+
+@pytest.mark.parametrize(("name", "options"), ALL, ids=[spell(*call) for call in ALL])
+def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> None:
+    df = frame(random_table(41, queries=5))
+    text = spell(name, options)
+    by_text = df.rank.evaluate(text)
+    by_method = getattr(df.rank, name)(**options)
+    assert by_text.columns == ["query_id", text]
+    assert by_text.equals(by_method)
+    calls = rf.parse(text)
+    assert [str(call) for call in calls] == [text]
+
+
+def test_a_metric_that_is_no_sum_has_neither_contributions_nor_curve() -> None:
+    df = frame(random_table(42, queries=5))
+    for name in NOT_SUMS:
+        for verb in (df.rank.explain, df.rank.curve):
+            with pytest.raises(rf.RankframeError):
+                verb(spell(name, CALLS[name][0]))
+
+
+@pytest.mark.parametrize("policies", POLICIES, ids=str)
+def test_the_plan_is_native_and_streams(policies: Options) -> None:
+    lazy = evaluate(frame(random_table(43)).lazy(), *(spell(*call) for call in ALL), **policies)
+    assert_native(lazy)
+    assert_streams(lazy)
+
+
+@pytest.mark.parametrize(("name", "options"), SOME, ids=TEXTS)
+def test_the_plan_of_one_metric_is_native_and_streams(name: str, options: Options) -> None:
+    lazy = getattr(frame(random_table(44, queries=5)).lazy().rank, name)(**options)
+    assert_native(lazy)
+    assert_streams(lazy)
+
+
+@pytest.mark.parametrize("verb", ["with_ranks", "with_metrics", "curve", "explain", "agreement"])
+def test_the_plan_of_every_verb_is_native_and_streams(verb: str) -> None:
+    df = frame(random_table(45)).with_columns(other=-pl.col("score"))
+    arguments = {
+        "with_ranks": (),
+        "agreement": ("other", "kendall_distance@10", "kendall_tau", "spearman"),
+    }.get(verb, ("ndcg", "map", "err", "rbp(p=0.5)"))
+    lazy = getattr(df.lazy().rank, verb)(*arguments)
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_native(lazy)
+    if verb != "agreement":
+        assert_streams(lazy)
+    eager = getattr(df.rank, verb)(*arguments)
+    key = [column for column in ("query_id", "doc_id") if column in eager.columns]
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(lazy.collect(engine=engine).sort(key), eager.sort(key), rel_tol=1e-12, abs_tol=1e-12)
+
+
+def assert_native(lazy: pl.LazyFrame) -> None:
+    """No function of Python's runs inside the plan."""
+    plan = lazy.explain().lower()
+    assert not any(word in plan for word in ("python", "map_groups", "map_elements", "map_batches", "opaque"))
+
+
+def assert_streams(lazy: pl.LazyFrame) -> None:
+    graph = lazy.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
+    assert graph is not None
+    assert "in-memory-map" not in graph
+
+
+def test_the_search_for_python_functions_finds_one() -> None:
+    lazy = pl.LazyFrame({"a": [1]}).with_columns(pl.col("a").map_elements(lambda a: a, return_dtype=pl.Int64))
+    with pytest.raises(AssertionError):
+        assert_native(lazy)
+    with pytest.raises(AssertionError):
+        assert_native(pl.LazyFrame({"a": [1]}).map_batches(lambda df: df))
+
+
+def test_the_search_for_work_in_memory_finds_some() -> None:
+    lazy = pl.LazyFrame({"q": [2, 1, 2], "a": [1, 2, 3]}).group_by("q").agg(pl.col("a").sort_by("a").cum_sum())
+    with pytest.raises(AssertionError):
+        assert_streams(lazy)
+
+
+def test_err_inside_a_group_wants_its_largest_label_said() -> None:
+    df = frame(random_table(46, queries=3))
+    for name in ("err", "nerr"):
+        with pytest.raises(rf.RankframeError):
+            df.group_by("query_id").agg(getattr(rf.expr, name)())
+    assert math.isfinite(df.group_by("query_id").agg(rf.expr.err(max_label=4)).to_series(1).sum())
+
+
+# Bad data ------------------------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+GOOD: Table = {"p": [("a", 1.0, 1), ("b", None, 0)], "q": [("a", 2.0, 0), ("b", 1.0, 1), ("c", 0.5, 0), ("d", None, 0)]}
+FAULTS: dict[str, tuple[Table, Options]] = {
+    "NaN score": ({**GOOD, "r": [("a", 1.0, 1), ("b", NAN, 0)]}, {}),
+    "NaN score of an unjudged document": ({**GOOD, "r": [("a", 1.0, 1), ("b", NAN, None)]}, {}),
+    "NaN label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, NAN)]}, {}),
+    "infinite label": ({**GOOD, "r": [("a", 1.0, INF)]}, {}),
+    "negative infinite label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, -INF)]}, {"unjudged": "drop"}),
+    "infinite label not retrieved": ({**GOOD, "r": [("a", None, INF), ("b", 1.0, 0)]}, {}),
+    "document twice": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, 0), ("b", -1.0, 0)]}, {}),
+    "document twice, once retrieved": ({**GOOD, "r": [("a", 1.0, 0), ("a", None, 0)]}, {}),
+    "tie": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, 0), ("c", 0.0, 0)]}, {"ties": "error"}),
+}
+WAYS: dict[str, Callable[[pl.DataFrame, Options, str], Any]] = {
+    "evaluate": lambda df, policies, text: df.rank.on(**policies).evaluate(text),
+    "one of two": lambda df, policies, text: df.rank.on(**policies).evaluate(text, "ndcg").select(text),
+    "with_metrics": lambda df, policies, text: df.rank.on(**policies).with_metrics(text),
+    "in-memory": lambda df, policies, text: df.lazy().rank.on(**policies).evaluate(text).collect(engine="in-memory"),
+    "streaming": lambda df, policies, text: df.lazy().rank.on(**policies).evaluate(text).collect(engine="streaming"),
+    "one of two, lazy": lambda df, policies, text: (
+        df.lazy().rank.on(**policies).evaluate(text, "ndcg").select(text).collect()
+    ),
+    "lazy with_metrics": lambda df, policies, text: df.lazy().rank.on(**policies).with_metrics(text).collect(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_data_never_gets_through(fault: str, way: str) -> None:
+    table, policies = FAULTS[fault]
+    assert WAYS[way](frame(GOOD), policies, "map").height
+    for name in list(CALLS)[::3]:
+        with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
+            WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("verb", ["explain", "curve", "with_ranks", "agreement"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> None:
+    table, policies = FAULTS[fault]
+    arguments = {"with_ranks": (), "agreement": ("other", "kendall_tau")}.get(verb, ("ndcg",))
+    if verb in ("with_ranks", "agreement") and ("label" in fault or fault == "document twice, once retrieved"):
+        pytest.skip("reads neither labels nor, for agreement, rows without a score")
+
+    def run(table: Table) -> pl.DataFrame:
+        df = frame(table).with_columns(other="score")
+        ranker = (df.lazy() if lazy else df).rank.on(**policies)
+        return getattr(ranker, verb)(*arguments).lazy().collect()
+
+    assert run(GOOD).height
+    with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
+        run(table)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_expression_lets_bad_data_through(fault: str) -> None:
+    table, policies = FAULTS[fault]
+    for name, calls in CALLS.items():
+        options = {"max_label": 4} if name in ("err", "nerr") else calls[-1]
+        expression = getattr(rf.expr.on(**policies), name)(**options)
+        with pytest.raises(pl.exceptions.InvalidOperationError):
+            frame(table).group_by("query_id").agg(expression)
+        with pytest.raises(pl.exceptions.InvalidOperationError):
+            frame(table).with_columns(expression.over("query_id"))
+
+
+@pytest.mark.parametrize(
+    "call", [("ndcg", {"gain": {1: 1}}), ("rbp", {"gain": {1: 1}}), ("err", {"max_label": 1})], ids=str
+)
+def test_labels_without_a_meaning_never_get_through_lazily_or_in_expressions(call: tuple[str, Options]) -> None:
+    name, options = call
+    df = frame({**GOOD, "r": [("a", 1.0, 2)]})
+    for bad in (
+        lambda: df.lazy().rank.evaluate(spell(name, options)).collect(),
+        lambda: df.lazy().rank.with_metrics(spell(name, options)).collect(),
+        lambda: df.lazy().rank.explain(spell(name, options)).collect(),
+        lambda: df.lazy().rank.curve(spell(name, options)).collect(),
+        lambda: df.group_by("query_id").agg(getattr(rf.expr, name)(**options)),
+    ):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="label"):
+            bad()

@@ -1,0 +1,69 @@
+"""The layout of the package: imports run one way, and formulas see nothing but a ranking."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rankframe
+
+PACKAGE = Path(rankframe.__file__).parent
+
+# Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
+LEVELS = [
+    ["errors"],
+    ["_ranking"],
+    ["_registry", "_table", "_wanted", "_pair"],
+    ["metrics", "_parse", "io"],
+    ["_plan", "_group", "_check"],
+    ["_verbs"],
+    ["_ranker"],
+    ["_polars", "_hook", "_pandas"],
+    ["__init__"],
+    ["__main__"],
+]
+SIDEWAYS = {("_wanted", "_table"), ("_pair", "_wanted"), ("_pandas", "_hook"), ("_pandas", "_polars")}
+LEVEL = {name: i for i, names in enumerate(LEVELS) for name in names}
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of the package that a file imports, wherever in the file."""
+    found = set()
+    depth = len(path.relative_to(PACKAGE).parts) - 1
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level > depth:
+            found |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import) and any(alias.name == "rankframe" for alias in node.names):
+            found.add("__init__")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_one_way(path: Path) -> None:
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for other in imports(path) - {own}:
+        assert LEVEL[other] < LEVEL[own] or (own, other) in SIDEWAYS, f"{own} imports {other}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "metrics").glob("*.py")), ids=lambda path: path.name)
+def test_formulas_import_polars_the_words_of_rankings_and_each_other(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert named <= {"polars"}
+    assert imports(path) <= {"_ranking", "_registry", "_pair", "errors"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_modules_stay_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_one_import_brings_neither_the_optional_libraries_nor_the_command_line() -> None:
+    code = "import sys, rankframe; print(sorted({'scipy', 'sklearn', 'matplotlib', 'pyspark', 'argparse'} & set(sys.modules)))"
+    plain = "import sys, polars; print(sorted({'scipy', 'sklearn', 'matplotlib', 'pyspark', 'argparse'} & set(sys.modules)))"
+    ours, theirs = (subprocess.check_output([sys.executable, "-c", c], text=True) for c in (code, plain))
+    assert ours == theirs

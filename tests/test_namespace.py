@@ -1,0 +1,105 @@
+"""`.rank` on Polars' classes: there, light, and in nobody's way."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import inspect
+import subprocess
+import sys
+import warnings
+import weakref
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._polars import Namespace, PolarsRanker, register
+
+FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+
+
+def test_frames_lazy_frames_and_the_function_give_the_same_ranker() -> None:
+    wanted = [(1, 0.5)]
+    assert FRAME.rank.reciprocal_rank().rows() == wanted
+    assert rf.rank(FRAME).reciprocal_rank().rows() == wanted
+    assert FRAME.lazy().rank.reciprocal_rank().collect().rows() == wanted
+    assert rf.rank(FRAME.lazy()).reciprocal_rank().collect().rows() == wanted
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
+def test_the_class_itself_shows_the_ranker_for_help_and_completion(kind: type) -> None:
+    assert kind.rank is PolarsRanker  # type: ignore[attr-defined]
+
+
+def test_a_frame_is_freed_at_once_after_its_namespace_was_used() -> None:
+    gc.disable()
+    try:
+        frame = FRAME.clone()
+        frame.rank.precision(k=1)
+        gone = weakref.ref(frame)
+        del frame
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_registering_again_and_reloading_neither_warn_nor_wrap() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        register()
+        importlib.reload(sys.modules["rankframe._polars"])
+        importlib.reload(rf)
+        assert FRAME.rank.reciprocal_rank().rows() == [(1, 0.5)]
+
+
+def test_a_rank_of_polars_own_is_left_alone_and_the_function_carries_on() -> None:
+    code = """if True:
+        import warnings, polars as pl
+        pl.DataFrame.rank = lambda self: "polars' own"
+        pl.api.register_dataframe_namespace = lambda name: (_ for _ in ()).throw(AttributeError(name))
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            import rankframe as rf
+        frame = pl.DataFrame({"query_id": [1], "score": [1], "label": [1]})
+        print(frame.rank(), rf.rank(frame).precision(k=1).row(0), *(w.message for w in seen), sep=" | ")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(
+        "polars' own | (1, 1.0) | Polars has a DataFrame.rank of its own; use rankframe.rank(df)"
+    )
+
+
+def test_methods_have_the_formulas_signature_and_docstring() -> None:
+    method = FRAME.rank.ndcg
+    assert list(inspect.signature(method).parameters) == ["k", "gain", "discount"]
+    assert "Normalised DCG" in (inspect.getdoc(method) or "")
+
+
+@pytest.mark.parametrize("name", rf.METRICS)
+def test_every_metric_is_a_method_of_frames_and_of_expressions(name: str) -> None:
+    function = rf.METRICS[name].formula.__name__
+    assert callable(getattr(FRAME.rank, function))
+    assert callable(getattr(rf.expr, function))
+
+
+def test_on_gives_a_new_ranker_and_leaves_the_old_one() -> None:
+    ranker = FRAME.rank
+    strict = ranker.on(relevant=2)
+    assert strict.on(ties="order").reciprocal_rank().rows() == [(1, 0.0)]
+    assert ranker.reciprocal_rank().rows() == [(1, 0.5)]
+
+
+def test_rankers_say_what_they_are() -> None:
+    assert repr(FRAME.rank) == ".rank of a DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
+    assert "rf.expr.ndcg(k=10)" in repr(rf.expr)
+
+
+def test_anything_but_a_frame_is_refused() -> None:
+    with pytest.raises(rf.InvalidData, match="int is no frame"):
+        rf.rank(3)  # type: ignore[call-overload]
+
+
+def test_the_namespace_makes_a_new_ranker_at_every_access() -> None:
+    assert isinstance(vars(pl.DataFrame)["rank"], Namespace) or vars(pl.DataFrame)["rank"].rankframe
+    assert FRAME.rank is not FRAME.rank

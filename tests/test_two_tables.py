@@ -1,0 +1,165 @@
+"""Runs and judgments in two tables: what judge keeps, and what check says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+RUN = pl.DataFrame(
+    {"query_id": ["a", "a", "b", "x"], "doc_id": ["d1", "d2", "d1", "d9"], "score": [2.0, 1.0, 1.0, 1.0], "lang": "en"}
+)
+QRELS = pl.DataFrame(
+    {"query_id": ["a", "a", "b", "y"], "doc_id": ["d2", "d3", "d1", "d7"], "label": [1, 2, 0, 1], "judge": "me"}
+)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_judge_keeps_documents_that_one_table_lacks_and_every_column(lazy: bool) -> None:
+    joined = (RUN.lazy() if lazy else RUN).rank.judge(QRELS.lazy() if lazy else QRELS)
+    assert isinstance(joined, pl.LazyFrame if lazy else pl.DataFrame)
+    frame = joined.lazy().collect()
+    assert frame.columns == ["query_id", "doc_id", "score", "lang", "label", "judge"]
+    assert sorted(frame.rows(), key=str) == [
+        ("a", "d1", 2.0, "en", None, None),
+        ("a", "d2", 1.0, "en", 1, "me"),
+        ("a", "d3", None, None, 2, "me"),
+        ("b", "d1", 1.0, "en", 0, "me"),
+        ("y", "d7", None, None, 1, "me"),
+    ]
+
+
+def test_the_judged_runs_rows_come_first_and_in_their_order() -> None:
+    judged = RUN.reverse().rank.judge(QRELS, run_only="keep")
+    assert judged["doc_id"].to_list()[:4] == ["d9", "d1", "d2", "d1"]
+
+
+@pytest.mark.parametrize(
+    ("judged_only", "run_only", "queries"),
+    [
+        ("keep", "drop", {"a", "b", "y"}),
+        ("drop", "drop", {"a", "b"}),
+        ("keep", "keep", {"a", "b", "x", "y"}),
+        ("drop", "keep", {"a", "b", "x"}),
+    ],
+)
+def test_queries_of_one_table_only_are_kept_or_left_out(judged_only: Any, run_only: Any, queries: set[str]) -> None:
+    assert set(RUN.rank.judge(QRELS, judged_only=judged_only, run_only=run_only)["query_id"]) == queries
+
+
+def test_refusal_lets_tables_of_the_same_queries_through() -> None:
+    both = RUN.filter(pl.col("query_id").is_in(["a", "b"]))
+    qrels = QRELS.filter(pl.col("query_id") != "y")
+    assert both.rank.judge(qrels, judged_only="error", run_only="error").height == 4
+
+
+def test_judgments_hold_for_every_run_of_a_table() -> None:
+    runs = pl.DataFrame(
+        {"run": ["r1", "r2"], "query_id": ["a", "b"], "doc_id": ["d2", "d1"], "score": [1.0, 1.0]},
+    )
+    ranker = runs.rank.on(query=["run", "query_id"])
+    judged = ranker.judge(QRELS.drop("judge"))
+    recall = judged.rank.on(query=["run", "query_id"]).recall().sort("run", "query_id")
+    # in r1 only a's d2 of d2 and d3 was found, in r2 nothing that is relevant
+    assert recall.rows() == [
+        ("r1", "a", 0.5), ("r1", "b", 0.0), ("r1", "y", 0.0),
+        ("r2", "a", 0.0), ("r2", "b", 0.0), ("r2", "y", 0.0),
+    ]  # fmt: skip
+
+
+def test_null_ids_join_as_one_query() -> None:
+    run = pl.DataFrame({"query_id": [None, 1], "doc_id": ["a", "a"], "score": [1.0, 1.0]})
+    qrels = pl.DataFrame({"query_id": [None, 1], "doc_id": ["a", "a"], "label": [1, 1]})
+    assert run.rank.judge(qrels).height == 2
+
+
+def test_neither_table_is_changed() -> None:
+    run, qrels = RUN.clone(), QRELS.clone()
+    run.rank.judge(qrels)
+    assert run.equals(RUN)
+    assert qrels.equals(QRELS)
+
+
+def findings(frame: pl.DataFrame | pl.LazyFrame) -> list[tuple[Any, ...]]:
+    """Severity, problem, query, document and number of rows of each finding."""
+    table = frame.lazy().collect()
+    return [
+        (row["severity"], row["problem"], row.get("query_id"), row.get("doc_id"), row["rows"])
+        for row in table.iter_rows(named=True)
+    ]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_check_says_which_queries_one_table_lacks(lazy: bool) -> None:
+    ranker = (RUN.lazy() if lazy else RUN).rank
+    assert findings(ranker.check(QRELS.lazy() if lazy else QRELS)) == [
+        ("note", "run only", "x", None, 1),
+        ("note", "judged only", "y", None, 1),
+    ]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
+    nan = float("nan")
+    frame = pl.DataFrame(
+        [
+            ("good", "d1", 1.0, 1.0),
+            ("good", "d2", 2.0, None),
+            ("nan", "d1", nan, 1.0),
+            ("label", "d1", 1.0, float("inf")),
+            ("twice", "d1", 1.0, 1.0),
+            ("twice", "d1", 2.0, 1.0),
+            ("hopeless", "d1", 1.0, 0.0),
+            ("unjudged", "d1", 1.0, None),
+            ("lost", "d1", None, 1.0),
+            (None, "d1", 1.0, 1.0),
+        ],
+        schema=["query_id", "doc_id", "score", "label"],
+        orient="row",
+    )
+    assert findings((frame.lazy() if lazy else frame).rank.check()) == [
+        ("error", "NaN score", "nan", "d1", 1),
+        ("error", "label not finite", "label", "d1", 1),
+        ("error", "repeated document", "twice", "d1", 2),
+        ("note", "query without id", None, "d1", 1),
+        ("note", "no relevant document", "hopeless", None, 1),
+        ("note", "no relevant document", "unjudged", None, 1),
+        ("note", "query without judgments", "unjudged", None, 1),
+        ("note", "nothing retrieved", "lost", None, 1),
+    ]
+
+
+def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
+    frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]})
+    found = frame.rank.check()
+    assert found.is_empty()
+    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "advice"]
+
+
+def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
+    assert findings(RUN.rename({"query_id": "qid"}).rank.check())[0][:2] == ("error", "table")
+    assert findings(RUN.with_columns(score=pl.lit("high")).rank.check())[0][:2] == ("error", "table")
+    assert findings(RUN.rank.check())[0][:2] == ("error", "no labels")
+    assert "df.rank.judge(qrels)" in RUN.rank.check()["advice"][0]
+
+
+def test_check_finds_ties_only_where_they_are_forbidden() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, 0]})
+    assert findings(frame.rank.check()) == []
+    assert findings(frame.rank.on(ties="error").check()) == [
+        ("error", "tied score", 1, "a", 1),
+        ("error", "tied score", 1, "b", 1),
+    ]
+
+
+def test_check_without_documents_names_the_query() -> None:
+    frame = pl.DataFrame({"query_id": [1], "score": [float("nan")], "label": [1]})
+    assert frame.rank.check().select("problem", "query_id", "rows").rows() == [("NaN score", 1, 1)]
+
+
+def test_judgments_must_share_a_query_column() -> None:
+    with pytest.raises(rf.MissingColumn, match="qrels.rename"):
+        RUN.rank.check(QRELS.rename({"query_id": "topic"}))
