@@ -150,13 +150,15 @@ def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, b
         named = doc & (cs.enum() | cs.categorical())
         text = [doc - named, named.cast(pl.String)]
     retrieved = score.is_not_null().alias("#retrieved")
+    row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
     fields = [score.alias("#score")]
     if columns.ties in ("best", "worst"):
         graded = label.fill_null(-float("inf"))
         fields.append((graded if columns.ties == "best" else -graded).alias("#label"))
     if columns.ties == "order":
-        return pl.struct(retrieved, *fields), True
+        return pl.struct(retrieved, *fields, -row), True
     if columns.ties == "doc_asc":
         falling = score.rank("dense", descending=True).alias("#score")
-        return pl.struct(~retrieved, falling, *text), False
-    return pl.struct(retrieved, *fields, *text), True
+        unnamed = doc.is_null().name.prefix("#null ")
+        return pl.struct(~retrieved, falling, unnamed, *text, row), False
+    return pl.struct(retrieved, *fields, *text, -row), True

@@ -100,12 +100,7 @@ def _call(
             raise InvalidOption(f"{text!r} says {entry.first} twice")
         options[entry.first] = _number(at, text)
     if level is not None:
-        if entry.parameters.get("gain") is not None and entry.parameters["gain"].default == "linear":
-            raise InvalidOption(
-                f"{text!r}: ranx counts labels below {level} as 0 here; say what each label is worth, as in "
-                f"{entry.name}(gain={{1: 0, 2: 2, 3: 3}})"
-            )
-        options["relevant"] = _number(level, text)
+        options["min_label" if "min_label" in entry.parameters else "relevant"] = _number(level, text)
     relevant = options.pop("relevant", None)
     if relevant is not None:
         check_threshold(relevant)

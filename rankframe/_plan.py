@@ -274,10 +274,11 @@ def per_row(
             raise InvalidOption(
                 f"{call.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
-    rows = _compute(rows, wanted, None).with_columns(
-        fault.rows.alias(fault.column) for fault in wanted.refused.values()
-    )
-    return rows.with_columns(guarded(values, [*wanted.refused.values(), *table.faults()]))
+    faults = [*wanted.refused.values(), *table.faults()]
+    rows = _compute(rows, wanted, None).with_columns(f.rows.alias(f.column) for f in wanted.refused.values())
+    if show == "curve":  # a row with a fault stays until it has failed
+        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(fault.column) for fault in faults)))
+    return rows.with_columns(guarded(values, faults))
 
 
 def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None) -> pl.LazyFrame:

@@ -93,6 +93,16 @@ class Ranking(ABC):
         other.threshold = relevant
         return other
 
+    def from_label(self, min_label: float | None) -> Ranking:
+        """The same ranking where labels below `min_label` read 0."""
+        if min_label is None:
+            return self
+        if isinstance(min_label, (str, bool)) or not 0 <= min_label < math.inf:
+            raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
+        other = copy(self)
+        other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
+        return other
+
     @property
     @abstractmethod
     def judged(self) -> pl.Expr:
@@ -125,7 +135,13 @@ class Ranking(ABC):
         """What each document is worth: its label, 2^label - 1, or what a mapping says of the label."""
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)
-            return self.label if gain == "linear" else 2.0**self.label - 1
+            if gain == "linear":
+                return self.label
+            self.refuse(
+                self.label >= 1000,
+                "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",
+            )
+            return 2.0**self.label - 1
         for label, worth in gain.items():
             if not (label >= 0 and 0 <= worth < math.inf):
                 raise InvalidOption(

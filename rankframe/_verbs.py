@@ -97,7 +97,7 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     return _like(frame, with_row(frame.lazy(), table).with_columns(rank.alias(name)).select(*schema, name), columns)
 
 
-def curve(frame: Frame, columns: Columns, *requests: str) -> Frame:
+def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
     for call in calls:
@@ -105,27 +105,32 @@ def curve(frame: Frame, columns: Columns, *requests: str) -> Frame:
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return _rows(frame, columns, calls, "curve")
+    return _rows(frame, columns, calls, "curve", carry)
 
 
-def explain(frame: Frame, columns: Columns, *requests: str) -> Frame:
+def explain(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """What each document contributes to its query's value, in rank order where the frame is eager."""
-    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "contribution")
+    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "contribution", carry)
 
 
-def _rows(frame: Frame, columns: Columns, calls: list[Call], show: Literal["contribution", "curve"]) -> Frame:
+def _rows(
+    frame: Frame,
+    columns: Columns,
+    calls: list[Call],
+    show: Literal["contribution", "curve"],
+    carry: Sequence[str],
+) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
     named = [name for name in (columns.doc, columns.score, columns.label) if name is not None]
     if show == "curve":
         named = [] if columns.doc is None else [columns.doc]
+    named += carry
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
     rows = per_row(ranked_by_window(frame.lazy(), table, carry=named), calls, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen
         seen = pl.col("#seen").min().over(table.key)
         rows = rows.with_row_index("#seen").sort(seen, "#position")
-    if show == "curve":
-        rows = rows.filter(pl.col("#rank").is_not_null())
     query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
     rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
     along = [pl.col(carried(name)).alias(name) for name in named]

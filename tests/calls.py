@@ -21,6 +21,7 @@ SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
 cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
+levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"min_label": 2, "gain": GAIN}]
 discounts: list[Options] = [{}, {"discount": "original"}]
 top_labels: list[Options] = [{}, {"max_label": "query"}, {"max_label": 4}, {"max_label": 5.5}]
 
@@ -33,9 +34,9 @@ def every(*axes: Iterable[Options]) -> list[Options]:
 
 # By the formula's Python name, as in ORACLES.
 CALLS: dict[str, list[Options]] = {
-    "cg": every(gains, cutoffs),
-    "dcg": every(gains, discounts, cutoffs),
-    "ndcg": every(gains, discounts, cutoffs),
+    "cg": [*every(gains, cutoffs), *levels],
+    "dcg": [*every(gains, discounts, cutoffs), *levels],
+    "ndcg": [*every(gains, discounts, cutoffs), *levels],
     "err": every(top_labels, cutoffs),
     "nerr": every(top_labels, cutoffs),
     "precision": cutoffs,

@@ -100,14 +100,15 @@ def top(items: Sequence[Any], k: int | None) -> list[tuple[int, Any]]:
 # Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005 ----------------------------------------------
 
 
-def gain_of(row: Row, gain: Gain) -> float:
+def gain_of(row: Row, gain: Gain, min_label: float = 0) -> float:
     if not is_judged(row):
         return 0.0
+    label = row[2] if row[2] >= min_label else 0
     if gain == "linear":
         return row[2]
     if gain == "exponential":
         return 2 ** row[2] - 1
-    return gain[row[2]] if row[2] > 0 else gain.get(row[2], 0.0)
+    return gain[label] if label > 0 else gain.get(label, 0.0)
 
 
 def discounted(gains: Sequence[float], k: int | None, discount: str) -> float:
@@ -120,17 +121,17 @@ def discounted(gains: Sequence[float], k: int | None, discount: str) -> float:
     return total
 
 
-def cg(q: Query, k: int | None = None, gain: Gain = "linear") -> float:
-    return sum(gain_of(row, gain) for _, row in top(q.ranking, k))
+def cg(q: Query, k: int | None = None, gain: Gain = "linear", min_label: float = 0) -> float:
+    return sum(gain_of(row, gain, min_label) for _, row in top(q.ranking, k))
 
 
-def dcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2") -> float:
-    return discounted([gain_of(row, gain) for row in q.ranking], k, discount)
+def dcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2", min_label: float = 0) -> float:
+    return discounted([gain_of(row, gain, min_label) for row in q.ranking], k, discount)
 
 
-def ndcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2") -> float:
-    ideal = sorted((gain_of(row, gain) for row in q.rows if is_judged(row)), reverse=True)
-    return ratio(dcg(q, k, gain, discount), discounted(ideal, k, discount))
+def ndcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2", min_label: float = 0) -> float:
+    ideal = sorted((gain_of(row, gain, min_label) for row in q.rows if is_judged(row)), reverse=True)
+    return ratio(dcg(q, k, gain, discount, min_label), discounted(ideal, k, discount))
 
 
 # Cascade: Chapelle et al. 2009 ------------------------------------------------------------------------------

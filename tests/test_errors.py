@@ -80,11 +80,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "says the gain twice",
     ),
-    "ranx's level where gains count": (
-        lambda: OK.rank.evaluate("ndcg@10-l2"),
-        rf.InvalidOption,
-        "say what each label is",
-    ),
+    "a least label below 0": (lambda: OK.rank.ndcg(min_label=-1), rf.InvalidOption, "min_label=-1"),
     "a label without a gain": (lambda: OK.rank.ndcg(gain={2: 1}), rf.InvalidData, "give every positive label its gain"),
     "a label above the top": (lambda: OK.rank.err(max_label=0), rf.InvalidData, "a label is above max_label=0"),
     "a word as top label": (lambda: OK.rank.err(max_label="all"), rf.InvalidOption, "max_label='all'"),

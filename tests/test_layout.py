@@ -22,11 +22,11 @@ LEVELS = [
     ["_plan", "_group", "_check"],
     ["_verbs"],
     ["_ranker"],
-    ["_polars", "_hook", "_pandas"],
+    ["_polars", "hook", "_pandas"],
     ["__init__"],
     ["__main__"],
 ]
-SIDEWAYS = {("_wanted", "_table"), ("_pair", "_wanted"), ("_pandas", "_hook"), ("_pandas", "_polars")}
+SIDEWAYS = {("_wanted", "_table"), ("_pair", "_wanted"), ("hook", "_pandas"), ("_pandas", "_polars")}
 LEVEL = {name: i for i, names in enumerate(LEVELS) for name in names}
 
 

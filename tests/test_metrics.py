@@ -160,9 +160,15 @@ def test_ties_are_broken_by_documents_of_any_type(dtype: str, ties: str) -> None
         ("precision", {"k": 3}),
         ("auc", {}),
     ]
-    found = df.rank.on(ties=ties).evaluate(*(spell(*call) for call in calls))
-    for name, options in calls:
-        assert_equal(values(found, spell(name, options)), expected(table, name, options, {"ties": ties}), name)
+    texts = [spell(*call) for call in calls]
+    expressions = [getattr(rf.expr.on(ties=ties), name)(**options) for name, options in calls]
+    for found in (
+        df.rank.on(ties=ties).evaluate(*texts),
+        df.lazy().rank.on(ties=ties).evaluate(*texts).collect(),
+        df.group_by("query_id").agg(expressions),
+    ):
+        for name, options in calls:
+            assert_equal(values(found, spell(name, options)), expected(table, name, options, {"ties": ties}), name)
     ranked = df.rank.on(ties=ties).with_ranks()
     assert ranked.schema["doc_id"] == df.schema["doc_id"]
 
@@ -461,6 +467,9 @@ SPELLINGS = {
     "dcg_burges": "dcg(gain=exponential)",
     "ndcg_burges@10": "ndcg(gain=exponential)@10",
     "map@100-l2": "map(relevant=2)@100",
+    "ndcg@10-l2": "ndcg(min_label=2)@10",
+    "dcg_burges@5-l2": "dcg(gain=exponential,min_label=2)@5",
+    "nDCG(gains={1:3},dcg='log2')@5": "ndcg(gain={1:3})@5",
     # ir_measures
     "nDCG@10": "ndcg@10",
     "nDCG(dcg='exp-log2')@10": "ndcg(gain=exponential)@10",

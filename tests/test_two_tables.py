@@ -161,5 +161,5 @@ def test_check_without_documents_names_the_query() -> None:
 
 
 def test_judgments_must_share_a_query_column() -> None:
-    with pytest.raises(rf.MissingColumn, match="qrels.rename"):
+    with pytest.raises(rf.MissingColumn, match=r"qrels\.rename"):
         RUN.rank.check(QRELS.rename({"query_id": "topic"}))

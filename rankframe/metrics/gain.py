@@ -11,7 +11,7 @@ __all__ = ["cg", "dcg", "ndcg"]
 
 
 @metric("cumulative_gain")
-def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
+def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: float | None = None) -> pl.Expr:
     """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
     Parameters
@@ -21,6 +21,9 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
     gain
         What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
         ``{label: gain}``. Documents without a label, or with a negative one, are worth 0.
+    min_label
+        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
+        for all.
 
     Returns
     -------
@@ -37,14 +40,21 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
-    return r.total(r.gain(gain), k)
+    return r.total(r.from_label(min_label).gain(gain), k)
 
 
 @metric(
     "discounted_cumulative_gain",
     spellings={"dcg_burges": {"gain": "exponential"}},
 )
-def dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2") -> pl.Expr:
+def dcg(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    min_label: float | None = None,
+) -> pl.Expr:
     """Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
 
     Parameters
@@ -57,6 +67,9 @@ def dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Di
     discount
         ``"log2"`` divides by log2(rank + 1); ``"original"`` divides by log2(rank) from rank 2 on and leaves
         rank 1 as it is, as the paper of 2002 does with base 2.
+    min_label
+        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
+        for all.
 
     Returns
     -------
@@ -76,7 +89,7 @@ def dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Di
     """
     check_word("discount", discount, Discount)
     divisor = (r.rank + 1).log(2) if discount == "log2" else r.rank.clip(lower_bound=2).log(2)
-    return r.total(r.gain(gain) / divisor, k)
+    return r.total(r.from_label(min_label).gain(gain) / divisor, k)
 
 
 @metric(
@@ -86,7 +99,14 @@ def dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Di
     bounds=(0, 1),
     spellings={"ndcg_burges": {"gain": "exponential"}},
 )
-def ndcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: Discount = "log2") -> pl.Expr:
+def ndcg(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    min_label: float | None = None,
+) -> pl.Expr:
     """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
 
     A query whose documents have no gain at all has nothing to divide by; ``no_relevant`` says what it counts.
@@ -100,6 +120,9 @@ def ndcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: D
         ``{label: gain}``.
     discount
         ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on.
+    min_label
+        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
+        for all.
 
     Returns
     -------
@@ -116,5 +139,5 @@ def ndcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", discount: D
     >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
     0.63093
     """
-    ideal = r.ideal(gain)
-    return dcg(r, k, gain=gain, discount=discount) / dcg(ideal, k, gain=gain, discount=discount)
+    r = r.from_label(min_label)
+    return dcg(r, k, gain=gain, discount=discount) / dcg(r.ideal(gain), k, gain=gain, discount=discount)
