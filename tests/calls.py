@@ -21,7 +21,7 @@ SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
 cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
-levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"min_label": 2, "gain": GAIN}]
+levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"gain": GAIN, "min_label": 2}]
 discounts: list[Options] = [{}, {"discount": "original"}]
 top_labels: list[Options] = [{}, {"max_label": "query"}, {"max_label": 4}, {"max_label": 5.5}]
 

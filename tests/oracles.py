@@ -105,9 +105,9 @@ def gain_of(row: Row, gain: Gain, min_label: float = 0) -> float:
         return 0.0
     label = row[2] if row[2] >= min_label else 0
     if gain == "linear":
-        return row[2]
+        return label
     if gain == "exponential":
-        return 2 ** row[2] - 1
+        return 2**label - 1
     return gain[label] if label > 0 else gain.get(label, 0.0)
 
 

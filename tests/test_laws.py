@@ -128,7 +128,7 @@ def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policie
     windows = df.with_columns(x.over("query_id").alias(text) for text, x in expressions.items())
     assert windows.select(df.columns).equals(df)
     assert_same(windows.select("query_id", *ALONE_TEXTS).unique(), alone)
-    few = [x.alias(text) for text, x in expressions.items()][::6]
+    few = [x.alias(text) for text, x in expressions.items() if text != "map"][::6]
     assert_same(
         evaluate(df, "map", *few, **policies), eager.select("query_id", "map", *(x.meta.output_name() for x in few))
     )

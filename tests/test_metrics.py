@@ -469,7 +469,6 @@ SPELLINGS = {
     "map@100-l2": "map(relevant=2)@100",
     "ndcg@10-l2": "ndcg(min_label=2)@10",
     "dcg_burges@5-l2": "dcg(gain=exponential,min_label=2)@5",
-    "nDCG(gains={1:3},dcg='log2')@5": "ndcg(gain={1:3})@5",
     # ir_measures
     "nDCG@10": "ndcg@10",
     "nDCG(dcg='exp-log2')@10": "ndcg(gain=exponential)@10",
@@ -506,3 +505,7 @@ SPELLINGS = {
 def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     df = frame(random_table(26, queries=3))
     assert df.rank.evaluate(text).columns == ["query_id", *canonical.split()]
+
+
+def test_ir_measures_gains_and_discount_are_read_together() -> None:
+    assert [call.text for call in rf.parse("nDCG(gains={1:3},dcg='log2')@5")] == ["ndcg(gain={1:3})@5"]
