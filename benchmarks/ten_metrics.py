@@ -50,7 +50,9 @@ def table(rows: int, per_query: int = 100, relevant: float = 0.4, seed: int = 0)
 
 def as_text(frame: pl.DataFrame) -> pl.DataFrame:
     """The same table with text ids."""
-    return frame.with_columns(pl.format("query-{}", "query_id").alias("query_id"), pl.format("d{}", "doc_id").alias("doc_id"))
+    return frame.with_columns(
+        pl.format("query-{}", "query_id").alias("query_id"), pl.format("d{}", "doc_id").alias("doc_id")
+    )
 
 
 def interleaved(rounds: int, **calls: Callable[[], object]) -> dict[str, float]:

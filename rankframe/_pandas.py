@@ -1,0 +1,365 @@
+"""`.rank` on pandas frames: the columns that a verb needs cross over to Polars, its result comes back as pandas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import wraps
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from pandas.api.types import infer_dtype
+
+from . import _verbs
+from ._ranker import FrameRanker
+from ._ranking import Columns
+from .errors import InvalidData, RankframeError
+
+__all__ = ["PandasRanker", "RankMethod"]
+
+Verb: TypeAlias = Callable[..., pl.DataFrame]
+Shape: TypeAlias = Callable[..., pd.DataFrame]
+
+ROW, QRELS_ROW = "#pandas row", "#qrels row"
+"""The columns that carry a row's number through a verb."""
+
+
+class PandasRanker(FrameRanker[pd.DataFrame]):
+    """The rankings of a pandas frame; results are pandas frames in memory of their own.
+
+    Those per query are indexed by the query, those per document by the caller's own index.
+    """
+
+    def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
+        super().__init__(columns)
+        self._frame = frame
+
+    if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
+
+        @wraps(FrameRanker.on)
+        def on(self, **given: Any) -> PandasRanker:
+            roles = {"query", "doc", "score", "label"} & given.keys()
+            return super().on(**given | {role: _as_text(given[role]) for role in roles})
+
+    def _with(self, columns: Columns) -> PandasRanker:
+        return PandasRanker(self._frame, columns)
+
+    def _run(self, verb: Callable[..., Any], *args: Any) -> pd.DataFrame:
+        if verb is _verbs.agreement:
+            args = (_as_text(args[0]), *args[1:])
+        shape: Shape = SHAPES.get(verb, _table)
+        try:
+            return shape(self._frame, self._columns, verb, *args)
+        except RankframeError as error:
+            raise type(error)(_in_words_of_pandas(str(error))) from None
+
+    def __repr__(self) -> str:
+        return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
+
+
+class RankMethod(PandasRanker):
+    """What `.rank` is on a pandas frame: a ranker that passes for pandas' own method, bound to the frame."""
+
+    def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
+        super().__init__(frame)
+        self._method = MethodType(method, frame)
+        self.__doc__ = method.__doc__
+        self.__module__ = method.__module__
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type:
+            return MethodType
+
+    @property
+    def __call__(self) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
+        return self._method
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return getattr(self._method, name)
+        raise AttributeError(f"'.rank' of a pandas frame has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(type(self)), *dir(self._method)})
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._method == (other._method if type(other) is type(self) else other))
+
+    def __hash__(self) -> int:
+        return hash(self._method)
+
+    def __reduce__(self) -> Any:
+        return self._method.__reduce__()
+
+    def __repr__(self) -> str:
+        return repr(self._method)
+
+
+class Source:
+    """A pandas frame, and the Polars frame that the verbs see of it.
+
+    Only the needed columns cross over. The others are there by their names, and hold nothing; or, where a selector
+    of Polars may mean any of them, cross over if they can.
+    """
+
+    def __init__(self, frame: pd.DataFrame, needed: Container[str], *, others: bool = False) -> None:
+        if frame.columns.nlevels > 1:
+            raise InvalidData(
+                f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
+                "df.set_axis(['_'.join(map(str, labels)) for labels in df.columns], axis=1)"
+            )
+        self.frame = frame
+        self.places: dict[str, list[int]] = {}
+        for place, label in enumerate(frame.columns):
+            self.places.setdefault(str(label), []).append(place)
+        self.levels = _levels(frame, self.places)
+        names = [*self.places, *self.levels]
+        self.columns: dict[str, pd.Series[Any]] = {}
+        wanted = [name for name in names if others or name in needed]
+        crossed = {name: column for name in wanted if (column := self._cross(name, name in needed)) is not None}
+        nothing = {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
+        self.polars = pl.DataFrame(crossed).with_columns(**nothing)
+        self.polars = self.polars.select(name for name in names if name in self.polars.columns)
+
+    def _cross(self, name: str, needed: bool) -> pl.Series | None:
+        try:
+            self.columns[name] = self._column(name)
+            return _cross(self.columns[name], name)
+        except InvalidData:
+            if needed:
+                raise
+            return None
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        if name in self.levels:
+            return self.frame.index.get_level_values(self.levels[name]).to_series()
+        places = self.places[name]
+        if len(places) > 1:
+            raise InvalidData(f"{len(places)} columns are named {name!r}; give each a name of its own")
+        return self.frame.iloc[:, places[0]]
+
+    def with_row(self, name: str) -> pl.DataFrame:
+        """The Polars frame with the number of each row."""
+        return self.polars.with_columns(pl.int_range(pl.len()).alias(name))
+
+    def back(self, name: str, values: pl.Series) -> Any:
+        """Values of a crossed column as the caller has them."""
+        column, crossed = self.columns[name], self.polars[name]
+        if isinstance(column.dtype, pd.SparseDtype):
+            plain = False
+        elif crossed.dtype == pl.String:
+            plain = len(column) > 0 and isinstance(column.iloc[0], str)
+        else:
+            plain = column.dtype.kind != "O" and (crossed.dtype.is_integer() or crossed.dtype.is_float())
+        if plain and not values.has_nulls():
+            return pd.Index(values.to_list(), dtype=column.dtype)
+        row = crossed.arg_unique()
+        first = pl.DataFrame({"value": crossed.gather(row), "row": row})
+        rows = values.to_frame("value").join(first, on="value", how="left", nulls_equal=True, maintain_order="left")
+        return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
+
+
+def _per_query(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """A row per query, indexed by the query."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.polars, columns, *args)
+    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in columns.query]
+    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+    return pd.DataFrame({x.name: _values(x) for x in result if x.name not in columns.query}, index=index)
+
+
+def _per_row(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """The caller's rows and index, and further columns."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.polars, columns, *args)
+    return _widened(frame, [x for x in result if x.name not in source.polars.columns])
+
+
+def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """The caller's rows in another order, with their index, the columns that matter and further ones."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.with_row(ROW), columns, *args, carry=[ROW])
+    own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
+    new = [x for x in result if x.name not in source.columns and x.name != ROW]
+    return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
+
+
+def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
+    """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
+    keys = [name for name in (*columns.query, columns.doc) if name is not None]
+    run, judged = (Source(_levels_as_columns(x, keys), {*keys, columns.label}) for x in (frame, _as_pandas(qrels)))
+    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
+    left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
+    result = _rows(run.frame, left)
+    for name in keys:
+        key: Any = run.back(name, both[name]) if name not in judged.columns else None
+        if key is None:
+            either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
+            key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
+        result.isetitem(run.places[name][0], key)
+    new = [place for place, label in enumerate(judged.frame.columns) if str(label) not in keys]
+    return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
+
+
+def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """A table of its own, such as that of `check`; ids are there as Polars has them."""
+    source = _source(frame, columns, verb, args)
+    args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
+    result = verb(source.polars, columns, *args)
+    table = pd.DataFrame({x.name: _values(x) for x in result})
+    return table.assign(advice=table["advice"].map(_in_words_of_pandas)) if "advice" in table else table
+
+
+FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
+
+SHAPES: dict[Callable[..., Any], Shape] = {
+    _verbs.measure: _per_query,
+    _verbs.evaluate: _per_query,
+    _verbs.agreement: _per_query,
+    _verbs.with_metrics: _per_row,
+    _verbs.with_ranks: _per_row,
+    _verbs.curve: _per_document,
+    _verbs.explain: _per_document,
+    _verbs.judge: _joined,
+}
+"""How the result of a verb comes back."""
+
+
+def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
+    """The frame with the columns that a verb looks into."""
+    needed = {*columns.query, columns.score, *([] if columns.doc is None else [columns.doc])}
+    scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
+    if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
+        needed.add(columns.label)
+    if verb is _verbs.agreement:
+        needed.add(args[0])
+    expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
+    needed.update(*(x.root_names() for x in expressions))
+    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions))
+
+
+def _cross(column: pd.Series[Any], name: str) -> pl.Series:
+    """A column as Polars holds it, copied only where it must be; what pandas calls missing is null."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = pl.Series(column.cat.codes.to_numpy()).cast(pl.UInt32, strict=False)  # -1, for missing, has no UInt32
+        return _cross(dtype.categories.to_series(), name).gather(codes)
+    if isinstance(dtype, pd.SparseDtype):
+        return _cross(pd.Series(np.asarray(column)), name)
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "").startswith("pyarrow"):
+        values = pl.Series(name, column.array.__arrow_array__())
+        return values.fill_nan(None) if values.dtype.is_float() else values
+    if isinstance(dtype, pd.StringDtype) or dtype.kind == "O":
+        return _cross_objects(column.to_numpy(dtype=object), name)
+    if isinstance(column.array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
+        values = pl.Series(name, column.to_numpy(dtype.numpy_dtype, na_value=0), nan_to_null=True)
+        missing = column.isna().to_numpy()
+        return values.set(pl.Series(missing), None) if missing.any() else values
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return _cross(column.dt.tz_convert(None), name)
+    if dtype.kind in "mM":
+        return pl.Series(name, column.dt.as_unit("ms" if dtype.str.endswith("[s]") else dtype.str[4:-1]).to_numpy())
+    if dtype.kind in "biuf" and dtype.itemsize <= 8:
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    raise InvalidData(
+        f"column {name!r} holds {dtype}, which no ranking can be read from; cast it, as {_cast(name)} does"
+    )
+
+
+def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
+    """Python objects of one kind; texts, most of the time."""
+    try:
+        texts = pl.Series(name, values, dtype=pl.String)
+        return texts if texts.null_count() < len(texts) else texts.cast(pl.Null)
+    except (TypeError, pl.exceptions.ComputeError):
+        missing = pd.isna(values)
+    there, values = values[~missing], values.copy()
+    values[missing] = None
+    kind = infer_dtype(there)
+    if kind == "empty":
+        return pl.Series(name, [None] * len(values), dtype=pl.Null)
+    if kind == "string":
+        return pl.Series(name, values.tolist(), dtype=pl.String)
+    if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
+        return _cross(pd.Series(values).infer_objects(), name)
+    if all(isinstance(value, UUID) for value in there):  # in the order of their texts
+        return pl.Series(name, [None if value is None else str(value) for value in values])
+    if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
+        kinds = " and ".join(sorted({type(value).__name__ for value in there}))
+        raise InvalidData(f"column {name!r} holds objects of type {kinds}; give it one type, as {_cast(name)} does")
+    return pl.Series(name, values.tolist(), dtype=pl.Float64 if kind == "mixed-integer-float" else None)
+
+
+def _cast(name: str) -> str:
+    return f"df.astype({{{name!r}: str}})"
+
+
+def _values(x: pl.Series) -> Any:
+    """A column of a result as pandas holds it, in memory of its own: NaN for a null float, Int64 for whole numbers."""
+    if x.dtype.is_float():
+        return x.to_numpy(writable=True)
+    if x.dtype.is_integer():
+        whole = x.fill_null(0).cast(pl.Int64)
+        return pd.arrays.IntegerArray(whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True))
+    return pd.Series(x.to_list(), dtype="str" if x.is_empty() else None).array
+
+
+def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
+    """A copy of the frame, index and all, with further columns."""
+    wider = frame.copy()
+    wider.index = frame.index.copy(deep=True)
+    for column in columns:
+        wider[column.name] = _values(column)
+    return wider
+
+
+def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """A copy of the rows of these numbers, counted anew; -1 is a row of missing values."""
+    return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
+
+
+def _levels(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
+    """The index levels that no column hides, by the text of their names."""
+    return {str(name): name for name in frame.index.names if name is not None and str(name) not in columns}
+
+
+def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    levels = _levels(frame, {*map(str, frame.columns)})
+    named = [levels[name] for name in names if name in levels]
+    return frame.reset_index(named) if named else frame
+
+
+def _as_pandas(frame: Any) -> pd.DataFrame:
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        return pd.DataFrame({x.name: _values(x) for x in frame.lazy().collect()})
+    raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
+
+
+def _as_text(label: Any) -> Any:
+    """A column's label, or several, as the text that stands for it in Polars."""
+    if label is None or label is ... or isinstance(label, str):
+        return label
+    return [str(x) for x in label] if isinstance(label, (list, tuple)) else str(label)
+
+
+IN_WORDS_OF_PANDAS = (
+    (r"df\.unique\((\[.*?\])\)", r"df.drop_duplicates(\1)"),
+    (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.astype({\1: float})"),
+    (r"qrels\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\..*\)\)", r"qrels.astype({\1: run[\1].dtype})"),
+    (r"qrels\.rename\((\{.*?\})\)", r"qrels.rename(columns=\1)"),
+)
+
+
+def _in_words_of_pandas(message: str) -> str:
+    """The message with the code that it advises as pandas spells it."""
+    for polars, pandas in IN_WORDS_OF_PANDAS:
+        message = re.sub(polars, pandas, message)
+    return message

@@ -1,0 +1,135 @@
+"""`.rank` on pandas frames: put there as soon as pandas is imported, by whomever, and taken off again by `uninstall`.
+
+pandas has a method `DataFrame.rank` already. On the class it stays what it is; on a frame it is a ranker that can be
+called, and looks, as the method. Nothing here imports pandas.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import FunctionType, ModuleType
+from typing import Any
+
+__all__ = ["install", "uninstall"]
+
+
+class Hook:
+    """What stands in for pandas' method: the method itself on the class, a ranker of the frame on a frame."""
+
+    rankframe = True
+
+    def __init__(self, method: FunctionType) -> None:
+        self.method = method
+
+    def __get__(self, frame: Any, owner: type) -> Any:
+        if frame is None:
+            return self.method
+        from ._pandas import RankMethod
+
+        return RankMethod(self.method, frame)
+
+
+class Finder(threading.local):
+    """Finds pandas where the other finders do, and installs the hook when its import is done.
+
+    It searches thread by thread, and not while it is searching: another such finder may ask it in turn.
+    """
+
+    rankframe = True
+    searching = False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "pandas" or self.searching:
+            return None
+        self.searching = True
+        try:
+            finders = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+            found = (finder.find_spec(name, path, target) for finder in finders)
+            spec = next((spec for spec in found if spec is not None), None)
+        finally:
+            self.searching = False
+        if spec is not None and spec.loader is not None:
+            _install_after(spec.loader)
+        return spec
+
+
+def _install_after(loader: Any) -> None:
+    """Have this loader of pandas install the hook when it is done; it stays the loader it is."""
+    execute = loader.exec_module
+
+    def execute_and_install(module: ModuleType) -> None:
+        vars(loader).pop("exec_module", None)
+        execute(module)
+        _hook(module)
+
+    loader.exec_module = execute_and_install
+
+
+def _hook(pandas: ModuleType) -> None:
+    frame: Any = getattr(pandas, "DataFrame", None)
+    if not isinstance(frame, type):  # pandas has not come that far, or is a stand-in of a tool
+        return
+    there: Any = vars(frame).get("rank")
+    method = there.method if _ours(there) else getattr(frame, "rank", None)
+    if isinstance(method, FunctionType):
+        frame.rank = Hook(method)  # type: ignore[attr-defined]
+    else:
+        warnings.warn("pd.DataFrame.rank is not pandas' method; use rankframe.rank(df), not df.rank", stacklevel=2)
+
+
+def _ours(thing: object) -> bool:
+    """Whether it comes from here, or from an earlier import of this module."""
+    return getattr(thing, "rankframe", None) is True
+
+
+def install() -> None:
+    """Put ``.rank`` on pandas frames, now or when pandas is imported; ``import rankframe`` does it.
+
+    A second call changes nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd, rankframe as rf
+    >>> rf.hook.install()
+    >>> df = pd.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> float(df.rank.reciprocal_rank()["rr"].loc[1])
+    0.5
+    >>> df["score"].to_frame().rank()["score"].tolist()
+    [2.0, 1.0]
+    """
+    if not any(map(_ours, sys.meta_path)):
+        sys.meta_path.insert(0, Finder())
+    if sys.modules.get("pandas") is not None:
+        import pandas  # waits for another thread that is importing it
+
+        _hook(pandas)
+
+
+def uninstall() -> None:
+    """Give ``pd.DataFrame.rank`` back to pandas, as if rankframe had not been imported.
+
+    ``rankframe.rank(df)`` works all the same.
+
+    Examples
+    --------
+    >>> import pandas as pd, rankframe as rf
+    >>> rf.hook.uninstall()
+    >>> hasattr(pd.DataFrame().rank, "ndcg")
+    False
+    >>> rf.hook.install()
+    >>> hasattr(pd.DataFrame().rank, "ndcg")
+    True
+    """
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _ours(finder)]
+    frame: Any = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    hook: Any = vars(frame).get("rank") if isinstance(frame, type) else None
+    if _ours(hook):
+        del frame.rank
+        if frame.rank is not hook.method:  # it was not inherited
+            frame.rank = hook.method
