@@ -113,7 +113,7 @@ class FrameRanking(Ranking):
 
     @property
     def _nonrelevant(self) -> pl.Expr:
-        return (RAW >= 0) & (self.threshold > RAW)
+        return RAW.is_between(0, self.threshold, closed="left")
 
     @property
     def n_retrieved(self) -> pl.Expr:
