@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, TypeAlias, get_args
 
 import polars as pl
@@ -56,7 +57,7 @@ class Columns:
 
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
-    if isinstance(relevant, bool) or not isinstance(relevant, (int, float)) or not 0 <= relevant < math.inf:
+    if isinstance(relevant, bool) or not isinstance(relevant, Real) or not 0 <= float(relevant) < math.inf:
         raise InvalidOption(
             f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
             "(a negative label means: in the pool, not judged)"

@@ -197,6 +197,8 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():
+        if hasattr(value, "item") and not isinstance(value, (str, Mapping)):
+            value = value.item()  # a number of NumPy's
         if name == "k" and value is not None:
             value = _cutoff(entry, value)
         if value != entry.parameters[name].default:

@@ -75,6 +75,12 @@ class Table:
                 f"The table has {', '.join(schema)}"
             )
         _require_number(schema, columns.score, "score")
+        for name in (*columns.query, *([] if columns.doc is None else [columns.doc])):
+            if schema[name] == pl.Object:
+                raise InvalidData(
+                    f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
+                    f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
+                )
         return cls(columns, schema)
 
     @property

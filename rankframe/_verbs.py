@@ -141,6 +141,7 @@ def judge(
     frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame, judged_only: Missing, run_only: Missing
 ) -> Frame:
     """The full join of a run and its judgments, by query and document."""
+    _require_frame(qrels)
     check_word("judged_only", judged_only, Missing)
     check_word("run_only", run_only, Missing)
     run_schema, qrels_schema = frame.collect_schema(), qrels.collect_schema()
@@ -198,8 +199,10 @@ def judge(
     return _like(frame, joined.select(*run_schema, columns.label, *extra), columns)
 
 
-def check(frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame | None) -> Frame:
+def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     """The findings of a check; see `_check.check`."""
+    if qrels is not None:
+        _require_frame(qrels)
     found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
     return _like(frame, found, columns)
 
@@ -243,7 +246,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     )
     bits = 32  # the most rows that Polars holds
     if isinstance(frame, pl.DataFrame):
-        bits = max(frame.group_by(columns.query).len()["len"], default=0).bit_length()
+        bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
     wanted = Wanted(table.key, contiguous=False)
     values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
     result = (
@@ -265,6 +268,14 @@ def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -
     calls = [call for request in requests for call in parse(request, among)]
     _require_metrics([call.text for call in calls], example)
     return list(dict.fromkeys(calls))
+
+
+def _require_frame(qrels: object) -> None:
+    if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
+        raise InvalidOption(
+            f"the judgments are a {type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
+            "rf.read_qrels make them"
+        )
 
 
 def _require_metrics(names: Sequence[str], example: str) -> None:

@@ -103,3 +103,9 @@ def test_a_ranking_agrees_with_itself_and_is_opposed_to_its_reverse() -> None:
 def test_an_unknown_measure_is_an_error(measure: str) -> None:
     with pytest.raises(rf.RankframeError):
         pairs_frame(random_pairs(36)).rank.agreement("other", measure)
+
+
+def test_an_empty_table_gives_an_empty_result() -> None:
+    df = pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "other": pl.Float64})
+    found = df.rank.agreement("other", "kendall_tau", "kendall_distance@2")
+    assert found.schema == {"query_id": pl.Int64, "kendall_tau": pl.Float64, "kendall_distance@2": pl.Float64}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -170,6 +171,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "judging what is judged": (lambda: OK.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
     "judging without documents": (lambda: RUN.rank.on(doc=None).judge(QRELS), rf.InvalidOption, "df.rank.on(doc=...)"),
+    "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
+    "judgments of pandas": (lambda: RUN.rank.check(QRELS.to_pandas()), rf.InvalidOption, "pl.from_pandas"),
+    "ids that are Python objects": (
+        lambda: OK.with_columns(doc_id=pl.Series([object()] * 3, dtype=pl.Object)).rank.ndcg(),
+        rf.InvalidData,
+        "column 'doc_id' holds Python objects",
+    ),
     "judgments of another type": (
         lambda: RUN.rank.judge(QRELS.with_columns(pl.col("query_id").cast(pl.String))),
         rf.InvalidData,
@@ -248,3 +256,9 @@ def test_a_refused_query_surfaces_when_a_lazy_join_is_collected(option: str, eng
 def test_an_error_of_polars_own_passes_through() -> None:
     with pytest.raises(pl.exceptions.InvalidOperationError, match="conversion"):
         OK.rank.evaluate(pl.col("doc_id").cast(pl.Int64).sum())
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    ranker = OK.rank.on(relevant=np.int64(1))
+    assert ranker.precision(k=np.int64(1)).columns == ["query_id", "precision@1"]
+    assert ranker.rbp(p=np.float32(0.5)).equals(OK.rank.rbp(p=0.5))
