@@ -43,6 +43,10 @@ class GroupRanking(Ranking):
         none = pl.lit(False)
         doc = columns_of(self.columns)
         is_nan = pl.any_horizontal(none, (cs.by_name(self.columns.score) & cs.float()).is_nan())
+        for name in (self.columns.score, self.columns.label):
+            other = cs.by_name(name) - cs.numeric() - cs.boolean()
+            held = pl.any_horizontal(none, other.is_not_null())
+            self.refuse(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
         self.refuse(
             is_nan, f"column {self.columns.score!r} holds NaN; write null for a document that was not retrieved"
         )

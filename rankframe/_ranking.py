@@ -39,6 +39,11 @@ class Columns:
     unjudged: Unjudged = "nonrelevant"
     no_relevant: NoRelevant = "zero"
 
+    @property
+    def orders_by_label(self) -> bool:
+        """Whether ranks depend on labels."""
+        return self.ties in ("best", "worst") or self.unjudged == "drop"
+
     def __post_init__(self) -> None:
         names = [*self.query, *([] if self.doc is None else [self.doc]), self.score, self.label]
         for name in names:

@@ -63,7 +63,7 @@ class Table:
         for name in columns.query:
             require(schema, name, "query")
         require(schema, columns.score, "score")
-        if label or columns.ties in ("best", "worst") or columns.unjudged == "drop":
+        if label or columns.orders_by_label:
             require(schema, columns.label, "label")
             _require_number(schema, columns.label, "label")
         if columns.doc is not None:
@@ -159,7 +159,7 @@ class Table:
                     "write null for a document that was not retrieved, as df.fill_nan(None) does",
                 )
             )
-        if label and self.schema[columns.label].is_float():
+        if (label or columns.orders_by_label) and self.schema[columns.label].is_float():
             found.append(
                 Fault(
                     "label not finite",

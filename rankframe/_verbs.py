@@ -170,7 +170,7 @@ def judge(
     if shared:
         raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
     run, judged = frame.lazy(), qrels.lazy()
-    run_queries, judged_queries = (x.select(query).unique() for x in (run, judged))
+    judged_queries = judged.select(query).unique()
     run = _only_common(
         run,
         judged_queries,
@@ -180,18 +180,18 @@ def judge(
         run_schema[columns.score],
         "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
     )
+    runs = [name for name in columns.query if name not in query]
+    if runs:  # judgments hold for every run of the table
+        judged = frame.lazy().select(runs).unique(maintain_order=True).join(judged, how="cross")
     judged = _only_common(
         judged,
-        run_queries,
-        query,
+        frame.lazy().select(*runs, *query).unique(),
+        [*runs, *query],
         judged_only,
         columns.label,
         qrels_schema[columns.label],
         "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it out",
     )
-    runs = [name for name in columns.query if name not in query]
-    if runs:  # judgments hold for every run of the table
-        judged = frame.lazy().select(runs).unique(maintain_order=True).join(judged, how="cross")
     order: Literal["left_right", "none"] = "left_right" if isinstance(frame, pl.DataFrame) else "none"
     on = [*runs, *keys]
     joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)

@@ -262,3 +262,17 @@ def test_numbers_of_numpy_are_numbers() -> None:
     ranker = OK.rank.on(relevant=np.int64(1))
     assert ranker.precision(k=np.int64(1)).columns == ["query_id", "precision@1"]
     assert ranker.rbp(p=np.float32(0.5)).equals(OK.rank.rbp(p=0.5))
+
+
+@pytest.mark.parametrize("column", ["score", "label"])
+def test_an_expression_refuses_text_where_numbers_belong(column: str) -> None:
+    text = OK.with_columns(pl.col(column).cast(pl.String))
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=f"column '{column}' holds no numbers"):
+        text.group_by("query_id").agg(rf.expr.reciprocal_rank())
+
+
+@pytest.mark.parametrize("policy", [{"ties": "best"}, {"ties": "worst"}, {"unjudged": "drop"}])
+def test_ranks_that_go_by_labels_refuse_a_nan_label(policy: Any) -> None:
+    frame = OK.with_columns(label=pl.Series([float("nan"), 1.0, 0.0]))
+    with pytest.raises(rf.InvalidData, match="NaN or an infinite label"):
+        frame.rank.on(**policy).with_ranks()

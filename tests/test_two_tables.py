@@ -163,3 +163,15 @@ def test_check_without_documents_names_the_query() -> None:
 def test_judgments_must_share_a_query_column() -> None:
     with pytest.raises(rf.MissingColumn, match=r"qrels\.rename"):
         RUN.rank.check(QRELS.rename({"query_id": "topic"}))
+
+
+def test_a_judged_query_that_one_of_several_runs_lacks_is_left_out_of_that_run_or_refused() -> None:
+    runs = pl.DataFrame(
+        {"run": ["A", "A", "B"], "query_id": [1, 2, 1], "doc_id": ["a", "a", "a"], "score": [1.0, 1.0, 1.0]}
+    )
+    qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "label": [1, 1]})
+    ranker = runs.rank.on(query=["run", "query_id"])
+    assert ranker.judge(qrels).select("run", "query_id").rows() == [("A", 1), ("A", 2), ("B", 1), ("B", 2)]
+    assert ranker.judge(qrels, judged_only="drop").select("run", "query_id").rows() == [("A", 1), ("A", 2), ("B", 1)]
+    with pytest.raises(rf.InvalidData, match="a judged query is not in the run"):
+        ranker.judge(qrels, judged_only="error")
