@@ -22,6 +22,10 @@ class GroupRanking(Ranking):
     """A ranking made of expressions over the raw columns of one group."""
 
     def __init__(self, columns: Columns) -> None:
+        if columns.ties == "expected":
+            raise InvalidOption(
+                "an expression ranks its group in one order; for ties='expected' say df.rank.on(ties='expected')"
+            )
         self.columns = columns
         self.threshold = columns.relevant
         self.faults: list[tuple[pl.Expr, str]] = []
@@ -58,29 +62,11 @@ class GroupRanking(Ranking):
                 tied, f"documents of a query share a value of {self.columns.score!r} and ties='error' forbids it"
             )
 
-    @property
-    def judged(self) -> pl.Expr:
-        return (self.raw >= 0).fill_null(False)
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        return rows.sum().cast(pl.Float64)
 
-    @property
-    def _nonrelevant(self) -> pl.Expr:
-        return self.judged & (self.raw < self.threshold)
-
-    @property
-    def n_retrieved(self) -> pl.Expr:
-        return self.rank.count()
-
-    @property
-    def n_nonrelevant(self) -> pl.Expr:
-        return self._nonrelevant.sum().cast(pl.Float64)
-
-    @property
-    def nonrelevant_above(self) -> pl.Expr:
-        return self._nonrelevant.cum_sum().cast(pl.Float64)
-
-    @property
-    def n_candidates(self) -> pl.Expr:
-        return (self.rank.is_not_null() | (self.raw >= 0)).sum().cast(pl.Float64)
+    def count_above(self, rows: pl.Expr) -> pl.Expr:
+        return rows.cast(pl.Float64).cum_sum() - rows
 
     @property
     def mean_rank(self) -> pl.Expr:
@@ -115,8 +101,15 @@ class GroupRanking(Ranking):
     def whole(self, x: pl.Expr) -> pl.Expr:
         return x.sum()
 
-    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
-        return self._down_to(x, k).sum()
+    def total(
+        self,
+        x: pl.Expr,
+        k: int | pl.Expr | None = None,
+        *,
+        weight: pl.Expr | None = None,
+        over: pl.Expr | None = None,
+    ) -> pl.Expr:
+        return self._down_to(x, k, weight, over).sum()
 
     def best(self, x: pl.Expr) -> pl.Expr:
         return self._down_to(x, None).max().fill_null(0.0)
@@ -126,9 +119,6 @@ class GroupRanking(Ranking):
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad.any(), message))
-
-    def _down_to(self, x: pl.Expr, k: int | pl.Expr | None) -> pl.Expr:
-        return pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
 
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:

@@ -8,19 +8,18 @@ ranked inside one `group_by` and exploded, which is faster in memory and leaves 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Literal
 
 import polars as pl
 
-from ._ranking import Gain, Ranking
+from ._expected import Expectation
+from ._frame import RANK, RAW, SCORE, FrameRanking, RowRanking
 from ._registry import Call
 from ._table import Fault, Table, failing
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
 
 __all__ = [
-    "FrameRanking",
     "ask",
     "carried",
     "evaluate",
@@ -32,8 +31,6 @@ __all__ = [
     "ranked_by_window",
     "with_row",
 ]
-
-RANK, LABEL, RAW, SCORE = (pl.col(f"#{x}") for x in ("rank", "label", "raw", "score"))
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -92,150 +89,19 @@ def explode_ranked(grouped: pl.LazyFrame, *, scores: bool) -> pl.LazyFrame:
     return rows.with_columns(pl.when(pl.col("#n") >= POSITION).then(POSITION).cast(pl.Float64).alias("#rank"))
 
 
-# ------------------------------------------------------------------------------------------ rankings of a frame
-
-
-class FrameRanking(Ranking):
-    """A ranking whose words are columns of the plan: each computed once, whoever asks."""
-
-    rank = RANK
-    label = LABEL
-
-    def __init__(self, wanted: Wanted, threshold: float) -> None:
-        self.wanted = wanted
-        self.threshold = threshold
-        self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
-
-    @property
-    def judged(self) -> pl.Expr:
-        judged = (RAW >= 0).fill_null(False)
-        return judged if self.worth is None else self._best(judged, self.worth)
-
-    @property
-    def _nonrelevant(self) -> pl.Expr:
-        return RAW.is_between(0, self.threshold, closed="left")
-
-    @property
-    def n_retrieved(self) -> pl.Expr:
-        return self.wanted.before_drop(RANK.count().over(self.wanted.key))
-
-    @property
-    def n_nonrelevant(self) -> pl.Expr:
-        return self.wanted.before_drop(self._nonrelevant.sum().over(self.wanted.key).cast(pl.Float64))
-
-    @property
-    def nonrelevant_above(self) -> pl.Expr:
-        above = self._nonrelevant.cum_sum().cast(pl.Float64)
-        return self.wanted.before_drop(self.wanted.over(above))
-
-    @property
-    def n_candidates(self) -> pl.Expr:
-        candidates = (RANK.is_not_null() | (RAW >= 0)).sum()
-        return self.wanted.before_drop(candidates.over(self.wanted.key).cast(pl.Float64))
-
-    @property
-    def mean_rank(self) -> pl.Expr:
-        by_score = self.wanted.before_drop(SCORE.rank("average", descending=True).over(self.wanted.key))
-        last = (self.n_retrieved + self.n_candidates + 1) / 2
-        return pl.when(RANK.is_not_null()).then(by_score).otherwise(last)
-
-    @property
-    def largest_label(self) -> pl.Expr:
-        return self.wanted.column(LABEL.max().over(self.wanted.key))
-
-    @property
-    def largest_label_of_table(self) -> pl.Expr:
-        return self.wanted.column(LABEL.max())
-
-    def gain(self, gain: Gain) -> pl.Expr:
-        return self.label if gain == "linear" else self.wanted.column(super().gain(gain))
-
-    def ideal(self, gain: Gain = "linear") -> FrameRanking:
-        best = copy(self)
-        best.worth = self.label if isinstance(gain, str) else self.gain(gain)
-        best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
-        best.label = self._best(self.label, best.worth)
-        return best
-
-    def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:
-        return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))
-
-    @property
-    def relevant(self) -> pl.Expr:
-        return self.wanted.column(super().relevant)
-
-    @property
-    def hits(self) -> pl.Expr:
-        if not self.wanted.contiguous:
-            return super().hits
-        # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
-        running = self.relevant.cum_sum()
-        above = pl.when(POSITION == 1).then(running - self.relevant).forward_fill()
-        return self.wanted.column(running - above)
-
-    def so_far(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(self.wanted.over(x.cum_sum()))
-
-    def product_before(self, x: pl.Expr) -> pl.Expr:
-        if not self.wanted.contiguous:
-            return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
-        product = self.wanted.column(self.wanted.over(x.cum_prod()))
-        return pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1))
-
-    def whole(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(x.sum().over(self.wanted.key))
-
-    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
-        return self.wanted.sum(self._down_to(x, k))
-
-    def best(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.max(self._down_to(x, None)).fill_null(0.0)
-
-    def depth(self, k: int | None) -> pl.Expr:
-        return self.n_retrieved if k is None else pl.lit(float(k))
-
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.wanted.refuse(bad, message)
-
-    def keep(self, rows: pl.Expr) -> None:
-        if self.worth is None:
-            self.wanted.keep(rows)
-
-    def _down_to(self, x: pl.Expr, k: int | pl.Expr | None) -> pl.Expr:
-        return pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
-
-
-class RowRanking(FrameRanking):
-    """A ranking whose totals stay on the rows: what each rank adds, or the metric down to each rank."""
-
-    def __init__(self, wanted: Wanted, threshold: float, show: Literal["contribution", "curve"]) -> None:
-        super().__init__(wanted, threshold)
-        self.show = show
-        self.totals: list[pl.Expr] = []  # shared with the copies that thresholds make
-
-    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
-        x = self._down_to(x, k).cast(pl.Float64).fill_null(0.0)
-        if self.worth is None:
-            self.totals.append(x)
-        if self.show == "curve":
-            return self.so_far(x)
-        return x if self.worth is None else self.whole(x)
-
-    def best(self, x: pl.Expr) -> pl.Expr:
-        return x
-
-    def depth(self, k: int | None) -> pl.Expr:
-        return self.rank if self.show == "curve" else super().depth(k)
-
-
 # ---------------------------------------------------------------------------------------------------------- the plans
 
 
 def ask(calls: Sequence[Call], table: Table, *, contiguous: bool) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas: what they want of the rows, and the value of each call over the grouped result."""
     wanted = Wanted(["#query"] if contiguous else table.key, contiguous)
-    ranking = FrameRanking(wanted, table.columns.relevant)
+    ranking = FrameRanking(wanted, table.columns.relevant, expectation(table, wanted))
     return wanted, {call.text: call.value(ranking, table.columns.no_relevant) for call in calls}
+
+
+def expectation(table: Table, wanted: Wanted) -> Expectation | None:
+    """What the words mean where tied documents stand in all orders at once."""
+    return Expectation(wanted) if table.columns.ties == "expected" else None
 
 
 def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table) -> pl.LazyFrame:
@@ -244,6 +110,8 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
     listed = (RAW > 0) | (POSITION == 1)  # the first row stands for its query where nothing is relevant
     for other in [*wanted.kept.values(), *(pl.col(fault.column) for fault in faults)]:
         listed |= other
+    if table.columns.ties == "expected":  # a document stands at each rank of its tied ones
+        listed = listed.any().over(*wanted.key, SCORE)
     grouped = wanted.sums.keys() | wanted.largest.keys()
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
     flags = {fault.column: fault.rows for fault in wanted.refused.values()}
@@ -263,11 +131,16 @@ def per_row(
     """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
     wanted = Wanted(table.key, contiguous=False)
     policy = table.columns.no_relevant
+    if show == "contribution" and table.columns.ties == "expected":
+        raise InvalidOption(
+            "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule for "
+            "ties to explain, as in df.rank.on(ties='doc_desc')"
+        )
     if show == "contribution" and policy == "one":
         policy = "null"  # nothing contributed to a 1 that stands by convention
     values = {}
     for call in calls:
-        ranking = RowRanking(wanted, table.columns.relevant, show)
+        ranking = RowRanking(wanted, table.columns.relevant, show, expectation(table, wanted))
         values[call.text] = call.value(ranking, policy)
         if not ranking.totals:
             what = "curve" if show == "curve" else "contributions"

@@ -70,7 +70,8 @@ class Ranker(ABC, Generic[R]):
         ties
             How documents with equal scores stand: ``"doc_desc"`` (at first; trec_eval's rule) or ``"doc_asc"`` by
             document, ``"order"`` as the rows do, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the
-            document's text whatever its type, descending; ``"error"`` forbids them.
+            document's text whatever its type, descending; ``"expected"`` in all orders at once, whose mean is
+            taken by closed forms (a metric that has none refuses); ``"error"`` forbids them.
         unjudged
             What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
             them out before ranks are given, as trec_eval's ``-J`` does.

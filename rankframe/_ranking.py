@@ -14,12 +14,23 @@ import polars as pl
 
 from .errors import InvalidOption, did_you_mean
 
-__all__ = ["Columns", "Discount", "Gain", "MaxLabel", "NoRelevant", "Ranking", "Ties", "Unjudged", "check_word"]
+__all__ = [
+    "Columns",
+    "Discount",
+    "Gain",
+    "MaxLabel",
+    "NoExpectation",
+    "NoRelevant",
+    "Ranking",
+    "Ties",
+    "Unjudged",
+    "check_word",
+]
 
 Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float]
 Discount: TypeAlias = Literal["log2", "original"]
 MaxLabel: TypeAlias = Literal["query"] | float | None
-Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "error", "trec_eval"]
+Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 
@@ -77,6 +88,16 @@ def check_word(option: str, given: object, words: object) -> None:
         raise InvalidOption(f"{option}={given!r}: write one of {listed}.{did_you_mean(str(given), known)}")
 
 
+class NoExpectation(InvalidOption):
+    """A formula asks for the order of tied documents in a way that has no closed form."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in "
+            "df.rank.on(ties='doc_desc'), or see the range with ties='worst' and ties='best'"
+        )
+
+
 class Ranking(ABC):
     """One query's ranking, as expressions: the words that formulas are written in.
 
@@ -89,6 +110,8 @@ class Ranking(ABC):
     rank: pl.Expr
     #: The label as a float, 0 for a document that nobody judged.
     label: pl.Expr
+    #: The label as it came: null, or negative, for a document that nobody judged.
+    raw: pl.Expr
     #: A label from here on is relevant.
     threshold: float = 1
 
@@ -110,9 +133,25 @@ class Ranking(ABC):
         return other
 
     @property
-    @abstractmethod
+    def retrieved(self) -> pl.Expr:
+        """Whether the document has a rank."""
+        return self.rank.is_not_null()
+
+    @property
     def judged(self) -> pl.Expr:
         """Whether somebody judged the document: its label is 0 or more."""
+        return (self.raw >= 0).fill_null(False)
+
+    @property
+    def nonrelevant(self) -> pl.Expr:
+        """Whether the document was judged, and falls short of the threshold."""
+        return self.raw.is_between(0, self.threshold, closed="left").fill_null(False)
+
+    @property
+    def unjudged(self) -> pl.Expr:
+        """1.0 for a document that nobody judged, else 0.0."""
+        self.keep(~self.judged)
+        return (~self.judged).cast(pl.Float64)
 
     @property
     def relevant(self) -> pl.Expr:
@@ -128,9 +167,18 @@ class Ranking(ABC):
         return self.so_far(self.relevant)
 
     @property
+    def hits_at_relevant(self) -> pl.Expr:
+        """The hits at the rank of each relevant document, 0.0 elsewhere."""
+        return self.relevant * self.hits
+
+    @property
     def first_relevant(self) -> pl.Expr:
         """1.0 at the rank of the first relevant document, else 0.0."""
         return pl.when(self.hits == 1).then(self.relevant).otherwise(0.0)
+
+    def stops(self, x: pl.Expr) -> pl.Expr:
+        """The probability that a reader stops here, whom each document satisfies with probability `x`."""
+        return x * self.product_before(1 - x)
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -163,24 +211,24 @@ class Ranking(ABC):
         return pl.when(self.judged).then(known).otherwise(0.0)
 
     @property
-    @abstractmethod
     def n_retrieved(self) -> pl.Expr:
         """How many documents were retrieved."""
+        return self.count(self.retrieved)
 
     @property
-    @abstractmethod
     def n_nonrelevant(self) -> pl.Expr:
         """How many documents were judged non-relevant, retrieved or not."""
+        return self.count(self.nonrelevant)
 
     @property
-    @abstractmethod
     def nonrelevant_above(self) -> pl.Expr:
         """How many documents judged non-relevant stand above this rank."""
+        return self.count_above(self.nonrelevant)
 
     @property
-    @abstractmethod
     def n_candidates(self) -> pl.Expr:
         """How many documents were retrieved or judged."""
+        return self.count(self.retrieved | self.judged)
 
     @property
     @abstractmethod
@@ -217,8 +265,26 @@ class Ranking(ABC):
         """The sum of `x` over all documents of the query, retrieved or not."""
 
     @abstractmethod
-    def total(self, x: pl.Expr, k: int | pl.Expr | None = None) -> pl.Expr:
-        """The sum of what each rank contributes, down to rank `k`: what curves accumulate and `explain` shows."""
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        """How many documents of the query are among `rows`, whatever their label."""
+
+    @abstractmethod
+    def count_above(self, rows: pl.Expr) -> pl.Expr:
+        """How many documents above this rank are among `rows`, whatever their label."""
+
+    @abstractmethod
+    def total(
+        self,
+        x: pl.Expr,
+        k: int | pl.Expr | None = None,
+        *,
+        weight: pl.Expr | None = None,
+        over: pl.Expr | None = None,
+    ) -> pl.Expr:
+        """The sum of what each rank contributes, down to rank `k`: what curves accumulate and `explain` shows.
+
+        `x` is what the document is worth; by the rank it is multiplied with `weight`, or divided by `over`.
+        """
 
     @abstractmethod
     def best(self, x: pl.Expr) -> pl.Expr:
@@ -230,6 +296,16 @@ class Ranking(ABC):
 
     def keep(self, rows: pl.Expr) -> None:  # noqa: B027 - most rankings hold every row anyway
         """Say that `rows` contribute though their label is 0."""
+
+    def _down_to(
+        self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
+    ) -> pl.Expr:
+        """What `total` adds up."""
+        if weight is not None:
+            x = x * weight
+        if over is not None:
+            x = x / over
+        return pl.when(self.retrieved if k is None else self.rank <= k).then(x)
 
     @abstractmethod
     def refuse(self, bad: pl.Expr, message: str) -> None:

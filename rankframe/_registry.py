@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from ._ranking import NoRelevant, Ranking
+from ._ranking import NoExpectation, NoRelevant, Ranking
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
 __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of"]
@@ -109,7 +109,10 @@ class Call:
         """The formula over `ranking`, as a float; for a query without relevant documents, what the policy says."""
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
-        value = self.metric.formula(ranking, **self.arguments).cast(pl.Float64).fill_nan(0.0)
+        try:
+            value = self.metric.formula(ranking, **self.arguments).cast(pl.Float64).fill_nan(0.0)
+        except NoExpectation as error:
+            raise InvalidOption(f"{self.text}: {error}") from None
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
         if no_relevant == "one" and self.metric.bounds == (0, 1):

@@ -35,7 +35,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
         return evaluate_rows(ranked_by_window(frame, table), wanted, values, table).rename(names)
-    scores = any("#score" in x.meta.root_names() for x in wanted.early.values())
+    scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
     grouped = _collect(group_ranked(frame, table, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():
@@ -88,6 +88,10 @@ def with_metrics(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Fr
 
 def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
+    if columns.ties == "expected":
+        raise InvalidOption(
+            "ties='expected' ranks tied documents in all orders at once; with_ranks needs one, as with ties='doc_desc'"
+        )
     schema = frame.collect_schema()
     table = Table.of(columns, schema, label=False)
     _refuse_names([name], schema, "the table")

@@ -43,8 +43,7 @@ def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.E
     >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
     0.53125
     """
-    satisfied = _satisfied(r, max_label)
-    return r.total(satisfied * r.product_before(1 - satisfied) / r.rank, k)
+    return r.total(r.stops(_satisfied(r, max_label)), k, over=r.rank)
 
 
 @metric("normalized_err", "normalised_err", bounds=(0, 1))
@@ -127,4 +126,4 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float
     if gain is not None and any(worth > 1 for worth in gain.values()):
         raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
     worth = r.relevant if gain is None else r.gain(gain)
-    return (1 - p) * r.total(worth * p ** (r.rank - 1), k)
+    return (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))

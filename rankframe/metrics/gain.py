@@ -89,7 +89,7 @@ def dcg(
     """
     check_word("discount", discount, Discount)
     divisor = (r.rank + 1).log(2) if discount == "log2" else r.rank.clip(lower_bound=2).log(2)
-    return r.total(r.from_label(min_label).gain(gain) / divisor, k)
+    return r.total(r.from_label(min_label).gain(gain), k, over=divisor)
 
 
 @metric(

@@ -37,7 +37,7 @@ def average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
     0.75
     """
-    return r.total(r.relevant * r.hits / r.rank, k) / r.n_relevant
+    return r.total(r.hits_at_relevant, k, over=r.rank) / r.n_relevant
 
 
 @metric("mrr", "recip_rank", text="rr", bounds=(0, 1))
@@ -64,7 +64,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.reciprocal_rank()["rr"].item()
     0.5
     """
-    return r.total(r.first_relevant / r.rank, k)
+    return r.total(r.first_relevant, k, over=r.rank)
 
 
 @metric(bounds=(0, 1))

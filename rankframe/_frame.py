@@ -1,0 +1,190 @@
+"""Rankings whose words are columns of a frame's plan: each computed once, whoever asks."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Literal
+
+import polars as pl
+
+from ._expected import Expectation
+from ._ranking import Gain, NoExpectation, Ranking
+from ._wanted import POSITION, Wanted
+
+__all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]
+
+RANK, LABEL, RAW, SCORE = (pl.col(f"#{x}") for x in ("rank", "label", "raw", "score"))
+
+
+class FrameRanking(Ranking):
+    """A ranking whose words are columns of the plan: each computed once, whoever asks."""
+
+    rank = RANK
+    label = LABEL
+
+    def __init__(self, wanted: Wanted, threshold: float, expected: Expectation | None = None) -> None:
+        self.wanted = wanted
+        self.threshold = threshold
+        self.expected = expected  # where tied documents stand in all orders at once
+        self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
+
+    @property
+    def raw(self) -> pl.Expr:  # type: ignore[override]
+        return RAW if self.worth is None else self._best(RAW, self.worth)
+
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        return self.wanted.before_drop(rows.sum().over(self.wanted.key).cast(pl.Float64))
+
+    def count_above(self, rows: pl.Expr) -> pl.Expr:
+        self._need_order()
+        above = rows.cast(pl.Float64).cum_sum() - rows
+        return self.wanted.before_drop(self.wanted.over(above))
+
+    @property
+    def mean_rank(self) -> pl.Expr:
+        by_score = self.wanted.before_drop(SCORE.rank("average", descending=True).over(self.wanted.key))
+        last = (self.n_retrieved + self.n_candidates + 1) / 2
+        return self.wanted.column(pl.when(self.retrieved).then(by_score).otherwise(last))
+
+    @property
+    def largest_label(self) -> pl.Expr:
+        return self.wanted.column(LABEL.max().over(self.wanted.key))
+
+    @property
+    def largest_label_of_table(self) -> pl.Expr:
+        return self.wanted.column(LABEL.max())
+
+    def gain(self, gain: Gain) -> pl.Expr:
+        return self.label if isinstance(gain, str) and gain == "linear" else self.wanted.column(super().gain(gain))
+
+    def ideal(self, gain: Gain = "linear") -> FrameRanking:
+        best = copy(self)
+        best.expected = None
+        best.worth = self.label if isinstance(gain, str) else self.gain(gain)
+        best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
+        best.label = self._best(self.label, best.worth)
+        return best
+
+    def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:
+        return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))
+
+    @property
+    def relevant(self) -> pl.Expr:
+        return self.wanted.column(super().relevant)
+
+    @property
+    def hits(self) -> pl.Expr:
+        self._need_order()
+        return self._hits
+
+    @property
+    def _hits(self) -> pl.Expr:
+        if not self.wanted.contiguous:
+            return self._so_far(self.relevant)
+        # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
+        running = self.relevant.cum_sum()
+        above = pl.when(POSITION == 1).then(running - self.relevant).forward_fill()
+        return self.wanted.column(running - above)
+
+    @property
+    def hits_at_relevant(self) -> pl.Expr:
+        return super().hits_at_relevant if self.expected is None else self.expected.hits_at(self.relevant, self._hits)
+
+    @property
+    def first_relevant(self) -> pl.Expr:
+        if self.expected is None:
+            return super().first_relevant
+        miss = self.expected.miss(self.relevant, self._hits)
+        return self._product_before(miss) * (1 - miss)
+
+    def stops(self, x: pl.Expr) -> pl.Expr:
+        return super().stops(x) if self.expected is None else self.expected.stops(x, self._product_before(1 - x))
+
+    def so_far(self, x: pl.Expr) -> pl.Expr:
+        self._need_order()
+        return self._so_far(x)
+
+    def _so_far(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(self.wanted.over(x.cum_sum()))
+
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        self._need_order()
+        return self._product_before(x)
+
+    def _product_before(self, x: pl.Expr) -> pl.Expr:
+        if not self.wanted.contiguous:
+            return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
+        product = self.wanted.column(self.wanted.over(x.cum_prod()))
+        return pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1))
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        if "#rank" in x.meta.root_names():
+            self._need_order()
+        return self.wanted.column(x.sum().over(self.wanted.key))
+
+    def total(
+        self,
+        x: pl.Expr,
+        k: int | pl.Expr | None = None,
+        *,
+        weight: pl.Expr | None = None,
+        over: pl.Expr | None = None,
+    ) -> pl.Expr:
+        return self.wanted.sum(self._down_to(self._at_rank(x), k, weight, over))
+
+    def best(self, x: pl.Expr) -> pl.Expr:
+        self._need_order()
+        return self.wanted.max(self._down_to(x, None)).fill_null(0.0)
+
+    def depth(self, k: int | None) -> pl.Expr:
+        return self.n_retrieved if k is None else pl.lit(float(k))
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        self.wanted.refuse(bad, message)
+
+    def keep(self, rows: pl.Expr) -> None:
+        if self.worth is None:
+            self.wanted.keep(rows)
+
+    def _at_rank(self, x: pl.Expr) -> pl.Expr:
+        return x if self.expected is None or self.expected.has(x) else self.expected.of(x, self._so_far(x))
+
+    def _need_order(self) -> None:
+        if self.expected is not None:
+            raise NoExpectation
+
+
+class RowRanking(FrameRanking):
+    """A ranking whose totals stay on the rows: what each rank adds, or the metric down to each rank."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        threshold: float,
+        show: Literal["contribution", "curve"],
+        expected: Expectation | None = None,
+    ) -> None:
+        super().__init__(wanted, threshold, expected)
+        self.show = show
+        self.totals: list[pl.Expr] = []  # shared with the copies that thresholds make
+
+    def total(
+        self,
+        x: pl.Expr,
+        k: int | pl.Expr | None = None,
+        *,
+        weight: pl.Expr | None = None,
+        over: pl.Expr | None = None,
+    ) -> pl.Expr:
+        x = self._down_to(self._at_rank(x), k, weight, over).cast(pl.Float64).fill_null(0.0)
+        if self.worth is None:
+            self.totals.append(x)
+        if self.show == "curve":
+            return self._so_far(x)
+        return x if self.worth is None else self.whole(x)
+
+    def best(self, x: pl.Expr) -> pl.Expr:
+        return x
+
+    def depth(self, k: int | None) -> pl.Expr:
+        return self.rank if self.show == "curve" else super().depth(k)

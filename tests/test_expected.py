@@ -1,0 +1,128 @@
+"""ties="expected" against brute force: the mean over every order of the tied documents."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from calls import ALL, CALLS, SOME, assert_equal, spell, values
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from oracles import Row, evaluate
+from polars.testing import assert_frame_equal
+from tables import DOCS, FRACTIONAL_LABELS, SCORES, Table, frame, max_label
+
+import rankframe as rf
+
+WITHOUT = {"bpref", "interpolated_precision", "eleven_point_average"}
+EXPECTED = [call for call in ALL if call[0] not in WITHOUT]
+
+row = st.tuples(
+    st.sampled_from(DOCS), st.sampled_from([None, 1.0, 1.0, 2.0, -0.0, 0.0]), st.sampled_from(FRACTIONAL_LABELS)
+)
+rows = st.lists(row, min_size=1, max_size=5, unique_by=lambda row: row[0])
+tied_tables = st.dictionaries(st.sampled_from(["q", "é", "1"]), rows, max_size=3)
+
+
+def orders(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Every order of the rows in which only those of equal score change places."""
+    groups = [[row for row in rows if row[1] == score] for score in dict.fromkeys(row[1] for row in rows)]
+    choices = [[group] if group[0][1] is None else list(itertools.permutations(group)) for group in groups]
+    for choice in itertools.product(*choices):
+        yield [row for group in choice for row in group]
+
+
+def mean_over_orders(table: Table, name: str, options: dict[str, Any], **policies: Any) -> dict[Any, float | None]:
+    found: dict[Any, float | None] = {}
+    for query, rows in table.items():
+        every = [
+            evaluate(name, order, options, table_max=max_label(table), ties="order", **policies)
+            for order in orders(rows)
+        ]
+        found[query] = None if every[0] is None else math.fsum(x for x in every if x is not None) / len(every)
+    return found
+
+
+@settings(deadline=None, derandomize=True, max_examples=25, phases=[Phase.generate])
+@given(tied_tables, st.sampled_from([1, 0, 2]), st.sampled_from(["nonrelevant", "drop"]))
+def test_expected_values_are_the_mean_over_all_orders(table: Table, relevant: float, unjudged: str) -> None:
+    policies = {"relevant": relevant, "unjudged": unjudged}
+    df = frame(table)
+    texts = [spell(*call) for call in EXPECTED]
+    found = df.rank.on(ties="expected", **policies).evaluate(*texts)
+    lazy = df.lazy().rank.on(ties="expected", **policies).evaluate(*texts).collect()
+    assert_frame_equal(found, lazy, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    for name, options in EXPECTED:
+        text = spell(name, options)
+        assert_equal(values(found, text), mean_over_orders(table, name, options, **policies), text)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT))
+def test_a_metric_without_a_closed_form_says_so(name: str) -> None:
+    df = frame({"q": [("a", 1.0, 1)]})
+    for verb in (df.rank.on(ties="expected").evaluate, df.lazy().rank.on(ties="expected").curve):
+        with pytest.raises(rf.RankframeError, match=r"closed form|curve"):
+            verb(spell(name, CALLS[name][0]))
+
+
+def test_many_tied_documents_have_the_closed_forms_value() -> None:
+    """1000 documents of one score: 1 / rank of the first of r relevant ones, and a cascade of one satisfying one."""
+    rows: list[Row] = [(str(i), 1.0, 2 if i == 7 else 0) for i in range(1000)]
+    df = frame({"one": rows})
+    harmonic = sum(1 / rank for rank in range(1, 1001)) / 1000
+    found = df.rank.on(ties="expected").evaluate("rr", "err(max_label=2)", "map", "hit_rate@10")
+    assert found.row(0)[1:] == pytest.approx((harmonic, 0.75 * harmonic, harmonic, 0.01), rel=1e-12)
+
+
+def test_graded_err_of_a_large_group_is_the_mean_over_where_each_document_stands() -> None:
+    """Two satisfying documents among 40: all pairs of ranks, weighed alike."""
+    rows: list[Row] = [(str(i), 1.0, {3: 3, 17: 1}.get(i, 0)) for i in range(40)]
+    high, low = 7 / 8, 1 / 8
+    total = 0.0
+    for a, b in itertools.permutations(range(1, 41), 2):
+        first, second = sorted([(a, high), (b, low)])
+        total += first[1] / first[0] + (1 - first[1]) * second[1] / second[0]
+    found = frame({"q": rows}).rank.on(ties="expected").err(max_label=3)
+    assert found.item(0, 1) == pytest.approx(total / (40 * 39), rel=1e-12)
+
+
+def test_the_curve_at_k_is_the_expectation_at_k() -> None:
+    df = frame({"q": [("a", 1.0, 1), ("b", 1.0, 0), ("c", 1.0, 3), ("d", 0.0, 1), ("e", 0.0, 0), ("f", None, 2)]})
+    ranker = df.rank.on(ties="expected")
+    texts = ["ndcg", "map", "rr", "err(max_label=3)", "recall"]
+    curve = ranker.curve(*texts)
+    for k in range(1, 6):
+        at_k = ranker.evaluate(*(f"{text}@{k}" for text in texts))
+        assert curve.filter(rank=k).row(0)[3:] == pytest.approx(at_k.row(0)[1:], rel=1e-12)
+
+
+def test_what_speaks_of_single_documents_or_of_one_order_refuses() -> None:
+    df = frame({"q": [("a", 1.0, 1), ("b", 1.0, 0)]})
+    with pytest.raises(rf.RankframeError, match="explain"):
+        df.rank.on(ties="expected").explain("ndcg")
+    with pytest.raises(rf.RankframeError, match="with_ranks"):
+        df.rank.on(ties="expected").with_ranks()
+    with pytest.raises(rf.RankframeError, match=r"df\.rank\.on"):
+        rf.expr.on(ties="expected").ndcg()
+
+
+def test_pandas_gives_the_same_expectations() -> None:
+    df = frame({"q": [("a", 1.0, 1), ("b", 1.0, 0), ("c", 1.0, 3)], "p": [("a", 1.0, 0)]})
+    wanted = df.rank.on(ties="expected").evaluate("ndcg", "err", "map")
+    found = df.to_pandas().rank.on(ties="expected").evaluate("ndcg", "err", "map")
+    assert found.reset_index().to_dict("list") == wanted.to_dict(as_series=False)
+
+
+def test_the_plan_streams_but_for_the_graded_cascade() -> None:
+    lazy = frame({"q": [(doc, score, 1) for doc, score in zip(DOCS, SCORES, strict=False)]}).lazy()
+    texts = [spell(*call) for call in SOME if call[0] not in WITHOUT | {"err", "nerr"}]
+    graph = (
+        lazy.rank.on(ties="expected")
+        .evaluate(*texts)
+        .show_graph(engine="streaming", plan_stage="physical", raw_output=True)
+    )
+    assert graph is not None
+    assert "in-memory-map" not in graph
