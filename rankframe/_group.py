@@ -28,19 +28,31 @@ class GroupRanking(Ranking):
             )
         self.columns = columns
         self.threshold = columns.relevant
+        self.collection_size = columns.collection_size
         self.faults: list[tuple[pl.Expr, str]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
-        if columns.unjudged == "drop":
+        if columns.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(columns, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
-        self.score, self.raw = ranked(score), ranked(label)
+        place = pl.int_range(1, pl.len() + 1)
+        self.ranked, kept = ranked, ranked(score).is_not_null()
+        if columns.depth is not None:
+            kept &= place <= columns.depth
+        if columns.drops_after_cut:
+            within = kept & (ranked(label) >= 0).fill_null(False)
+            self.ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
+            kept = within.sort_by(within, descending=True)
+        self.score = pl.when(kept).then(self.ranked(score))
+        self.rank = pl.when(kept).then(place).cast(pl.Float64)
+        self.raw = self.ranked(label)
+        if columns.unretrieved == "drop":
+            self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.rank = pl.when(self.score.is_not_null()).then(pl.int_range(1, pl.len() + 1)).cast(pl.Float64)
         self._check(score, label)
 
     def _check(self, score: pl.Expr, label: pl.Expr) -> None:
@@ -73,9 +85,14 @@ class GroupRanking(Ranking):
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
 
-    @property
-    def largest_label(self) -> pl.Expr:
-        return self.label.max()
+    def column(self, x: pl.Expr) -> pl.Expr:
+        return self.ranked(x)
+
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        return x.max()
+
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        return self._down_to(self.relevant, k).sum()
 
     @property
     def largest_label_of_table(self) -> pl.Expr:

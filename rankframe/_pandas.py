@@ -17,6 +17,7 @@ from pandas.api.types import infer_dtype
 from . import _verbs
 from ._ranker import FrameRanker
 from ._ranking import Columns
+from ._registry import Call
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -240,6 +241,7 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
+    expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
     needed.update(*(x.root_names() for x in expressions))
     return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions))
 

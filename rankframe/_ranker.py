@@ -13,7 +13,7 @@ import polars as pl
 
 from . import _verbs, metrics
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged
+from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
 from ._registry import Call, call_of, of
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker"]
@@ -49,7 +49,10 @@ class Ranker(ABC, Generic[R]):
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
+        unretrieved: Unretrieved | None = None,
         no_relevant: NoRelevant | None = None,
+        depth: int | None = None,
+        collection_size: int | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -75,10 +78,19 @@ class Ranker(ABC, Generic[R]):
         unjudged
             What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
             them out before ranks are given, as trec_eval's ``-J`` does.
+        unretrieved
+            What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
+            divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
+            tools do that see only the list at hand.
         no_relevant
             What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
             divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
             metric whose range is 0 to 1.
+        depth
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
+            are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
+        collection_size
+            How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
 
         Returns
         -------
@@ -103,7 +115,10 @@ class Ranker(ABC, Generic[R]):
             "relevant": relevant,
             "ties": ties,
             "unjudged": unjudged,
+            "unretrieved": unretrieved,
             "no_relevant": no_relevant,
+            "depth": depth,
+            "collection_size": collection_size,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:

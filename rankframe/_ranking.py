@@ -4,37 +4,47 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
-from typing import Literal, TypeAlias, get_args
+from numbers import Integral, Real
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
 from .errors import InvalidOption, did_you_mean
 
 __all__ = [
+    "AverageDivisor",
     "Columns",
     "Discount",
     "Gain",
+    "Ideal",
     "MaxLabel",
     "NoExpectation",
     "NoRelevant",
+    "PrecisionDivisor",
     "Ranking",
     "Ties",
     "Unjudged",
+    "Unretrieved",
     "check_word",
 ]
 
-Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float]
-Discount: TypeAlias = Literal["log2", "original"]
+Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float] | pl.Expr
+Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
 Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Unretrieved: TypeAlias = Literal["missed", "drop"]
+Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
+PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
+AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 
 DEFAULT_DOC = "doc_id"
+
+R = TypeVar("R", bound="Ranking")
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,20 @@ class Columns:
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
+    unretrieved: Unretrieved = "missed"
     no_relevant: NoRelevant = "zero"
+    depth: int | None = None
+    collection_size: float | None = None
+
+    @property
+    def drops_first(self) -> bool:
+        """Whether unjudged documents are taken out before ranks are given."""
+        return self.unjudged == "drop" and self.depth is None
+
+    @property
+    def drops_after_cut(self) -> bool:
+        """Whether unjudged documents are taken out of the top that `depth` leaves, as trec_eval does."""
+        return self.unjudged == "drop" and self.depth is not None
 
     @property
     def orders_by_label(self) -> bool:
@@ -68,7 +91,16 @@ class Columns:
         check_threshold(self.relevant)
         check_word("ties", self.ties, Ties)
         check_word("unjudged", self.unjudged, Unjudged)
+        check_word("unretrieved", self.unretrieved, Unretrieved)
         check_word("no_relevant", self.no_relevant, NoRelevant)
+        for name, least in (("depth", 1), ("collection_size", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        if self.depth is not None and self.ties == "expected":
+            raise InvalidOption(
+                "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"
+            )
 
 
 def check_threshold(relevant: object) -> None:
@@ -114,6 +146,8 @@ class Ranking(ABC):
     raw: pl.Expr
     #: A label from here on is relevant.
     threshold: float = 1
+    #: How many documents there are to retrieve from; None where nobody said.
+    collection_size: float | None = None
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking where a label from `relevant` on counts as relevant."""
@@ -130,6 +164,13 @@ class Ranking(ABC):
             raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
+        return other
+
+    def retrieved_only(self: R) -> R:
+        """The same ranking where documents that were not retrieved count as not judged."""
+        other = copy(self)
+        other.label = pl.when(self.retrieved).then(self.label).otherwise(0.0)
+        other.raw = pl.when(self.retrieved).then(self.raw)
         return other
 
     @property
@@ -186,7 +227,12 @@ class Ranking(ABC):
         return self.whole(self.relevant)
 
     def gain(self, gain: Gain) -> pl.Expr:
-        """What each document is worth: its label, 2^label - 1, or what a mapping says of the label."""
+        """What each document is worth: its label, 2^label - 1, what a mapping says of the label, or an expression."""
+        if isinstance(gain, pl.Expr):
+            worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
+            self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
+            self.keep(worth > 0)
+            return worth
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)
             if gain == "linear":
@@ -196,10 +242,10 @@ class Ranking(ABC):
                 "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
             return 2.0**self.label - 1
-        for label, worth in gain.items():
-            if not (label >= 0 and 0 <= worth < math.inf):
+        for label, each in gain.items():
+            if not (label >= 0 and 0 <= each < math.inf):
                 raise InvalidOption(
-                    f"gain={{{label!r}: {worth!r}}}: labels and gains are 0 or more and finite; "
+                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite; "
                     "a document with a negative label or none has gain 0"
                 )
         labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
@@ -239,9 +285,9 @@ class Ranking(ABC):
         """
 
     @property
-    @abstractmethod
     def largest_label(self) -> pl.Expr:
         """The largest label of the query, at least 0."""
+        return self.largest(self.label)
 
     @property
     @abstractmethod
@@ -263,6 +309,18 @@ class Ranking(ABC):
     @abstractmethod
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
+
+    @abstractmethod
+    def column(self, x: pl.Expr) -> pl.Expr:
+        """An expression over the table's own columns, computed row by row."""
+
+    @abstractmethod
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        """The largest `x` of all documents of the query."""
+
+    @abstractmethod
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        """The hits down to rank `k`, to divide by."""
 
     @abstractmethod
     def count(self, rows: pl.Expr) -> pl.Expr:

@@ -95,12 +95,12 @@ class Table:
 
     @property
     def score(self) -> pl.Expr:
-        """The score; null for a document that was not retrieved, or that ``unjudged="drop"`` takes out."""
+        """The score; null for a document that was not retrieved, or that is taken out before ranks are given."""
         score = pl.col(self.columns.score)
         dtype = self.schema[self.columns.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
-        if self.columns.unjudged == "drop":
+        if self.columns.drops_first:
             score = pl.when(pl.col(self.columns.label) >= 0).then(score)
         return score
 

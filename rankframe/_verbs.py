@@ -13,7 +13,19 @@ from ._check import check as check_frame
 from ._check import describe
 from ._pair import Pair
 from ._parse import parse
-from ._plan import ask, carried, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
+from ._plan import (
+    ask,
+    ask_rows,
+    carried,
+    explode_ranked,
+    group_ranked,
+    guarded,
+    per_row,
+    position,
+    ranked_by_window,
+    ranks,
+    with_row,
+)
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Call, Metric
@@ -34,13 +46,14 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     wanted, values = ask(calls, table, contiguous=eager)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        return evaluate_rows(ranked_by_window(frame, table), wanted, values, table).rename(names)
+        rows = ranked_by_window(frame, table, source=wanted.source)
+        return evaluate_rows(rows, wanted, values, table).rename(names)
     scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
-    grouped = _collect(group_ranked(frame, table, scores=scores), frame, columns)
+    grouped = _collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():
             raise InvalidData(describe(frame, columns, fault.message))
-    rows = explode_ranked(grouped.lazy(), scores=scores)
+    rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
     result = _collect(evaluate_rows(rows, wanted, values, table), frame, columns)
     return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
 
@@ -95,10 +108,10 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     schema = frame.collect_schema()
     table = Table.of(columns, schema, label=False)
     _refuse_names([name], schema, "the table")
-    rank = pl.when(table.score.is_not_null()).then(position(table)).cast(pl.UInt32)
+    rows, rank = ranks(frame.lazy(), table)
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
-    return _like(frame, with_row(frame.lazy(), table).with_columns(rank.alias(name)).select(*schema, name), columns)
+    return _like(frame, rows.with_columns(rank.alias(name)).select(*schema, name), columns)
 
 
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
@@ -131,7 +144,9 @@ def _rows(
         named = [] if columns.doc is None else [columns.doc]
     named += carry
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    rows = per_row(ranked_by_window(frame.lazy(), table, carry=named), calls, table, show=show)
+    wanted, values = ask_rows(calls, table, show=show)
+    rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
+    rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen
         seen = pl.col("#seen").min().over(table.key)
         rows = rows.with_row_index("#seen").sort(seen, "#position")
