@@ -192,7 +192,7 @@ def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any)
 
 def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
-    keys = [name for name in (*columns.query, columns.doc) if name is not None]
+    keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
     run, judged = (Source(_levels_as_columns(x, keys), {*keys, columns.label}) for x in (frame, _as_pandas(qrels)))
     both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
@@ -233,7 +233,7 @@ SHAPES: dict[Callable[..., Any], Shape] = {
 
 def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
-    needed = {*columns.query, columns.score, *([] if columns.doc is None else [columns.doc])}
+    needed = {*columns.query, columns.score, *([] if columns.doc_name is None else [columns.doc_name])}
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)

@@ -15,14 +15,13 @@ import polars as pl
 
 from ._ranking import Gain, Ranking
 from ._registry import Call
-from ._table import Fault, Table, failing
+from ._table import Fault, Table, carried, failing
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
 
 __all__ = [
     "FrameRanking",
     "ask",
-    "carried",
     "evaluate",
     "explode_ranked",
     "group_ranked",
@@ -40,19 +39,14 @@ RANK, LABEL, RAW, SCORE = (pl.col(f"#{x}") for x in ("rank", "label", "raw", "sc
 
 def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     """The rows, numbered where their own order is what tells tied ones apart."""
-    return lf.with_row_index("#row") if table.needs_row else lf
+    return lf.with_row_index(table.row) if table.needs_row else lf
 
 
 def position(table: Table) -> pl.Expr:
     """Each row's place in its query, by a window over rows that `with_row` has numbered."""
-    keys, descending = table.order(pl.col("#row") if table.needs_row else None)
+    keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
     place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
-
-
-def carried(name: str) -> str:
-    """The plans' name of a column that is only carried along; no column of the caller or the plan has it."""
-    return f"#carried {name}"
 
 
 def ranked_by_window(lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = ()) -> pl.LazyFrame:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from copy import copy
 from dataclasses import dataclass
 from numbers import Real
+from types import EllipsisType
 from typing import Literal, TypeAlias, get_args
 
 import polars as pl
@@ -31,7 +32,7 @@ class Columns:
     """The names of a table's columns and the policies that its metrics follow."""
 
     query: tuple[str, ...] = ("query_id",)
-    doc: str | None = DEFAULT_DOC
+    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
     relevant: float = 1
@@ -40,12 +41,21 @@ class Columns:
     no_relevant: NoRelevant = "zero"
 
     @property
+    def doc_name(self) -> str | None:
+        """The document column's name; one that nobody said may be missing from a table."""
+        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
+
+    def doc_in(self, names: Container[str]) -> str | None:
+        """The document column of a table with these columns; one that was said, whether it is there or not."""
+        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
+
+    @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        names = [*self.query, *([] if self.doc is None else [self.doc]), self.score, self.label]
+        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
         for name in names:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")

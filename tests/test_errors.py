@@ -105,6 +105,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "ties='order' to keep the order of the rows",
     ),
+    "ties of expressions by no document": (
+        lambda: rf.expr.on(doc=None, ties="trec_eval").ndcg(),
+        rf.InvalidOption,
+        "ties='order' to keep the order of the rows",
+    ),
+    "the usual document column, said and missing": (
+        lambda: OK.drop("doc_id").rank.on(doc="doc_id").ndcg(),
+        rf.MissingColumn,
+        "no column 'doc_id' for doc",
+    ),
     "a tie that is forbidden": (
         lambda: OK.with_columns(score=1.0).rank.on(ties="error").ndcg(),
         rf.InvalidData,
@@ -114,12 +124,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.with_columns(score=pl.Series([1.0, float("nan"), 2.0])).rank.ndcg(),
         rf.InvalidData,
         "holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
-        "df.fill_nan(None) does (found in 1 rows: query_id=1, doc_id='b')",
+        "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')",
     ),
     "an infinite label": (
         lambda: OK.with_columns(label=pl.Series([1.0, float("-inf"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "NaN or an infinite label; write null for a document that nobody judged (found in 1 rows: query_id=1, doc_id='b')",
+        "NaN or an infinite label; write null for a document that nobody judged (found in 1 row: query_id=1, doc_id='b')",
     ),
     "a repeated document": (
         lambda: OK.with_columns(doc_id=pl.lit("a")).rank.ndcg(),
@@ -242,13 +252,24 @@ def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+USES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+    "as it is": lambda table: table,
+    "the number of rows": lambda table: table.select(pl.len()),
+    "another column": lambda table: table.select("doc_id"),
+    "a filter that drops the query": lambda table: table.filter(pl.col("query_id") == 1),
+    "a filter on the score": lambda table: table.filter(pl.col("score") > 100).select("doc_id"),
+    "groups": lambda table: table.group_by("query_id").len(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.parametrize("option", ["run_only", "judged_only"])
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_a_refused_query_surfaces_when_a_lazy_join_is_collected(option: str, engine: Any) -> None:
+def test_a_refused_query_surfaces_whatever_is_made_of_a_lazy_join(option: str, engine: Any, use: Any) -> None:
     run, qrels = (RUN, QRELS.head(2)) if option == "run_only" else (RUN.head(2), QRELS)
     lazy = run.lazy().rank.judge(qrels.lazy(), **{option: "error"})
     with pytest.raises(pl.exceptions.InvalidOperationError, match=f"rankframe: a .*{option}="):
-        lazy.collect(engine=engine)
+        use(lazy).collect(engine=engine)
     settled = run.lazy().rank.judge(qrels.lazy(), **{option: "keep"}).collect(engine=engine)
     assert settled.height == 3
 
@@ -276,3 +297,40 @@ def test_ranks_that_go_by_labels_refuse_a_nan_label(policy: Any) -> None:
     frame = OK.with_columns(label=pl.Series([float("nan"), 1.0, 0.0]))
     with pytest.raises(rf.InvalidData, match="NaN or an infinite label"):
         frame.rank.on(**policy).with_ranks()
+
+
+@pytest.mark.parametrize("ties", ["doc_asc", "trec_eval"])
+def test_an_expression_whose_ties_go_by_document_wants_the_document_column(ties: Any) -> None:
+    frame = OK.drop("doc_id")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="doc_id"):
+        frame.group_by("query_id").agg(rf.expr.on(ties=ties).ndcg())
+    assert frame.group_by("query_id").agg(rf.expr.ndcg()).height == 2
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("frame", "way_out"),
+    [
+        (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
+        (OK.with_columns(label=pl.Series([NAN, 1.0, 1.0])), "write null for a document that nobody judged"),
+        (OK.with_columns(doc_id=pl.lit("a")), "keep one row of each, for instance with df.unique"),
+        (OK.with_columns(score=pl.lit(1.0)), "choose how ties stand: doc_desc"),
+    ],
+)
+def test_an_expression_says_what_a_frame_says(frame: pl.DataFrame, way_out: str) -> None:
+    with pytest.raises(rf.InvalidData, match=way_out):
+        frame.rank.on(ties="error").ndcg()
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=way_out):
+        frame.group_by("query_id").agg(rf.expr.on(ties="error").ndcg())
+
+
+@pytest.mark.parametrize("column", ["rows", "advice", "problem", "severity"])
+def test_a_fault_is_told_though_an_id_has_the_name_of_a_column_of_check(column: str) -> None:
+    for role, old in (("query", "query_id"), ("doc", "doc_id")):
+        frame = OK.with_columns(score=pl.Series([NAN, 1.0, 2.0])).rename({old: column})
+        with pytest.raises(rf.InvalidData, match=rf"holds NaN.*found in 1 row: .*{column}="):
+            frame.rank.on(**{role: column}).ndcg()
+        with pytest.raises(rf.InvalidOption, match=rf"df.rename\({{'{column}'"):
+            frame.rank.on(**{role: column}).check()

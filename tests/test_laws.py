@@ -274,6 +274,58 @@ def test_a_metric_that_is_no_sum_has_neither_contributions_nor_curve() -> None:
                 verb(spell(name, CALLS[name][0]))
 
 
+OWN_NAMES = [
+    "#row",
+    "#failure",
+    "#known",
+    "#seen",
+    "#score",
+    "#rank",
+    "#label",
+    "#raw",
+    "#position",
+    "#query0",
+    "#0",
+    "#n",
+]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("doc", ["doc_id", "#row", "#score", None])
+def test_columns_of_the_caller_may_have_names_that_the_plans_have(doc: str | None, lazy: bool) -> None:
+    df = frame(random_table(48, queries=8)).with_columns(other=-pl.col("score"))
+    others = df.with_columns(pl.lit("x").alias(name) for name in OWN_NAMES if name != doc)
+    if doc is None:
+        df, others = df.drop("doc_id"), others.drop("doc_id")
+    else:
+        others = others.rename({"doc_id": doc})
+    run, named_run = (x.drop("label") for x in (df, others))
+    qrels = df.select("query_id", "label", *([] if doc is None else ["doc_id"]))
+
+    def values(table: pl.DataFrame, name: str | None, run: pl.DataFrame) -> list[list[Any]]:
+        ranker, run_ranker = ((x.lazy() if lazy else x).rank.on(doc=name) for x in (table, run))
+        results = [
+            (ranker.evaluate("ndcg", "map"), ["ndcg", "map"]),
+            (ranker.with_metrics("map"), ["map"]),
+            (ranker.with_ranks(), ["rank"]),
+            (ranker.curve("precision"), ["rank", "precision"]),
+            (ranker.explain("map"), ["rank", "map"]),
+            (ranker.agreement("other", "kendall_tau"), ["kendall_tau"]),
+            (ranker.check(), ["problem"]),
+        ]
+        if name is not None:
+            judgments = qrels.rename({"doc_id": name})
+            joined = run_ranker.judge(judgments, run_only="error", judged_only="error")
+            results.append((joined, ["score", "label"]))
+            results.append((table.group_by("query_id").agg(rf.expr.on(doc=name, ties="doc_asc").ndcg()), ["ndcg"]))
+        return [sorted(found.lazy().select("query_id", *shown).collect().rows(), key=repr) for found, shown in results]
+
+    for found, wanted in zip(values(others, doc, named_run), values(df, doc and "doc_id", run), strict=True):
+        assert len(found) == len(wanted)
+        for row, other in zip(found, wanted, strict=True):
+            assert row == pytest.approx(other)
+
+
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
 def test_the_plan_is_native_and_streams(policies: Options) -> None:
     lazy = evaluate(frame(random_table(43)).lazy(), *(spell(*call) for call in ALL), **policies)

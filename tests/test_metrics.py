@@ -360,6 +360,15 @@ def test_an_empty_table_gives_an_empty_result_with_every_column(lazy: bool) -> N
     assert len(found) == 0
 
 
+@pytest.mark.parametrize("ties", ["doc_asc", "order", "best", "worst"])
+def test_scores_that_are_all_null_rank_nothing_whatever_the_ties(ties: Any) -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [None, None], "label": [1, 0]})
+    for table in (df, df.clear()) if ties == "doc_asc" else (df.drop("doc_id"), df.drop("doc_id").clear()):
+        for given in (table, table.lazy()):
+            found = given.rank.on(ties=ties).recall().lazy().collect()
+            assert found["recall"].to_list() == [0.0] * found.height == [0.0] * table.n_unique("query_id")
+
+
 def test_without_a_document_column_ties_keep_the_rows_order() -> None:
     table = random_table(22)
     found = frame(table, seed=None).drop("doc_id").rank.evaluate(*(spell(*call) for call in ALL))
