@@ -267,8 +267,9 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
         return pl.Series(name, column.dt.as_unit("ms" if dtype.str.endswith("[s]") else dtype.str[4:-1]).to_numpy())
     if dtype.kind in "biuf" and dtype.itemsize <= 8:
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
     raise InvalidData(
-        f"column {name!r} holds {dtype}, which no ranking can be read from; cast it, as {_cast(name)} does"
+        f"column {name!r} holds {dtype}, which no ranking can be read from; {advice or f'cast it, as {_cast(name)} does'}"
     )
 
 
