@@ -50,6 +50,9 @@ class GroupRanking(Ranking):
         self.refuse(is_nan, said("NaN score", self.columns))
         self.refuse(~label.is_finite(), said("label not finite", self.columns))
         self.refuse(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
+        if self.columns.ties == "trec_eval":
+            nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+            self.refuse(nested, said("nested document", self.columns))
         if self.columns.ties == "error":
             self.refuse(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
@@ -147,7 +150,7 @@ def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, b
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
     doc = columns_of(columns)
     if columns.ties == "trec_eval":
-        text = [doc.cast(pl.String)]
+        text = [(doc - cs.nested()).cast(pl.String)]
     else:
         named = doc & (cs.enum() | cs.categorical())
         text = [(doc - named).as_expr(), named.cast(pl.String)]

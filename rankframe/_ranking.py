@@ -9,13 +9,24 @@ from copy import copy
 from dataclasses import dataclass
 from numbers import Real
 from types import EllipsisType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 import polars as pl
 
 from .errors import InvalidOption, did_you_mean
 
-__all__ = ["Columns", "Discount", "Gain", "MaxLabel", "NoRelevant", "Ranking", "Ties", "Unjudged", "check_word"]
+__all__ = [
+    "Columns",
+    "Discount",
+    "Gain",
+    "MaxLabel",
+    "NoRelevant",
+    "Ranking",
+    "Ties",
+    "Unjudged",
+    "check_word",
+    "is_number",
+]
 
 Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float]
 Discount: TypeAlias = Literal["log2", "original"]
@@ -59,20 +70,31 @@ class Columns:
         for name in names:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
+                )
         twice = [name for name in names[:-2] if names.count(name) > 1]
         if not self.query:
             raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
         if twice:
             raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
         check_threshold(self.relevant)
+        if not isinstance(self.relevant, (int, float)):  # a number of another library's
+            object.__setattr__(self, "relevant", float(self.relevant))
         check_word("ties", self.ties, Ties)
         check_word("unjudged", self.unjudged, Unjudged)
         check_word("no_relevant", self.no_relevant, NoRelevant)
 
 
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether something is a real number: Python's, NumPy's or a fraction, but neither a truth value nor a Decimal."""
+    return isinstance(given, Real) and not isinstance(given, bool)
+
+
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
-    if isinstance(relevant, bool) or not isinstance(relevant, Real) or not 0 <= float(relevant) < math.inf:
+    if not is_number(relevant) or not 0 <= relevant < math.inf:
         raise InvalidOption(
             f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
             "(a negative label means: in the pool, not judged)"
@@ -113,7 +135,7 @@ class Ranking(ABC):
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        if isinstance(min_label, (str, bool)) or not 0 <= min_label < math.inf:
+        if not is_number(min_label) or not 0 <= min_label < math.inf:
             raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)

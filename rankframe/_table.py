@@ -34,6 +34,8 @@ TEXTS = {
     "or name the columns that tell them apart, as query=['run', 'query_id']",
     "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
     "doc_desc, doc_asc, order, best, worst or trec_eval",
+    "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
+    "them, or say ties='doc_desc' to compare them as they are",
     "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
     "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
 }
@@ -114,6 +116,8 @@ class Table:
                     f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
                     f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
                 )
+        if doc is not None and columns.ties == "trec_eval" and schema[doc].is_nested():
+            raise InvalidData(said("nested document", columns))
         return cls(columns, schema)
 
     @property

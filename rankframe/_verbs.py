@@ -30,6 +30,7 @@ Missing: TypeAlias = Literal["keep", "drop", "error"]
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
+    _refuse_names([call.text for call in calls], columns.query, "the query")
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -53,8 +54,9 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
     names: list[str] = []
     for request in requests:
         if isinstance(request, pl.Expr):
-            expressions[request.meta.output_name()] = request
-            names.append(request.meta.output_name())
+            name = _output_name(request, frame)
+            expressions[name] = request
+            names.append(name)
         else:
             read = [call for call in parse(request) if call not in calls]
             calls += read
@@ -221,6 +223,7 @@ def _only_common(
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
+    _refuse_names([call.text for call in calls], columns.query, "the query")
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
@@ -259,6 +262,18 @@ def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -
     calls = [call for request in requests for call in parse(request, among)]
     _require_metrics([call.text for call in calls], example)
     return list(dict.fromkeys(calls))
+
+
+def _output_name(request: pl.Expr, frame: Frame) -> str:
+    if not request.meta.has_multiple_outputs():
+        return request.meta.output_name()
+    outputs = frame.lazy().select(request).collect_schema().names()
+    if len(outputs) == 1:
+        return outputs[0]
+    raise InvalidOption(
+        f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each, as "
+        "*(pl.col(name).mean() for name in names)"
+    )
 
 
 def _require_frame(qrels: object) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -72,10 +74,33 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "graded gains of RBP above 1": (lambda: OK.rank.rbp(gain={1: 2}), rf.InvalidOption, "divide them by the largest"),
     "a word as gain of RBP": (lambda: OK.rank.evaluate("rbp(gain=linear)"), rf.InvalidOption, "{label: gain}"),
     "an unknown gain": (lambda: OK.rank.evaluate("ndcg(gain=exp)"), rf.InvalidOption, "'linear', 'exponential'"),
-    "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "'linear', 'exponential'"),
+    "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "a mapping, as {1: 3, 2: 7}"),
+    "a truth as gain": (lambda: OK.rank.ndcg(gain=True), rf.InvalidOption, "'linear', 'exponential'"),
     "an unknown discount": (lambda: OK.rank.dcg(discount="log3"), rf.InvalidOption, "Did you mean 'log2'?"),
     "gains that are no numbers": (lambda: OK.rank.ndcg(gain={"a": 1}), rf.InvalidOption, "as {1: 3, 2: 7}"),
     "a negative gain": (lambda: OK.rank.ndcg(gain={1: -1}), rf.InvalidOption, "0 or more and finite"),
+    "a cutoff given twice": (
+        lambda: rf.parse("ndcg(k=5,k=6)"),
+        rf.InvalidOption,
+        "says k twice; give each option once",
+    ),
+    "a threshold said twice": (lambda: rf.parse("map(relevant=1,rel=2)"), rf.InvalidOption, "says relevant twice"),
+    "a threshold and a level": (lambda: rf.parse("map(rel=2)-l3"), rf.InvalidOption, "says relevant twice"),
+    "a cutoff in the name and in brackets": (lambda: rf.parse("P_5(k=3)"), rf.InvalidOption, "says k twice"),
+    "a persistence said twice": (lambda: rf.parse("rbp(p=0.5).95"), rf.InvalidOption, "says p twice"),
+    "a gain beside the name's own": (lambda: rf.parse("ndcg_burges(gain=linear)"), rf.InvalidOption, "says gain twice"),
+    "a list as top label": (
+        lambda: rf.parse("err(max_label=[4])"),
+        rf.InvalidOption,
+        "max_label=[4] is of type list; an option is a number",
+    ),
+    "a list as least label": (lambda: OK.rank.ndcg(min_label=[2]), rf.InvalidOption, "min_label=[2] is of type list"),
+    "a list as recall": (lambda: OK.rank.explain("iprec(recall=[0.5])"), rf.InvalidOption, "recall=[0.5] is of type"),
+    "a decimal as persistence": (lambda: OK.rank.rbp(p=Decimal("0.5")), rf.InvalidOption, "is of type Decimal"),
+    "a decimal as least label": (lambda: OK.rank.cg(min_label=Decimal(2)), rf.InvalidOption, "is of type Decimal"),
+    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
+    "a truth as top label": (lambda: OK.rank.err(max_label=True), rf.InvalidOption, "max_label=True"),
+    "a truth as least label": (lambda: OK.rank.ndcg(min_label=True), rf.InvalidOption, "min_label=True"),
     "a gain said twice": (
         lambda: OK.rank.evaluate("nDCG(gains={1:1},dcg='exp-log2')"),
         rf.InvalidOption,
@@ -99,6 +124,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
     "no query column": (lambda: OK.rank.on(query=[]), rf.InvalidOption, "names no column"),
     "a column of two roles": (lambda: OK.rank.on(query="doc_id"), rf.InvalidOption, "named for two roles"),
+    "a star as column": (lambda: OK.rank.on(query="*"), rf.InvalidOption, "'*' is a pattern of columns"),
+    "a pattern as column": (lambda: OK.rank.on(score="^s.*$"), rf.InvalidOption, "as with df.rename({'^s.*$': ...})"),
+    "a pattern as other score": (
+        lambda: OK.rename({"label": "*"}).rank.agreement("*", "tau"),
+        rf.InvalidOption,
+        "'*' is a pattern of columns",
+    ),
     "a number as column": (lambda: OK.rank.on(query=3).ndcg(), rf.InvalidOption, "3 is no column name"),
     "ties by a document that is not there": (
         lambda: OK.rank.on(doc=None, ties="doc_asc").ndcg(),
@@ -168,6 +200,26 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rename({"query_id": "map"}).rank.on(query="map").evaluate("map"),
         rf.InvalidOption,
         "a second column 'map', which the query has",
+    ),
+    "a metric's method named like the query": (
+        lambda: OK.rename({"query_id": "map"}).rank.on(query="map").average_precision(),
+        rf.InvalidOption,
+        "a second column 'map', which the query has",
+    ),
+    "an agreement named like the query": (
+        lambda: OK.rename({"query_id": "spearman"}).rank.on(query="spearman").agreement("label", "spearman"),
+        rf.InvalidOption,
+        "a second column 'spearman', which the query has",
+    ),
+    "an expression of several columns": (
+        lambda: OK.rank.evaluate(pl.all().count()),
+        rf.InvalidOption,
+        "an expression makes 4 columns (query_id, doc_id, score, label); write an expression for each",
+    ),
+    "documents that are lists, as text": (
+        lambda: OK.with_columns(pl.concat_list("doc_id")).rank.on(ties="trec_eval").ndcg(),
+        rf.InvalidData,
+        "make text of them, or say ties='doc_desc'",
     ),
     "two expressions of one name": (
         lambda: OK.rank.evaluate(pl.col("score").sum(), pl.col("score").mean()),
@@ -277,6 +329,24 @@ def test_a_refused_query_surfaces_whatever_is_made_of_a_lazy_join(option: str, e
 def test_an_error_of_polars_own_passes_through() -> None:
     with pytest.raises(pl.exceptions.InvalidOperationError, match="conversion"):
         OK.rank.evaluate(pl.col("doc_id").cast(pl.Int64).sum())
+
+
+def test_an_expression_refuses_to_compare_lists_as_text() -> None:
+    frame = OK.with_columns(pl.concat_list("doc_id"))
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="make text of them, or say ties='doc_desc'"):
+        frame.group_by("query_id").agg(rf.expr.on(ties="trec_eval").ndcg())
+
+
+def test_an_expression_of_a_pattern_with_one_column_is_one_column() -> None:
+    assert OK.rank.evaluate(pl.col("^sc.*$").max(), "rr").rows() == [(1, 2.0, 0.5), (2, 1.0, 0.0)]
+
+
+def test_fractions_are_numbers() -> None:
+    half = Fraction(1, 2)
+    ranker = OK.rank.on(relevant=half)
+    assert ranker.rbp(p=half).rows() == [(1, 0.25), (2, 0.0)]
+    assert rf.parse(OK.rank.rbp(p=half).columns[1])[0].text == "rbp(p=0.5)"
+    assert OK.select(rf.expr.on(relevant=half).rbp(p=half).over("query_id")).to_series().to_list() == [0.25, 0.25, 0.0]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -290,6 +290,14 @@ def test_long_rankings_are_ranked_as_short_ones(ties: str) -> None:
     assert_equal(values(found, "map"), expected(table, "average_precision", {}, {"ties": ties}), "map")
 
 
+@pytest.mark.parametrize("p", [0.5, 0.8, 0.9, 0.95])
+def test_rbp_stays_within_1_however_many_documents_are_relevant(p: float) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": range(300), "score": range(300), "label": 1})
+    assert 1 - 1e-6 < df.rank.rbp(p=p).item(0, 1) <= 1
+    assert df.select(rf.expr.rbp(p=p)).item() <= 1
+    assert df.rank.curve(f"rbp(p={p})").to_series(3).max() <= 1  # type: ignore[operator]
+
+
 def test_infinite_scores_and_both_zeros_rank_like_any_other() -> None:
     inf = float("inf")
     rows = [
@@ -514,6 +522,12 @@ SPELLINGS = {
 def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     df = frame(random_table(26, queries=3))
     assert df.rank.evaluate(text).columns == ["query_id", *canonical.split()]
+
+
+def test_trec_evals_cutoff_may_stand_beside_other_tools_levels() -> None:
+    assert [call.text for text in ("P_5(rel=2)", "P_5-l2") for call in rf.parse(text)] == [
+        "precision(relevant=2)@5"
+    ] * 2
 
 
 def test_ir_measures_gains_and_discount_are_read_together() -> None:
