@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,7 @@ def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
     )
     assert_same(evaluate(df.lazy()).collect(engine="streaming"), evaluate(df))
     assert df.rank.with_metrics("rr").drop("rr").equals(df)
+    assert df.lazy().rank.with_metrics("rr").collect(engine="streaming").drop("rr").equals(df)
 
 
 @law
@@ -340,22 +342,78 @@ def test_the_plan_of_one_metric_is_native_and_streams(name: str, options: Option
     assert_streams(lazy)
 
 
-@pytest.mark.parametrize("verb", ["with_ranks", "with_metrics", "curve", "explain", "agreement"])
+VERBS: dict[str, tuple[Any, ...]] = {
+    "with_ranks": (),
+    "with_metrics": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "curve": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "explain": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "agreement": ("other", "kendall_distance@10", "kendall_tau", "spearman"),
+    "check": (),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_plan_of_every_verb_is_native_and_streams(verb: str) -> None:
     df = frame(random_table(45)).with_columns(other=-pl.col("score"))
-    arguments = {
-        "with_ranks": (),
-        "agreement": ("other", "kendall_distance@10", "kendall_tau", "spearman"),
-    }.get(verb, ("ndcg", "map", "err", "rbp(p=0.5)"))
-    lazy = getattr(df.lazy().rank, verb)(*arguments)
+    lazy = getattr(df.lazy().rank, verb)(*VERBS[verb])
+    eager = getattr(df.rank, verb)(*VERBS[verb])
+    key = ["problem"] if verb == "check" else []
+    assert_plan(lazy, eager, [*key, *(column for column in ("query_id", "doc_id") if column in eager.columns)])
+
+
+@pytest.mark.parametrize("judged_only", ["keep", "drop", "error"])
+@pytest.mark.parametrize("run_only", ["keep", "drop", "error"])
+def test_the_plan_of_a_join_with_judgments_is_native_and_streams(judged_only: Any, run_only: Any) -> None:
+    df = frame(random_table(45, queries=9))
+    run, qrels = df.drop("label").filter(pl.col("score").is_not_null()), df.drop("score")
+    run = run.filter(pl.col("query_id") != "q1") if judged_only != "error" else run
+    qrels = qrels.filter(pl.col("query_id").is_in(run["query_id"])) if judged_only == "error" else qrels
+    run = run.filter(pl.col("query_id").is_in(qrels["query_id"])) if run_only == "error" else run
+    options = {"judged_only": judged_only, "run_only": run_only}
+    eager = run.rank.judge(qrels, **options)
+    assert_plan(run.lazy().rank.judge(qrels.lazy(), **options), eager, ["query_id", "doc_id"])
+    missing = run.lazy().rank.check(qrels.lazy())
+    assert_plan(missing, run.rank.check(qrels), ["problem", "query_id"])
+
+
+def assert_plan(lazy: pl.LazyFrame, eager: pl.DataFrame, key: list[str]) -> None:
+    """The plan is native, streams, and gives what the eager call gave."""
     assert isinstance(lazy, pl.LazyFrame)
     assert_native(lazy)
-    if verb != "agreement":
-        assert_streams(lazy)
-    eager = getattr(df.rank, verb)(*arguments)
-    key = [column for column in ("query_id", "doc_id") if column in eager.columns]
+    assert_streams(lazy)
     for engine in ("in-memory", "streaming"):
         assert_frame_equal(lazy.collect(engine=engine).sort(key), eager.sort(key), rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_the_plans_of_eager_frames_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    df = frame(random_table(45)).with_columns(other=-pl.col("score"))
+    plans: list[pl.LazyFrame] = []
+    collect = pl.LazyFrame.collect
+
+    def seen(lazy: pl.LazyFrame, *args: Any, **options: Any) -> Any:
+        plans.append(lazy)
+        return collect(lazy, *args, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", seen)
+    calls = {**VERBS, "evaluate": tuple(spell(*call) for call in ALL)}
+    for verb, arguments in calls.items():
+        before = len(plans)
+        getattr(df.rank, verb)(*arguments)
+        assert len(plans) > before, verb
+    df.drop("label").rank.judge(df.drop("score", "other"))
+    for lazy in plans:
+        assert_native(lazy)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_scanned_file_has_the_values_of_the_table_and_keeps_its_rows_order(engine: Any, tmp_path: Path) -> None:
+    df = frame(random_table(49))
+    df.write_parquet(tmp_path / "table.parquet", row_group_size=50)
+    scan = pl.scan_parquet(tmp_path / "table.parquet")
+    assert_same(evaluate(scan).collect(engine=engine), evaluate(df))
+    found = scan.rank.with_metrics("ndcg", "map").collect(engine=engine)
+    assert_frame_equal(found, df.rank.with_metrics("ndcg", "map"), rel_tol=1e-12, abs_tol=1e-12)
+    assert scan.rank.with_ranks().collect(engine=engine).equals(df.rank.with_ranks())
 
 
 def assert_native(lazy: pl.LazyFrame) -> None:
@@ -430,9 +488,16 @@ def test_bad_data_never_gets_through(fault: str, way: str) -> None:
             WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
 
 
-# with_ranks and agreement read no labels, agreement none of the rows without a score
-UNREAD = {(fault, verb) for fault in FAULTS if "label" in fault for verb in ("with_ranks", "agreement")} | {
-    ("document twice, once retrieved", "agreement")
+# with_ranks and agreement read no labels, but where ranks go by them; agreement reads no row without a score, which
+# a document has not that is dropped because its label is negative
+UNREAD = {
+    (f, verb)
+    for f, (_, policies) in FAULTS.items()
+    if "label" in f and not policies
+    for verb in ("with_ranks", "agreement")
+} | {
+    ("document twice, once retrieved", "agreement"),
+    ("negative infinite label", "agreement"),
 }
 READ = [
     (fault, verb)
