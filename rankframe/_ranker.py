@@ -58,8 +58,8 @@ class Ranker(ABC, Generic[R]):
         query
             The column, or columns, that name a query; at first ``"query_id"``.
         doc
-            The column that names a document; at first ``"doc_id"`` if the table has it. ``None`` for no
-            document column, so that ties keep the order of the rows.
+            The column that names a document, which must be there; at first ``"doc_id"`` if the table has it.
+            ``None`` for no document column, so that ties keep the order of the rows.
         score
             The column to rank by, descending; at first ``"score"``. Null means judged, but not retrieved.
         label
