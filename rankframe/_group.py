@@ -10,9 +10,9 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
-from ._ranking import DEFAULT_DOC, Columns, Gain, Ranking
+from ._ranking import Columns, Gain, Ranking
 from ._registry import Call
-from ._table import failing
+from ._table import BY_DOCUMENT, failing, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -63,16 +63,14 @@ class GroupRanking(Ranking):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
             self.refuse(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self.refuse(
-            is_nan, f"column {self.columns.score!r} holds NaN; write null for a document that was not retrieved"
-        )
-        self.refuse(~label.is_finite(), f"column {self.columns.label!r} holds NaN or an infinite label")
-        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), f"a query holds the same {self.columns.doc!r} twice")
+        self.refuse(is_nan, said("NaN score", self.columns))
+        self.refuse(~label.is_finite(), said("label not finite", self.columns))
+        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
+        if self.columns.ties == "trec_eval":
+            nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+            self.refuse(nested, said("nested document", self.columns))
         if self.columns.ties == "error":
-            tied = score.is_duplicated() & score.is_not_null()
-            self.refuse(
-                tied, f"documents of a query share a value of {self.columns.score!r} and ties='error' forbids it"
-            )
+            self.refuse(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         return rows.sum().cast(pl.Float64)
@@ -146,20 +144,24 @@ def aggregation(call: Call, columns: Columns) -> pl.Expr:
 
 
 def columns_of(columns: Columns) -> cs.Selector:
-    """The document column, or no column where the default one is not in the table."""
-    if columns.doc is None:
+    """The document column; no column where nobody said which, no tie needs it and the table lacks the usual one."""
+    if columns.doc_name is None:
+        if columns.ties in BY_DOCUMENT:
+            raise InvalidOption(said("no document", columns))
         return cs.by_name()
-    return cs.by_name(columns.doc, require_all=columns.doc != DEFAULT_DOC)
+    needed = columns.doc is not ... or columns.ties in BY_DOCUMENT
+    return cs.by_name(columns.doc_name, require_all=needed)
 
 
 def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
     doc = columns_of(columns)
     if columns.ties == "trec_eval":
-        text: list[pl.Expr] = [doc.cast(pl.String)]
+        text = [(doc - cs.nested()).cast(pl.String)]
     else:
         named = doc & (cs.enum() | cs.categorical())
-        text = [doc - named, named.cast(pl.String)]
+        text = [(doc - named).as_expr(), named.cast(pl.String)]
+    text = [x.name.prefix("#doc ") for x in text]
     retrieved = score.is_not_null().alias("#retrieved")
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
     fields = [score.alias("#score")]

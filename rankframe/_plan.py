@@ -15,14 +15,13 @@ import polars as pl
 
 from ._frame import RANK, RAW, SCORE, FrameRanking, RowRanking
 from ._registry import Call
-from ._table import Fault, Table, failing
+from ._table import Fault, Table, carried, failing
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
 
 __all__ = [
     "ask",
     "ask_rows",
-    "carried",
     "evaluate",
     "explode_ranked",
     "group_ranked",
@@ -41,19 +40,14 @@ NOTHING: Mapping[str, pl.Expr] = MappingProxyType({})
 
 def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     """The rows, numbered where their own order is what tells tied ones apart."""
-    return lf.with_row_index("#row") if table.needs_row else lf
+    return lf.with_row_index(table.row) if table.needs_row else lf
 
 
 def position(table: Table) -> pl.Expr:
     """Each row's place in its query, by a window over rows that `with_row` has numbered."""
-    keys, descending = table.order(pl.col("#row") if table.needs_row else None)
+    keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
     place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
-
-
-def carried(name: str) -> str:
-    """The plans' name of a column that is only carried along; no column of the caller or the plan has it."""
-    return f"#carried {name}"
 
 
 def ranked_by_window(
@@ -80,9 +74,9 @@ def ranked_by_window(
 
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
     """The rows, numbered and placed, and their rank as an expression over them; null where they have none."""
-    rows = with_row(lf, table).with_columns(position(table).alias("#position"))
-    kept = _kept(table, POSITION, table.score, pl.col(table.columns.label))
-    rank = kept.cum_sum().over(table.columns.query, order_by=POSITION) if table.columns.drops_after_cut else POSITION
+    rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
+    kept = _kept(table, place, table.score, pl.col(table.columns.label))
+    rank = kept.cum_sum().over(table.columns.query, order_by=place) if table.columns.drops_after_cut else place
     return rows, pl.when(kept).then(rank).cast(pl.UInt32)
 
 

@@ -61,8 +61,8 @@ class Ranker(ABC, Generic[R]):
         query
             The column, or columns, that name a query; at first ``"query_id"``.
         doc
-            The column that names a document; at first ``"doc_id"`` if the table has it. ``None`` for no
-            document column, so that ties keep the order of the rows.
+            The column that names a document, which must be there; at first ``"doc_id"`` if the table has it.
+            ``None`` for no document column, so that ties keep the order of the rows.
         score
             The column to rank by, descending; at first ``"score"``. Null means judged, but not retrieved.
         label
@@ -163,7 +163,8 @@ class ExprRanker(Ranker[pl.Expr]):
 
     An expression ranks the rows of its group by itself, so it can be mixed with anything else that Polars
     aggregates; many of them at once are slower than ``df.rank.evaluate``, which shares the work. It is named by
-    the canonical text of the metric.
+    the canonical text of the metric. Its names and policies are those of ``rf.expr.on(...)``, also inside ``evaluate``:
+    what ``df.rank.on(...)`` says holds for texts only.
 
     Examples
     --------
@@ -308,8 +309,9 @@ class FrameRanker(Ranker[R]):
         Returns
         -------
         A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-        that was not retrieved) and one Float64 column per metric, which sums to the metric. Eager frames come
-        query by query, in rank order, documents that were not retrieved last.
+        that was not retrieved) and one Float64 column per metric, which sums to the metric. Only where a query counts
+        1 by ``no_relevant="one"`` it is null: no document contributed. Eager frames come query by query, in rank
+        order, documents that were not retrieved last.
 
         Raises
         ------
@@ -399,7 +401,8 @@ class FrameRanker(Ranker[R]):
         Returns
         -------
         A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
-        measure is undefined, as with fewer than two documents.
+        measure is undefined, as with fewer than two documents. A LazyFrame does not say how long its queries are, so
+        Kendall's measures then plan for any length: 32 windows, some 50 ms even on the smallest table.
 
         Examples
         --------

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Literal, TypeAlias, TypeVar, get_args
+from types import EllipsisType
+from typing import Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 import polars as pl
 
@@ -29,6 +30,7 @@ __all__ = [
     "Unjudged",
     "Unretrieved",
     "check_word",
+    "is_number",
 ]
 
 Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float] | pl.Expr
@@ -52,7 +54,7 @@ class Columns:
     """The names of a table's columns and the policies that its metrics follow."""
 
     query: tuple[str, ...] = ("query_id",)
-    doc: str | None = DEFAULT_DOC
+    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
     relevant: float = 1
@@ -74,21 +76,36 @@ class Columns:
         return self.unjudged == "drop" and self.depth is not None
 
     @property
+    def doc_name(self) -> str | None:
+        """The document column's name; one that nobody said may be missing from a table."""
+        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
+
+    def doc_in(self, names: Container[str]) -> str | None:
+        """The document column of a table with these columns; one that was said, whether it is there or not."""
+        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
+
+    @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        names = [*self.query, *([] if self.doc is None else [self.doc]), self.score, self.label]
+        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
         for name in names:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
+                )
         twice = [name for name in names[:-2] if names.count(name) > 1]
         if not self.query:
             raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
         if twice:
             raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
         check_threshold(self.relevant)
+        if not isinstance(self.relevant, (int, float)):  # a number of another library's
+            object.__setattr__(self, "relevant", float(self.relevant))
         check_word("ties", self.ties, Ties)
         check_word("unjudged", self.unjudged, Unjudged)
         check_word("unretrieved", self.unretrieved, Unretrieved)
@@ -103,9 +120,14 @@ class Columns:
             )
 
 
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether something is a real number: Python's, NumPy's or a fraction, but neither a truth value nor a Decimal."""
+    return isinstance(given, Real) and not isinstance(given, bool)
+
+
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
-    if isinstance(relevant, bool) or not isinstance(relevant, Real) or not 0 <= float(relevant) < math.inf:
+    if not is_number(relevant) or not 0 <= relevant < math.inf:
         raise InvalidOption(
             f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
             "(a negative label means: in the pool, not judged)"
@@ -160,7 +182,7 @@ class Ranking(ABC):
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        if isinstance(min_label, (str, bool)) or not 0 <= min_label < math.inf:
+        if not is_number(min_label) or not 0 <= min_label < math.inf:
             raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)

@@ -6,12 +6,13 @@ import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
 
-from ._ranking import NoExpectation, NoRelevant, Ranking
+from ._ranking import NoExpectation, NoRelevant, Ranking, is_number
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
 __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of"]
@@ -205,14 +206,16 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():
-        if isinstance(value, pl.Expr):
-            given[name] = _freeze(value)
-            continue
-        if hasattr(value, "item") and not isinstance(value, (str, Mapping)):
-            value = value.item()  # a number of NumPy's
         if name == "k" and value is not None:
             value = _cutoff(entry, value)
-        if value != entry.parameters[name].default:
+        elif is_number(value):
+            value = int(value) if isinstance(value, Integral) else float(value)  # also of another library's
+        elif value is not None and not isinstance(value, (str, bool, Mapping, pl.Expr)) and not callable(value):
+            raise InvalidOption(
+                f"{entry.name}: {name}={value!r} is of type {type(value).__name__}; an option is a number (int or float), "
+                "a word or a mapping, as {1: 3, 2: 7}"
+            )
+        if isinstance(value, pl.Expr) or value != entry.parameters[name].default:
             given[name] = _freeze(value)
     return Call(entry, tuple((n, given[n]) for n in entry.parameters if n in given), relevant)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import AverageDivisor, Ranking, check_word
+from .._ranking import AverageDivisor, Ranking, check_word, is_number
 from .._registry import metric
 from ..errors import InvalidOption
 
@@ -132,7 +132,7 @@ def interpolated_precision(r: Ranking, recall: float) -> pl.Expr:
     >>> df.rank.evaluate("interpolated_precision@0.5").row(0)   # the best of 1/2 and 2/3
     (1, 0.6666666666666666)
     """
-    if isinstance(recall, (str, bool)) or not 0 <= recall <= 1:
+    if not is_number(recall) or not 0 <= recall <= 1:
         raise InvalidOption(
             f"interpolated_precision@{recall}: recall is a share from 0 to 1, as in iprec_at_recall_0.30"
         )
