@@ -12,7 +12,7 @@ import polars.selectors as cs
 
 from ._ranking import Columns, Gain, Ranking
 from ._registry import Call
-from ._table import BY_DOCUMENT, failing, said
+from ._table import BY_DOCUMENT, failing, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -24,7 +24,7 @@ class GroupRanking(Ranking):
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.threshold = columns.relevant
-        self.faults: list[tuple[pl.Expr, str]] = []
+        self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
         if columns.unjudged == "drop":
@@ -39,6 +39,9 @@ class GroupRanking(Ranking):
         self.rank = pl.when(self.score.is_not_null()).then(pl.int_range(1, pl.len() + 1)).cast(pl.Float64)
         self._check(score, label)
 
+    def _fault(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad.any(), message))
+
     def _check(self, score: pl.Expr, label: pl.Expr) -> None:
         none = pl.lit(False)
         doc = columns_of(self.columns)
@@ -46,15 +49,15 @@ class GroupRanking(Ranking):
         for name in (self.columns.score, self.columns.label):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
-            self.refuse(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self.refuse(is_nan, said("NaN score", self.columns))
-        self.refuse(~label.is_finite(), said("label not finite", self.columns))
-        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
+            self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
+        self._fault(is_nan, said("NaN score", self.columns))
+        self._fault(~label.is_finite(), said("label not finite", self.columns))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
         if self.columns.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self.refuse(nested, said("nested document", self.columns))
+            self._fault(nested, said("nested document", self.columns))
         if self.columns.ties == "error":
-            self.refuse(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
+            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
     @property
     def judged(self) -> pl.Expr:
@@ -123,7 +126,7 @@ class GroupRanking(Ranking):
         return self.n_retrieved if k is None else pl.lit(float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), message))
+        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
 
     def _down_to(self, x: pl.Expr, k: int | pl.Expr | None) -> pl.Expr:
         return pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
