@@ -12,7 +12,7 @@ import polars.selectors as cs
 
 from ._ranking import Columns, Gain, Ranking
 from ._registry import Call
-from ._table import BY_DOCUMENT, failing, said
+from ._table import BY_DOCUMENT, failing, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -29,7 +29,7 @@ class GroupRanking(Ranking):
         self.columns = columns
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size
-        self.faults: list[tuple[pl.Expr, str]] = []
+        self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
         if columns.drops_first:
@@ -55,6 +55,9 @@ class GroupRanking(Ranking):
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
         self._check(score, label)
 
+    def _fault(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad.any(), message))
+
     def _check(self, score: pl.Expr, label: pl.Expr) -> None:
         none = pl.lit(False)
         doc = columns_of(self.columns)
@@ -62,15 +65,15 @@ class GroupRanking(Ranking):
         for name in (self.columns.score, self.columns.label):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
-            self.refuse(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self.refuse(is_nan, said("NaN score", self.columns))
-        self.refuse(~label.is_finite(), said("label not finite", self.columns))
-        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
+            self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
+        self._fault(is_nan, said("NaN score", self.columns))
+        self._fault(~label.is_finite(), said("label not finite", self.columns))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
         if self.columns.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self.refuse(nested, said("nested document", self.columns))
+            self._fault(nested, said("nested document", self.columns))
         if self.columns.ties == "error":
-            self.refuse(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
+            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         return rows.sum().cast(pl.Float64)
@@ -133,7 +136,7 @@ class GroupRanking(Ranking):
         return self.n_retrieved if k is None else pl.lit(float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), message))
+        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
 
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:

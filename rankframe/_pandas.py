@@ -15,7 +15,7 @@ import polars as pl
 from pandas.api.types import infer_dtype
 
 from . import _verbs
-from ._ranker import FrameRanker
+from ._frame_ranker import FrameRanker
 from ._ranking import Columns
 from ._registry import Call
 from .errors import InvalidData, RankframeError

@@ -13,9 +13,9 @@ from typing import Literal
 
 import polars as pl
 
-from ._frame import RANK, RAW, SCORE, FrameRanking, RowRanking
+from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
 from ._registry import Call
-from ._table import Fault, Table, carried, failing
+from ._table import Fault, Table, carried, failing, naming
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
 
@@ -156,15 +156,15 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
         listed = listed.any().over(*wanted.key, SCORE)
     grouped = wanted.sums.keys() | wanted.largest.keys()
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
-    flags = {fault.column: fault.rows for fault in wanted.refused.values()}
+    flags = _refused_labels(wanted)
     rows = _compute(rows, wanted, listed).with_columns(**wanted.sums, **wanted.largest, **flags)
     result = rows.group_by(wanted.key, maintain_order=wanted.contiguous).agg(
         pl.col(list(wanted.sums)).sum(),
-        pl.col(list(wanted.largest)).max(),
+        pl.col([*wanted.largest, *flags]).max(),
         pl.col(sorted(constant)).first(),
-        pl.col([*flags, *(fault.column for fault in faults)]).any(),
+        pl.col([fault.column for fault in faults]).any(),
     )
-    return result.select(*wanted.key, *guarded(values, [*wanted.refused.values(), *faults]))
+    return result.select(*wanted.key, *guarded(values, faults, wanted))
 
 
 def ask_rows(
@@ -201,11 +201,12 @@ def per_row(
     show: Literal["contribution", "curve"],
 ) -> pl.LazyFrame:
     """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
-    faults = [*wanted.refused.values(), *table.faults()]
-    rows = _compute(rows, wanted, None).with_columns(f.rows.alias(f.column) for f in wanted.refused.values())
+    flags, faults = _refused_labels(wanted), table.faults()
+    rows = _compute(rows, wanted, None).with_columns(**flags)
     if show == "curve":  # a row with a fault stays until it has failed
-        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(fault.column) for fault in faults)))
-    return rows.with_columns(guarded(values, faults))
+        seen = [*(pl.col(name).is_not_null() for name in flags), *(pl.col(fault.column) for fault in faults)]
+        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *seen))
+    return rows.with_columns(guarded(values, faults, wanted))
 
 
 def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None) -> pl.LazyFrame:
@@ -217,9 +218,20 @@ def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None) -> pl.L
     return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
 
 
-def guarded(values: dict[str, pl.Expr], faults: list[Fault]) -> list[pl.Expr]:
-    """The values, each of which fails with a fault's message where one is seen."""
-    if not faults:
+def _refused_labels(wanted: Wanted) -> dict[str, pl.Expr]:
+    """The labels that formulas refuse, each as a column that is null elsewhere."""
+    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in wanted.refused.values()}
+
+
+def guarded(values: dict[str, pl.Expr], faults: list[Fault], wanted: Wanted) -> list[pl.Expr]:
+    """The values, each of which fails with the message of a fault or a refused label where one is seen."""
+    refused = [(pl.col(fault.column), fault.message) for fault in wanted.refused.values()]
+    if not faults and not refused:
         return [value.alias(text) for text, value in values.items()]
-    guard = failing([(pl.col(fault.column), fault.message) for fault in faults])
+    guard = failing(
+        [
+            *((label.is_not_null(), naming(message, label)) for label, message in refused),
+            *((pl.col(fault.column), fault.message) for fault in faults),
+        ]
+    )
     return [pl.coalesce(guard, value).alias(text) for text, value in values.items()]

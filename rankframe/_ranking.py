@@ -253,7 +253,7 @@ class Ranking(ABC):
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
             self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
-            self.keep(worth > 0)
+            self.keep(worth != 0)
             return worth
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)

@@ -10,7 +10,19 @@ import polars as pl
 from ._ranking import Columns
 from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
 
-__all__ = ["BY_DOCUMENT", "MARK", "USUAL_NAMES", "Fault", "Table", "carried", "failing", "fresh", "require", "said"]
+__all__ = [
+    "BY_DOCUMENT",
+    "MARK",
+    "USUAL_NAMES",
+    "Fault",
+    "Table",
+    "carried",
+    "failing",
+    "fresh",
+    "naming",
+    "require",
+    "said",
+]
 
 MARK = "rankframe: "
 """How a message of ours begins where it surfaces in an error of Polars."""
@@ -78,12 +90,20 @@ def fresh(name: str, taken: Container[str]) -> str:
     return fresh(f"{name}#", taken) if name in taken else name
 
 
-def failing(faults: Sequence[tuple[pl.Expr, str]]) -> pl.Expr:
+def naming(message: str, label: pl.Expr) -> pl.Expr:
+    """The message with the label that it is about; null where there is none."""
+    return pl.concat_str(pl.lit(f"{message} (found: label "), label.cast(pl.String), pl.lit(")"))
+
+
+def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
     """A null number that fails with the message of the first fault that holds.
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
-    texts = [pl.when(holds).then(pl.lit(MARK + message)) for holds, message in faults]
+    texts = [
+        pl.when(holds).then(pl.lit(MARK) + (pl.lit(message) if isinstance(message, str) else message))
+        for holds, message in faults
+    ]
     return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
 
 

@@ -266,7 +266,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
         .group_by(table.key)
         .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
     )
-    result = result.select(*table.key, *guarded(values, list(faults.values())))
+    result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
     queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
     result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)

@@ -107,8 +107,21 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "says the gain twice",
     ),
     "a least label below 0": (lambda: OK.rank.ndcg(min_label=-1), rf.InvalidOption, "min_label=-1"),
-    "a label without a gain": (lambda: OK.rank.ndcg(gain={2: 1}), rf.InvalidData, "give every positive label its gain"),
-    "a label above the top": (lambda: OK.rank.err(max_label=0), rf.InvalidData, "a label is above max_label=0"),
+    "a label without a gain": (
+        lambda: OK.with_columns(label=pl.Series([2, 7, 0])).rank.ndcg(gain={2: 1}),
+        rf.InvalidData,
+        "a label has no gain in {2.0: 1.0}; give every positive label its gain (found: label 7.0)",
+    ),
+    "a label above the top": (
+        lambda: OK.rank.err(max_label=0.5),
+        rf.InvalidData,
+        "a label is above max_label=0.5; give the top of the label scale (found: label 1.0)",
+    ),
+    "a label above any power of 2": (
+        lambda: OK.with_columns(label=1000).rank.ndcg(gain="exponential"),
+        rf.InvalidData,
+        "{label: gain} (found: label 1000.0)",
+    ),
     "a word as top label": (lambda: OK.rank.err(max_label="all"), rf.InvalidOption, "max_label='all'"),
     "a recall above 1": (lambda: OK.rank.evaluate("iprec@3"), rf.InvalidOption, "a share from 0 to 1"),
     "a recall left out": (lambda: OK.rank.evaluate("iprec"), rf.InvalidOption, "recall may stand after @"),
