@@ -194,3 +194,6 @@ class RowRanking(FrameRanking):
 
     def depth(self, k: int | None) -> pl.Expr:
         return self.rank if self.show == "curve" else super().depth(k)
+
+    def cutoff(self, k: int | None) -> pl.Expr:
+        return self.rank if self.show == "curve" else super().cutoff(k)

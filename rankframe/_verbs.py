@@ -12,6 +12,7 @@ import polars.selectors as cs
 
 from ._check import check as check_frame
 from ._check import describe, for_every_run
+from ._conventions import under
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -43,6 +44,25 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     _refuse_names([call.text for call in calls], columns.query, "the query")
+    under_policies: dict[Columns, dict[str, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call.text] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(*query, *(pl.col(meant.text).alias(text) for text, meant in named.items()))
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*query, *(call.text for call in calls)), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -148,7 +168,14 @@ def _rows(
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    wanted, values = ask_rows(calls, table, show=show)
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
     rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen

@@ -61,9 +61,12 @@ CALLS: dict[str, list[Options]] = {
     ),
     "reciprocal_rank": cutoffs,
     "bpref": [{}],
-    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}], cutoffs),
-    "interpolated_precision": [{"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)],
-    "eleven_point_average": [{}],
+    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}, {"gain": "linear"}], cutoffs),
+    "interpolated_precision": [
+        *({"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)),
+        *({"recall": r, "rounding": "up"} for r in (0, 0.3, 0.7)),
+    ],
+    "eleven_point_average": [{}, {"rounding": "up"}],
     "auc": [{}],
 }
 POLICIES: list[Options] = [

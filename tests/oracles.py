@@ -224,7 +224,7 @@ def r_precision(q: Query) -> float:
 def average_precision(q: Query, k: int | None = None, divisor: str = "R") -> float:
     depth = q.n if k is None else k
     most = {
-        "R": q.R, "min(k,R)": min(depth, q.R), "min(n,R)": min(depth, q.n, q.R), "hits": q.hits(k), "k": depth,
+        "R": q.R, "min(k,R)": q.R if k is None else min(k, q.R), "min(n,R)": min(depth, q.n, q.R), "hits": q.hits(k), "k": depth,
     }[divisor]  # fmt: skip
     return ratio(sum(q.precision(rank) for rank in q.relevant_ranks if k is None or rank <= k), most)
 
@@ -251,18 +251,20 @@ def rbp(q: Query, k: int | None = None, p: float = 0.8, gain: Mapping[float, flo
     return (1 - p) * total
 
 
-def interpolated_precision(q: Query, recall: float) -> float:
-    """The best precision at or below the rank where recall is reached (trec_eval 10)."""
+def interpolated_precision(q: Query, recall: float, rounding: str = "nearest") -> float:
+    """The best precision at or below the rank where recall is reached (trec_eval 10, or 9 where rounded up)."""
     wanted = recall * q.R
     count = math.floor(wanted) + (wanted - math.floor(wanted) >= 0.5)
+    if rounding == "up":
+        count = int(wanted + 0.9)
     if count > q.hits(None):
         return 0.0
     start = q.relevant_ranks[count - 1] if count else 1
     return max((q.precision(rank) for rank in range(start, q.n + 1)), default=0.0)
 
 
-def eleven_point_average(q: Query) -> float:
-    return sum(interpolated_precision(q, tenth / 10) for tenth in range(11)) / 11
+def eleven_point_average(q: Query, rounding: str = "nearest") -> float:
+    return sum(interpolated_precision(q, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
 def auc(q: Query) -> float | None:
