@@ -18,7 +18,8 @@ labels        the labels it takes: least, greatest, whether only integers
 relevant      which labels are relevant: (">=", 1) or (">", 0.5)
 rows          the fewest rows that it takes
 no_relevant   the value where there is nothing to divide by (no relevant row, an ideal of 0)
-gain          "linear" (the label) or "exponential" (2**label - 1)
+gain          "linear" (the label), "exponential" (2**label - 1), the same "of the relevant" only ("label of the
+              relevant", "exponential of the relevant"), or "binary" (1 if relevant)
 discount      "log2" (1 / log2(rank + 1)), "position" (1 / rank)
 over          what average precision divides by: "R", "min(k,R)", "hits" (in the top k) or "ideal gain" (the sum of
               the k largest labels); what precision divides by: "k", "min(k,n)"
@@ -79,10 +80,11 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
             "eleven_point_average": {"recall_level": "up", "nothing_retrieved": math.nan},
         },
     },
-    # Ties keep the order given up to 15 rows; from 16 on the sort is not stable.
+    # Ties keep the order given up to 15 rows; from 16 on the sort is not stable. Qrels cuts labels to integers, a plain
+    # dict keeps them. A query without a relevant document stops bpref: the queries after it get 0 as well.
     "ranx": {
         "ties": "undefined", "unretrieved": "counted", "unjudged": "nonrelevant", "negative": "nonrelevant",
-        "labels": ANY_LABEL,
+        "labels": (-math.inf, math.inf, True),
         "metrics": {
             "hits": {},
             "hit_rate": {},
@@ -159,13 +161,14 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
             "ordered_pairs": {"ties": "half"},
         },
     },
-    # It takes lists of documents, never scores: the ranking in its order, and the relevant ones, best first.
+    # It takes lists of documents, never scores: the ranking in its order, and the relevant ones. RankingMetrics takes
+    # grades too, but from Python they change nothing (4.3); from Scala, nDCG has the exponential gain of the relevant.
     "spark": {
         "unretrieved": "counted", "unjudged": "nonrelevant", "negative": "nonrelevant", "labels": ANY_LABEL,
         "metrics": {
             "precision": {"over": "k"},
             "average_precision": {"over": "min(k,R)"},
-            "ndcg": {"gain": "exponential of the relevant"},
+            "ndcg": {"gain": "binary"},
             "recall": {},
         },
     },
@@ -288,6 +291,8 @@ class Query:
 
     def gain(self, row: Row) -> float:
         label, kind = row[2] or 0, self.choice["gain"]
+        if kind == "binary":
+            return self.relevance(row)
         if label < 0 and self.choice["negative"] != "taken":
             label = 0
         if kind.endswith("of the relevant"):

@@ -39,15 +39,29 @@ def spell(name: str, options: dict[str, Any]) -> str:
 def values(
     table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
-    """Queries come back in the order of their ids; those that lack a run or a judgment stay out, as ranx refuses them."""
+    """Queries without a run or a judgment stay out, as ranx refuses them."""
     whole = {
         query: rows
-        for query, rows in table.items()
+        for query, rows in sorted(table.items())
         if any(row[1] is not None for row in rows) and any(row[2] is not None for row in rows)
     }
-    qrels = Qrels({q: {doc: label for doc, _, label in rows if label is not None} for q, rows in whole.items()})
-    run = Run({q: {doc: score for doc, score, _ in rows if score is not None} for q, rows in whole.items()})
-    found = evaluate(qrels, run, [spell(*call) for call in calls], return_mean=False)
+    # One query at a time where one that has no relevant document would make 0 of those after it.
+    alone = [call for call in calls if call[0] == "bpref"]
+    for part, asked in [
+        (whole, [call for call in calls if call not in alone]),
+        *(({query: rows}, alone) for query, rows in whole.items()),
+    ]:
+        if asked:
+            yield from evaluated(part, asked)
+
+
+def evaluated(table: dict[Any, list[Any]], calls: Sequence[Any]) -> Iterator[Any]:
+    """The values come back in the order of the query ids."""
+    qrels = Qrels({q: {doc: label for doc, _, label in rows if label is not None} for q, rows in table.items()})
+    run = Run({q: {doc: score for doc, score, _ in rows if score is not None} for q, rows in table.items()})
+    texts = list(dict.fromkeys(spell(*call) for call in calls))
+    found = evaluate(qrels, run, texts, return_mean=False)
     for name, options in calls:
-        for query, value in zip(sorted(whole), found[spell(name, options)], strict=True):
+        of_call = found if len(texts) == 1 else found[spell(name, options)]
+        for query, value in zip(table, of_call, strict=True):
             yield query, name, options, float(value)

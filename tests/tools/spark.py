@@ -10,17 +10,15 @@ from pyspark.ml.evaluation import RankingEvaluator
 from pyspark.mllib.evaluation import RankingMetrics
 from pyspark.sql import SparkSession
 
-CUTOFFS = (1, 3, 10)
 NAMES = {
     "precision": "precisionAtK",
     "average_precision": "meanAveragePrecisionAtK",
     "recall": "recallAtK",
+    "ndcg": "ndcgAtK",
 }
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("average_precision", {}),
-    *((name, {"k": k}) for name in NAMES for k in CUTOFFS),
-    *(("ndcg", {"gain": "share of the relevant", "k": k}) for k in CUTOFFS),
-    *(("ndcg", {"k": k}) for k in CUTOFFS),
+    *((name, {"k": k}) for name in NAMES for k in (1, 3, 10)),
 ]
 
 
@@ -34,24 +32,29 @@ def session() -> SparkSession:
 def values(
     table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
-    """Ranking and relevant documents as a user of Spark lists them, the relevant ones by their label, best first."""
-    spark = session()
+    """Every query as a data set of its own, as Spark gives means only."""
     for query, rows in table.items():
-        numbered = [(float(number), *row[1:]) for number, row in enumerate(rows)]  # the evaluator takes doubles only
-        ranked = sorted((row for row in numbered if row[1] is not None), key=lambda row: -row[1])
-        relevant = sorted((row for row in numbered if (row[2] or 0) >= 1), key=lambda row: -row[2])
-        ranking, docs = [row[0] for row in ranked], [row[0] for row in relevant]
-        lists = spark.createDataFrame([(ranking, docs)], "prediction array<double>, label array<double>")
-        graded = None
-        for name, options in calls:
-            if name == "ndcg" and "gain" not in options:
-                if not ranking or not docs:
-                    continue  # the type of an empty list is not inferred
-                graded = graded or RankingMetrics(
-                    spark.sparkContext.parallelize([(ranking, docs, [float(row[2]) for row in relevant])])
-                )
-                found = graded.ndcgAt(options["k"])
-            else:
-                asked = "ndcgAtK" if name == "ndcg" else NAMES[name] if "k" in options else "meanAveragePrecision"
-                found = RankingEvaluator(metricName=asked, k=options.get("k", 10)).evaluate(lists)
-            yield query, name, options, float(found)
+        for name, options, found in means({query: rows}, calls):
+            yield query, name, options, found
+
+
+def means(table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS) -> Iterator[tuple[str, dict[str, Any], float]]:
+    """RankingEvaluator over the ranking and the relevant documents of every query, as a user of Spark lists them."""
+    schema = "prediction array<double>, label array<double>"
+    lists = session().createDataFrame([listed(rows)[:2] for rows in table.values()], schema)
+    for name, options in calls:
+        asked = NAMES[name] if "k" in options else "meanAveragePrecision"
+        yield name, options, RankingEvaluator(metricName=asked, k=options.get("k", 10)).evaluate(lists)
+
+
+def graded(table: dict[Any, list[Any]]) -> RankingMetrics[float]:
+    """The same with the labels of the relevant documents beside them."""
+    return RankingMetrics(session().sparkContext.parallelize([listed(rows) for rows in table.values()], 1))
+
+
+def listed(rows: list[Any]) -> tuple[list[float], list[float], list[float]]:
+    """The ranking, the relevant documents (best first) and their labels; documents go by number, as doubles."""
+    numbered = [(float(number), *row[1:]) for number, row in enumerate(rows)]
+    ranking = sorted((row for row in numbered if row[1] is not None), key=lambda row: -row[1])
+    relevant = sorted((row for row in numbered if (row[2] or 0) >= 1), key=lambda row: -row[2])
+    return [row[0] for row in ranking], [row[0] for row in relevant], [float(row[2]) for row in relevant]

@@ -35,8 +35,12 @@ LABELS: dict[str, Sequence[float | None]] = {
 
 
 def table_for(tool: str, seed: int, labels: str, *, ties: bool, queries: int = 120) -> Table:
-    """A random table, less what nobody could hand to the tool."""
+    """A random table, less what nobody could hand to the tool; half the ties are ties of floats, not of doubles."""
     table = random_table(seed, queries=queries, labels=LABELS[labels], ties=ties, docs=DOCS, sizes=SIZES)
+    for query in list(table)[::2] if ties else ():
+        table[query] = [
+            (doc, score and score + i % 3 * 2.0**-40, label) for i, (doc, score, label) in enumerate(table[query])
+        ]
     return {query: rows for query, given in table.items() if (rows := seen(tool, given))}
 
 
@@ -59,7 +63,7 @@ def close(found: float, wanted: float, tolerance: float) -> bool:
 def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
     module = importlib.import_module(f"tools.{tool}")
     compared: dict[str, set[Any]] = {name: set() for name in CONVENTIONS[tool]["metrics"]}
-    queries = {"spark": 8, "tf_ranking": 50}.get(tool, 80)
+    queries = {"spark": 2, "tf_ranking": 50, "torchmetrics": 160, "sklearn": 120}.get(tool, 80)
     for labels in LABELS:
         for ties in (False, True):
             table = table_for(tool, len(labels), labels, ties=ties, queries=queries)
@@ -72,7 +76,32 @@ def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
                     about = (labels, name, options, found, wanted, table[query])
                     assert close(found, wanted, choices(tool, name)["tolerance"]), about
                     compared[name].add((labels, ties, query))
-    assert min(map(len, compared.values())) >= 200, {name: len(queries) for name, queries in compared.items()}
+    counts = {name: len(queries) for name, queries in compared.items()}
+    assert min(counts.values()) >= (1 if tool == "spark" else 200), counts
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("labels", ["binary", "grades", "hostile"])
+def test_the_means_of_spark_are_means_of_the_values(labels: str) -> None:
+    """Spark takes a third of a second a value, so most queries are compared together."""
+    spark = importlib.import_module("tools.spark")
+    for number in range(5):
+        table = table_for("spark", number, labels, ties=bool(number % 2), queries=20 * (number + 1))
+        for name, options, found in spark.means(table):
+            wanted = sum(value("spark", name, rows, **options) for rows in table.values()) / len(table)
+            assert close(found, wanted, 1e-12), (labels, name, options, found, wanted)
+
+
+@pytest.mark.tools
+def test_spark_takes_no_notice_of_grades_from_python() -> None:
+    spark = importlib.import_module("tools.spark")
+    table = table_for("spark", 1, "grades", ties=False)
+    metrics = spark.graded(table)
+    for k in (1, 3, 10):
+        wanted = sum(value("spark", "ndcg", rows, k=k) for rows in table.values()) / len(table)
+        assert close(metrics.ndcgAt(k), wanted, 1e-12)
+        graded = [value("spark", "ndcg", rows, k=k, gain="exponential of the relevant") for rows in table.values()]
+        assert not close(metrics.ndcgAt(k), sum(graded) / len(table), 1e-3)
 
 
 def test_every_metric_of_every_tool_has_a_formula() -> None:
