@@ -88,7 +88,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 name: {}
                 for name in ("hits", "hit_rate", "precision", "recall", "f1", "r_precision", "rr", "map", "dcg", "ndcg")
             },
-            "bpref": {"no_relevant": "null"},
+            "bpref": {},
             "rbp": {"gain": "linear"},
         },
         "ties beyond 15 documents are left to an unstable sort; bpref is NaN where nothing is judged non-relevant",
@@ -107,12 +107,12 @@ CONVENTIONS: Mapping[str, Convention] = {
         {**LIST_ONLY, "ties": "order", "scores": "float32"},
         {
             "map": {"divisor": "hits"},
-            **{name: {} for name in ("rr", "precision", "recall", "hit_rate", "r_precision", "fall_out")},
+            **{name: {} for name in ("rr", "precision", "recall", "hit_rate", "r_precision")},
             "ndcg": {"ties": "expected"},
             "auc": {},
         },
-        "a relevant document whose score is not above 0 counts in some metrics as not relevant; ties are left to an "
-        "unstable sort",
+        "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
+        "relevant; ties are left to an unstable sort",
     ),
     "lightgbm": Convention(
         {**LIST_ONLY, "ties": "order", "relevant": ABOVE_HALF, "no_relevant": "one"},
@@ -136,31 +136,27 @@ CONVENTIONS: Mapping[str, Convention] = {
             "rr": {},
             "precision": {"divisor": "min(k,n)"},
             "recall": {"no_relevant": "one"},
-            "err": {"gain": "linear", "max_label": 1},
-            "pfound": {"max_label": 1},
-            "mean_label": {},
             "auc": {},
-            "ordered_pair_accuracy": {"tied": 0.5},
         },
-        "labels are rounded to 32-bit floats",
+        "labels are rounded to 32-bit floats; AUC is 0 where all are relevant",
     ),
     "spark": Convention(
         {"ties": "order"},
         {
             "precision": {},
             "map": {"divisor": "min(k,R)"},
-            "ndcg": {"gain": "exponential", "min_label": 1},
+            "ndcg": {"gain": "binary"},
             "recall": {},
         },
+        "given labels beside the relevant documents, nDCG is ndcg(gain=exponential,min_label=1) instead",
     ),
     "tf_ranking": Convention(
         {**LIST_ONLY, "ties": "order", "unjudged": "drop", "scores": "float32"},
         {
-            **{name: {} for name in ("rr", "hit_rate", "recall", "map", "bpref", "average_relevance_position")},
+            **{name: {} for name in ("rr", "hit_rate", "recall", "map", "bpref")},
             "precision": {"divisor": "min(k,n)"},
             "dcg": {"gain": "exponential"},
             "ndcg": {"gain": "exponential"},
-            "ordered_pair_accuracy": {"tied": 0},
         },
         "ties are drawn at random; results are 32-bit floats",
     ),

@@ -106,7 +106,7 @@ class GroupRanking(Ranking):
         )
 
     def ideal(self, gain: Gain = "linear") -> GroupRanking:
-        worth = self.label if isinstance(gain, str) else self.gain(gain)
+        worth = self.label if isinstance(gain, str) and gain != "binary" else self.gain(gain)
         best = copy(self)
         best.label = self.label.sort_by(worth, descending=True)
         best.raw = self.raw.sort_by(worth, descending=True)

@@ -44,7 +44,7 @@ __all__ = [
     "is_number",
 ]
 
-Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float] | pl.Expr
+Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[float, float] | pl.Expr
 ShareGain: TypeAlias = Mapping[float, float] | Literal["linear"] | None
 Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
@@ -163,7 +163,7 @@ class Ranking(ABC):
         return self.whole(self.relevant)
 
     def gain(self, gain: Gain) -> pl.Expr:
-        """What each document is worth: its label, 2^label - 1, what a mapping says of the label, or an expression."""
+        """What each document is worth: its label, 2^label - 1, 1 if it is relevant, what a mapping says of the label, or an expression."""
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
             self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
@@ -173,6 +173,8 @@ class Ranking(ABC):
             check_word("gain", gain, Gain)
             if gain == "linear":
                 return self.label
+            if gain == "binary":
+                return self.relevant
             self.refuse(
                 self.label >= 1000,
                 "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",

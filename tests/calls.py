@@ -21,7 +21,13 @@ SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
 cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
-levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"gain": GAIN, "min_label": 2}]
+levels: list[Options] = [
+    {"gain": "binary"},
+    {"gain": "binary", "k": 3},
+    {"min_label": 2},
+    {"min_label": 0.5, "k": 3},
+    {"gain": GAIN, "min_label": 2},
+]
 discounts: list[Options] = [{}, {"discount": "original"}]
 other_discounts: list[Options] = [
     {"discount": "rank"},

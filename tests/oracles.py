@@ -107,10 +107,12 @@ def top(items: Sequence[Any], k: int | None) -> list[tuple[int, Any]]:
 # Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005 ----------------------------------------------
 
 
-def gain_of(row: Row, gain: Gain, min_label: float = 0) -> float:
+def gain_of(row: Row, gain: Gain, min_label: float = 0, relevant: float = 1) -> float:
     if not is_judged(row):
         return 0.0
     label = row[2] if row[2] >= min_label else 0
+    if gain == "binary":
+        return float(label >= relevant)
     if gain == "linear":
         return label
     if gain == "exponential":
@@ -132,13 +134,13 @@ def divisor(rank: int, discount: str | float) -> float:
 
 
 def cg(q: Query, k: int | None = None, gain: Gain = "linear", min_label: float = 0) -> float:
-    return sum(gain_of(row, gain, min_label) for _, row in top(q.ranking, k))
+    return sum(gain_of(row, gain, min_label, q.relevant) for _, row in top(q.ranking, k))
 
 
 def dcg(
     q: Query, k: int | None = None, gain: Gain = "linear", discount: str | float = "log2", min_label: float = 0
 ) -> float:
-    return discounted([gain_of(row, gain, min_label) for row in q.ranking], k, discount)
+    return discounted([gain_of(row, gain, min_label, q.relevant) for row in q.ranking], k, discount)
 
 
 def ndcg(
@@ -150,7 +152,7 @@ def ndcg(
     min_label: float = 0,
 ) -> float:
     of = q.ranking if ideal == "retrieved" else q.rows
-    best = sorted((gain_of(row, gain, min_label) for row in of if is_judged(row)), reverse=True)
+    best = sorted((gain_of(row, gain, min_label, q.relevant) for row in of if is_judged(row)), reverse=True)
     if ideal == "perfect":
         assert k is not None
         best = [max(best, default=0.0)] * k
