@@ -293,13 +293,21 @@ def test_the_plan_of_every_verb_is_native_and_streams(verb: str) -> None:
     df = frame(random_table(45)).with_columns(other=-pl.col("score"))
     arguments = {
         "with_ranks": (),
-        "agreement": ("other", "kendall_distance@10", "kendall_tau", "spearman"),
+        "agreement": (
+            "other",
+            "kendall_distance@10",
+            "kendall_tau",
+            "spearman",
+            "tau_ap",
+            "overlap@10",
+            "rbo",
+            "rbo_residual@10",
+        ),
     }.get(verb, ("ndcg", "map", "err", "rbp(p=0.5)"))
     lazy = getattr(df.lazy().rank, verb)(*arguments)
     assert isinstance(lazy, pl.LazyFrame)
     assert_native(lazy)
-    if verb != "agreement":
-        assert_streams(lazy)
+    assert_streams(lazy)
     eager = getattr(df.rank, verb)(*arguments)
     key = [column for column in ("query_id", "doc_id") if column in eager.columns]
     for engine in ("in-memory", "streaming"):
