@@ -223,9 +223,10 @@ class FrameRanker(Ranker[R]):
         Parameters
         ----------
         other
-            A numeric column: another system's score, or the label. Rows that lack either score are left out.
+            A numeric column: another system's score, or the label; null for a document that it does not retrieve.
         *measures
-            Texts: ``"kendall_distance@10"``, ``"kendall_tau"``, ``"spearman"``.
+            Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
+            that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` all.
 
         Returns
         -------
