@@ -180,7 +180,7 @@ def bind(columns: Columns, name: str) -> Columns:
         raise InvalidOption(
             f"convention={name!r}: write one of {', '.join(map(repr, CONVENTIONS))}.{did_you_mean(name, CONVENTIONS)}"
         )
-    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label")}
+    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 
 
