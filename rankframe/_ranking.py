@@ -37,7 +37,7 @@ Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float] | pl.
 Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
 Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
-Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
@@ -64,6 +64,7 @@ class Columns:
     no_relevant: NoRelevant = "zero"
     depth: int | None = None
     collection_size: float | None = None
+    unjudged_labels: tuple[int, int] | None = None
 
     @property
     def drops_first(self) -> bool:
@@ -114,6 +115,12 @@ class Columns:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        labels = self.unjudged_labels
+        pair = isinstance(labels, tuple) and len(labels) == 2 and all(isinstance(x, Integral) for x in labels)
+        if labels is not None and not (pair and 0 <= labels[0] <= labels[1]):
+            raise InvalidOption(
+                f"unjudged_labels={labels!r}: write the least and the greatest, whole numbers from 0 on, as (0, 3)"
+            )
         if self.depth is not None and self.ties == "expected":
             raise InvalidOption(
                 "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
+from ._bounds import bounds, bounds_of
 from ._check import check as check_frame
 from ._check import describe, for_every_run
 from ._pair import Pair
@@ -42,7 +43,9 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
-    _refuse_names([call.text for call in calls], columns.query, "the query")
+    _refuse_names(_names(columns, calls), columns.query, "the query")
+    if columns.unjudged == "bounds":
+        return bounds(frame, columns, calls, measure)
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -74,7 +77,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
             named = [call_of(of(request), (), {})] if callable(request) else parse(request)
             read = [call for call in named if call not in calls]
             calls += read
-            names += [call.text for call in read]
+            names += _names(columns, read)
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
@@ -119,6 +122,11 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     return _like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
+def _names(columns: Columns, calls: Sequence[Call]) -> list[str]:
+    """The columns of a result."""
+    return [x for call in calls for x in (bounds_of(call) if columns.unjudged == "bounds" else [call.text])]
+
+
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
@@ -142,6 +150,9 @@ def _rows(
     show: Literal["contribution", "curve"],
     carry: Sequence[str],
 ) -> Frame:
+    if columns.unjudged == "bounds":
+        what = "curve" if show == "curve" else "contributions"
+        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
