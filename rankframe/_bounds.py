@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of
+from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from ._plan import position, with_row
 from ._ranking import Columns
 from ._registry import Call
@@ -44,17 +44,12 @@ def bounds_of(call: Call) -> tuple[str, str]:
     return f"{call.text} least", f"{call.text} greatest"
 
 
-def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measure) -> Frame:
+def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measure) -> Any:
     """One row per query: the query columns, and the least and the greatest value of each call."""
-    if columns.ties in ("best", "worst", "expected"):
-        raise InvalidOption(
-            f"ties={columns.ties!r} goes by labels, which unjudged='bounds' leaves open; say another rule for ties, as in "
-            "df.rank.on(ties='doc_desc')"
-        )
     table = Table.of(columns, frame.collect_schema())
     least, greatest = labels = _range(frame, table)
     for call in calls:
-        _refuse(call, labels, lazy=isinstance(frame, pl.LazyFrame))
+        _refuse(call, columns, labels, lazy=isinstance(frame, pl.LazyFrame))
     settled = replace(columns, unjudged="nonrelevant")
     if columns.score == columns.label:  # the label is about to change
         settled = replace(settled, score=fresh("#score", table.schema))
@@ -117,7 +112,7 @@ def _range(frame: Frame, table: Table) -> tuple[int, int]:
     return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
 
 
-def _refuse(call: Call, labels: tuple[int, int], *, lazy: bool) -> None:
+def _refuse(call: Call, columns: Columns, labels: tuple[int, int], *, lazy: bool) -> None:
     """Refuse a call whose bounds are not known, or would take the whole table."""
     judging, options = call.judging, call.arguments
     if judging is None:
@@ -133,11 +128,12 @@ def _refuse(call: Call, labels: tuple[int, int], *, lazy: bool) -> None:
     elif callable(options.get("discount")):
         reason = "nothing is known of a discount of your own; name one, as discount='log2'"
     elif isinstance(options.get("gain"), Mapping):
-        gains = gains_of(call, labels)
-        if None in gains:
+        gains = gains_of(call, columns, labels)
+        known = [gain for gain in gains if gain is not None]
+        if len(known) < len(gains):
             missing = labels[0] + gains.index(None)
             reason = f"an unjudged document may turn out to have label {missing}, which its gain leaves out"
-        elif any(a > b for a, b in itertools.pairwise(gains)):
+        elif any(a > b for a, b in itertools.pairwise(known)):
             reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
     if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
         reason = (
@@ -151,7 +147,7 @@ def _refuse(call: Call, labels: tuple[int, int], *, lazy: bool) -> None:
 
 def _just_relevant(call: Call, columns: Columns, least: int) -> int:
     """The least label that an unjudged document may have to be relevant."""
-    return max(least, math.ceil(columns.relevant if call.relevant is None else call.relevant))
+    return max(least, math.ceil(threshold_of(call, columns)))
 
 
 def _ways(call: Call, columns: Columns, least: int, greatest: int) -> list[Way]:

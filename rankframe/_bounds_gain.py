@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-__all__ = ["LARGEST_RANGE", "extreme_labels", "gains_of"]
+__all__ = ["LARGEST_RANGE", "extreme_labels", "gains_of", "threshold_of"]
 
 CELLS = 5_000_000
 """How many cells an array has at most."""
@@ -36,18 +36,31 @@ CELLS = 5_000_000
 LARGEST_RANGE = 1000
 
 
-def gains_of(call: Call, labels: tuple[int, int]) -> list[float | None]:
+def threshold_of(call: Call, columns: Columns) -> float:
+    """The least label that the call counts as relevant."""
+    return columns.relevant if call.relevant is None else call.relevant
+
+
+def gains_of(call: Call, columns: Columns, labels: tuple[int, int]) -> list[float | None]:
     """What each label from the least to the greatest is worth; None where a mapping does not say."""
-    return [_worth(call, float(label)) for label in range(labels[0], labels[1] + 1)]
+    return [_worth(call, columns, float(label)) for label in range(labels[0], labels[1] + 1)]
 
 
-def _worth(call: Call, label: float) -> float | None:
-    options = call.arguments
-    gain = options.get("gain")
-    if label < (options.get("min_label") or 0):
+def _option(call: Call, name: str) -> Any:
+    """What the call says, or what the formula takes where it does not; None where it has no such option."""
+    parameter = call.metric.parameters.get(name)
+    return call.arguments.get(name, None if parameter is None else parameter.default)
+
+
+def _worth(call: Call, columns: Columns, label: float) -> float | None:
+    gain = _option(call, "gain")
+    if label < (_option(call, "min_label") or 0):
         label = 0.0
     if isinstance(gain, Mapping):
-        return gain.get(label, None if label > 0 else 0.0)
+        worth: float | None = gain.get(label, None if label > 0 else 0.0)
+        return worth
+    if gain == "binary":
+        return float(label >= threshold_of(call, columns))
     return 2.0**label - 1 if gain == "exponential" else label
 
 
@@ -58,24 +71,24 @@ def extreme_labels(
     import numpy as np  # only here, so that nobody else waits for it
 
     least, greatest = labels
-    retrieved_only = columns.unretrieved == "drop" or call.arguments.get("ideal") == "retrieved"
+    retrieved_only = columns.unretrieved == "drop" or _option(call, "ideal") == "retrieved"
     counts = pl.col("rank").is_not_null() if retrieved_only else pl.lit(True)  # whether the label changes any gain
     # where a query without relevant documents counts by `no_relevant`, one at least is to be relevant
-    threshold = columns.relevant if call.relevant is None else call.relevant
+    threshold = threshold_of(call, columns)
     free = columns.no_relevant == "zero" or not least < just_relevant <= greatest
     relevant = (pl.col("open") & ~counts) | (~pl.col("open") & (pl.col("label") >= threshold)).fill_null(False)
     judged = rows.filter(~pl.col("open"))["label"].unique().drop_nulls()
-    worths = {label: _worth(call, label) for label in judged if label >= 0}
+    worths = {label: _worth(call, columns, label) for label in judged if label >= 0}
     worth = pl.col("label").replace_strict(list(worths), list(worths.values()), default=None, return_dtype=pl.Float64)
     rows = rows.with_row_index("row").with_columns(
         worth=pl.when(counts & ~pl.col("open")).then(worth),
         open=pl.col("open") & counts,
         unseen=pl.col("open") & ~counts,
     )
-    found = rows.select(pl.when("unseen").then(float(greatest)).otherwise("label")).to_series().to_numpy()
-    found = [found.copy(), found.copy()]
+    start = rows.select(pl.when("unseen").then(float(greatest)).otherwise("label")).to_series().to_numpy()
+    found = [start.copy(), start.copy()]
     levels = greatest - least
-    gains = np.array(gains_of(call, labels), dtype=float)
+    gains = np.array(gains_of(call, columns, labels), dtype=float)
     for part in _parts(rows, levels, pl.lit(free) | relevant.any()):
         of_part = rows.join(part, on="query")
         q, nth, row = (of_part.filter("open")[name].to_numpy() for name in ("q", "nth", "row"))
@@ -107,14 +120,13 @@ class _Sums:
     def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Array) -> None:
         import numpy as np
 
-        options = call.arguments
         q, is_open, nth = (rows[name].to_numpy() for name in ("q", "open", "nth"))
         rank, worth = rows["rank"].fill_null(0).to_numpy(), rows["worth"].to_numpy()
         n = len(queries)
         longest = int(np.bincount(q, minlength=n).max())
         ranks = pl.Series(np.arange(1.0, longest + 1))
-        discount = 1 / pl.select(divisor_at(pl.lit(ranks), options.get("discount", "log2"))).to_series().to_numpy()
-        discount[options.get("k", longest) :] = 0
+        discount = 1 / pl.select(divisor_at(pl.lit(ranks), _option(call, "discount") or "log2")).to_series().to_numpy()
+        discount[_option(call, "k") or longest :] = 0
         discount = np.concatenate([[0.0], discount])  # rank 0: not retrieved
         discounts = discount.cumsum()
 
@@ -149,7 +161,8 @@ class _Sums:
         last = self.found[:, -1:] - np.take_along_axis(self.found, others, axis=1)
         value = _ratio(self.dcg[:, None] + self.widths.sum() * last, self.best[:, None] + self.bests.sum(axis=1))
         value[(self.numbers > self.n_open[:, None]) | (self.numbers < lowest[:, None])] = np.inf
-        return value.argmin(axis=1)
+        worst: Array = value.argmin(axis=1)
+        return worst
 
     def best_numbers(self, lowest: Array, relevant_levels: int) -> Array:
         """How many open documents, the first ones, are to stand above each level, for the greatest value."""
@@ -183,4 +196,5 @@ class _Sums:
 def _ratio(a: Array, b: Array) -> Array:
     import numpy as np
 
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+    value: Array = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+    return value

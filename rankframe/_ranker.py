@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 import polars as pl
 
 from . import metrics
+from ._conventions import bind
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
+from ._ranking import Columns, NoRelevant, Ranking, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, Call, call_of, of
 
 __all__ = ["ExprRanker", "Ranker"]
@@ -54,6 +55,8 @@ class Ranker(ABC, Generic[R]):
         depth: int | None = None,
         collection_size: int | None = None,
         unjudged_labels: tuple[int, int] | None = None,
+        scores: Scores | None = None,
+        convention: str | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -98,6 +101,14 @@ class Ranker(ABC, Generic[R]):
             The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
             ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
             table, at least ``relevant``; a LazyFrame, whose labels are not known before it runs, wants them said.
+        scores
+            ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
+            tell, as in trec_eval 9 and the boosters.
+        convention
+            A tool whose numbers to give: all policies become the tool's, and options that a metric leaves at their
+            defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+            ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+            ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
 
         Returns
         -------
@@ -127,11 +138,15 @@ class Ranker(ABC, Generic[R]):
             "depth": depth,
             "collection_size": collection_size,
             "unjudged_labels": tuple(unjudged_labels) if isinstance(unjudged_labels, list) else unjudged_labels,
+            "scores": scores,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:
             changed["doc"] = doc
-        return self._with(replace(self._columns, **changed))
+        columns = self._columns if convention is None else bind(self._columns, convention)
+        if columns.convention is not None:
+            changed["said"] = columns.said | frozenset(changed)
+        return self._with(replace(columns, **changed))
 
     if not TYPE_CHECKING:  # metrics that were declared later
 

@@ -6,7 +6,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -140,6 +140,11 @@ class Call:
         if no_relevant == "one" and self.metric.bounds == (0, 1):
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+        """The same call with other values of options that it leaves at their defaults."""
+        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, said=self.said | call.said)
 
     @property
     def judging(self) -> Judging:

@@ -13,6 +13,7 @@ import polars.selectors as cs
 from ._bounds import bounds, bounds_of
 from ._check import check as check_frame
 from ._check import describe, for_every_run
+from ._conventions import under
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -43,9 +44,37 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
-    _refuse_names(_names(columns, calls), columns.query, "the query")
+    names = [name for call in calls for name in _names(columns, call)]
+    _refuse_names(names, columns.query, "the query")
+    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(_names(policies, meant), _names(policies, call), strict=True)
+            ),
+        )
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*query, *names), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if columns.unjudged == "bounds":
-        return bounds(frame, columns, calls, measure)
+        both: Frame = bounds(frame, columns, calls, _measure)
+        return both
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -77,7 +106,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
             named = [call_of(of(request), (), {})] if callable(request) else parse(request)
             read = [call for call in named if call not in calls]
             calls += read
-            names += _names(columns, read)
+            names += [name for call in read for name in _names(columns, call)]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
@@ -122,9 +151,9 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     return _like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
-def _names(columns: Columns, calls: Sequence[Call]) -> list[str]:
-    """The columns of a result."""
-    return [x for call in calls for x in (bounds_of(call) if columns.unjudged == "bounds" else [call.text])]
+def _names(columns: Columns, call: Call) -> Sequence[str]:
+    """The columns of a result that a call makes."""
+    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
 
 
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
@@ -159,7 +188,14 @@ def _rows(
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    wanted, values = ask_rows(calls, table, show=show)
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
     rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen

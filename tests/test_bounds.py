@@ -21,7 +21,10 @@ import rankframe as rf
 RISING = {0: 0.5, 0.25: 3, 0.5: 0.2, 1: 1, 1.5: 0, 2: 4, 2.75: 4.5, 3: 4, 4: 7}
 SHARE = {label: gain / 7 for label, gain in RISING.items()}
 MORE: list[tuple[str, Options]] = [
-    *(("ndcg", {"gain": RISING, **more}) for more in ({}, {"k": 2}, {"ideal": "retrieved"}, {"ideal": "perfect", "k": 2})),
+    *(
+        ("ndcg", {"gain": RISING, **more})
+        for more in ({}, {"k": 2}, {"ideal": "retrieved"}, {"ideal": "perfect", "k": 2})
+    ),
     *(("ndcg", {"min_label": level, "gain": gain}) for level in (1, 2, 2.5) for gain in ("exponential", RISING)),
     ("dcg", {"gain": RISING, "k": 2}),
     ("cg", {"gain": RISING, "min_label": 2}),
