@@ -168,11 +168,12 @@ def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     ranked, depth = pl.col("score").is_not_null(), table.columns.depth
     if depth is not None:
         ranked &= pl.col("place") <= depth
-    is_open = pl.col("open") & pl.col("rank").is_not_null() if table.columns.unretrieved == "drop" else pl.col("open")
     rows = with_row(lf, table).select(
         *table.query, place=position(table), score=table.score, label=table.label, open=_unjudged(table)
     )
-    rows = rows.with_columns(rank=pl.when(ranked).then("place")).with_columns(open=is_open)
+    rows = rows.with_columns(rank=pl.when(ranked).then("place"))
+    if table.columns.unretrieved == "drop":
+        rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
     count = pl.col("open").cast(pl.Int64)
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
 
