@@ -71,8 +71,8 @@ def extreme_labels(
     import numpy as np  # only here, so that nobody else waits for it
 
     least, greatest = labels
-    retrieved_only = columns.unretrieved == "drop" or _option(call, "ideal") == "retrieved"
-    counts = pl.col("rank").is_not_null() if retrieved_only else pl.lit(True)  # whether the label changes any gain
+    # whether the label changes any gain
+    counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
     # where a query without relevant documents counts by `no_relevant`, one at least is to be relevant
     threshold = threshold_of(call, columns)
     free = columns.no_relevant == "zero" or not least < just_relevant <= greatest

@@ -108,6 +108,13 @@ def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[f
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
 
 
+def test_a_relevant_document_that_is_left_out_of_everything_gives_its_query_no_value() -> None:
+    table: Table = {"q": [("a", 2.0, 1), ("b", 1.0, None), ("c", 0.0, None), ("d", None, 4)]}
+    policies = {"unretrieved": "drop", "no_relevant": "null", "relevant": 2}
+    found = frame(table).rank.on(unjudged="bounds", unjudged_labels=(0, 2), **policies)
+    assert_bounds(found.evaluate(*(spell(*call) for call in FEW)), table, FEW, (0, 2), policies)
+
+
 @pytest.mark.parametrize("no_relevant", ["zero", "null", "one"])
 def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(no_relevant: Any) -> None:
     table = small_table(31, labels=FRACTIONAL_LABELS)
