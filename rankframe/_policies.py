@@ -40,6 +40,7 @@ class Columns:
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
+    weight: str | None = None
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
@@ -79,7 +80,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
-        for name in names:
+        for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
             if name == "*" or (name.startswith("^") and name.endswith("$")):
@@ -114,6 +115,11 @@ class Columns:
             raise InvalidOption(
                 f"ties={self.ties!r} goes by labels, which unjudged='bounds' leaves open; say another rule for ties, as in "
                 "df.rank.on(ties='doc_desc')"
+            )
+        if self.unjudged == "bounds" and self.weight is not None:
+            raise InvalidOption(
+                f"weight={self.weight!r}: no bounds are known where documents weigh differently; say another rule for the "
+                "unjudged, as df.rank.on(unjudged='nonrelevant')"
             )
         if self.depth is not None and self.ties == "expected":
             raise InvalidOption(

@@ -296,24 +296,31 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     table = Table.of(columns, schema, label=False)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    both = table.score.is_not_null() & others.score.is_not_null()
-    rows = with_row(frame.lazy().filter(both), table).select(
+    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    both = retrieved & other_retrieved
+    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
         *table.query,
-        table.score.alias("#score"),
-        others.score.alias("#other"),
-        position(table).alias("#rank"),
-        position(others).alias("#other_rank"),
+        pl.when(both).then(table.score).alias("#score"),
+        pl.when(both).then(others.score).alias("#other"),
+        pl.when(retrieved).then(position(table)).alias("#rank"),
+        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits = 32  # the most rows that Polars holds
+    bits, complete = 32, False  # the most rows that Polars holds
     if isinstance(frame, pl.DataFrame):
         bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+        complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
     wanted = Wanted(table.key, contiguous=False)
-    values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
+    pair = Pair(wanted, bits, complete)
+    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     result = (
         wanted.with_columns(rows)
         .group_by(table.key)
-        .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
+        .agg(
+            *(x.sum().alias(name) for name, x in wanted.sums.items()),
+            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(pl.col(name).any() for name in faults),
+        )
     )
     result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"

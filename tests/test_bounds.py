@@ -102,7 +102,7 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None]) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
-    table = small_table(seed, labels=labels, queries=12)
+    table = small_table(seed, labels=labels, queries=8)
     calls = BOUNDED if not policies else FEW
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
@@ -263,6 +263,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "ties by label": (lambda: BOUNDS.on(ties="best"), "ties='best' goes by labels"),
     "ties in all orders": (lambda: BOUNDS.on(ties="expected"), "ties='expected' goes by labels"),
+    "weights": (lambda: BOUNDS.on(weight="score"), "weight='score': no bounds are known"),
     "a curve": (lambda: BOUNDS.curve("dcg"), "bounds have no curve"),
     "contributions": (lambda: BOUNDS.explain("dcg"), "bounds have no contributions"),
     "an expression": (lambda: rf.expr.on(unjudged="bounds").ndcg(), "an expression gives one value, not two"),

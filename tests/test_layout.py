@@ -24,6 +24,7 @@ LEVELS = [
     ["_plan", "_group", "_check", "_bounds_gain"],
     ["_bounds"],
     ["_verbs"],
+    ["_tools"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],

@@ -42,7 +42,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k)
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
 @metric(
@@ -91,7 +91,7 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k, over=divisor_at(r.rank, discount))
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount))
 
 
 @metric(
@@ -155,7 +155,7 @@ def ndcg(
             raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
         return found / (
-            r.largest(r.gain(gain)) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
+            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
         )
     of = r.retrieved_only() if ideal == "retrieved" else r
     return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
