@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     policies = sub.add_argument_group("what counts as what")
     policies.add_argument("--relevant", type=float, metavar="LABEL", help="least relevant label; default: 1")
     policies.add_argument("--ties", metavar="RULE", help="the order of equal scores; default: doc_desc, as trec_eval")
-    policies.add_argument("--unjudged", metavar="RULE", help="nonrelevant (default) or drop")
+    policies.add_argument("--unjudged", metavar="RULE", help="nonrelevant (default), drop or bounds")
     policies.add_argument(
         "--no-relevant",
         metavar="RULE",

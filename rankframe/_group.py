@@ -27,6 +27,10 @@ class GroupRanking(Ranking):
             raise InvalidOption(
                 "an expression ranks its group in one order; for ties='expected' say df.rank.on(ties='expected')"
             )
+        if columns.unjudged == "bounds":
+            raise InvalidOption(
+                "an expression gives one value, not two; for unjudged='bounds' say df.rank.on(unjudged='bounds')"
+            )
         self.columns = columns
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size

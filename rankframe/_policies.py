@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
-Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Scores: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
@@ -48,6 +48,7 @@ class Columns:
     no_relevant: NoRelevant = "zero"
     depth: int | None = None
     collection_size: int | None = None
+    unjudged_labels: tuple[int, int] | None = None
     scores: Scores = "as_given"
     convention: str | None = None
     said: frozenset[str] = frozenset()
@@ -103,6 +104,23 @@ class Columns:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        labels = self.unjudged_labels
+        pair = isinstance(labels, tuple) and len(labels) == 2 and all(isinstance(x, Integral) for x in labels)
+        if labels is not None and not (pair and 0 <= labels[0] <= labels[1]):
+            raise InvalidOption(
+                f"unjudged_labels={labels!r}: write the least and the greatest label that an unjudged document may turn "
+                "out to have, whole numbers from 0 on, as (0, 3)"
+            )
+        if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
+            raise InvalidOption(
+                f"ties={self.ties!r} goes by labels, which unjudged='bounds' leaves open; say another rule for ties, as in "
+                "df.rank.on(ties='doc_desc')"
+            )
+        if self.unjudged == "bounds" and self.weight is not None:
+            raise InvalidOption(
+                f"weight={self.weight!r}: no bounds are known where documents weigh differently; say another rule for the "
+                "unjudged, as df.rank.on(unjudged='nonrelevant')"
+            )
         if self.depth is not None and self.ties == "expected":
             raise InvalidOption(
                 "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"

@@ -55,6 +55,7 @@ class Ranker(ABC, Generic[R]):
         no_relevant: NoRelevant | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
+        unjudged_labels: tuple[int, int] | None = None,
         scores: Scores | None = None,
         convention: str | None = None,
     ) -> S:
@@ -85,7 +86,9 @@ class Ranker(ABC, Generic[R]):
             taken by closed forms (a metric that has none refuses); ``"error"`` forbids them.
         unjudged
             What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
-            them out before ranks are given, as trec_eval's ``-J`` does.
+            them out before ranks are given, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
+            as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
+            unjudged documents of the table, retrieved or not, could give.
         unretrieved
             What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
             divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
@@ -99,6 +102,10 @@ class Ranker(ABC, Generic[R]):
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
         collection_size
             How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
+        unjudged_labels
+            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
+            ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
+            table, at least ``relevant``; a LazyFrame, whose labels are not known before it runs, wants them said.
         scores
             ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
             tell, as in trec_eval 9 and the boosters.
@@ -136,6 +143,7 @@ class Ranker(ABC, Generic[R]):
             "no_relevant": no_relevant,
             "depth": depth,
             "collection_size": collection_size,
+            "unjudged_labels": tuple(unjudged_labels) if isinstance(unjudged_labels, list) else unjudged_labels,
             "scores": scores,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -23,6 +23,7 @@ __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "f
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
+Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 
 _metrics: dict[str, Metric] = {}
 METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
@@ -55,6 +56,8 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    judging
+        How the value follows the judgments of unjudged documents; ``None`` where that is not known.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
+    judging: Judging | Callable[..., Judging] = None
 
     @property
     def doc(self) -> str:
@@ -145,6 +149,12 @@ class Call:
         return replace(call, said=self.said | call.said)
 
     @property
+    def judging(self) -> Judging:
+        """How the value follows the judgments of unjudged documents."""
+        judging = self.metric.judging
+        return judging(**self.arguments) if callable(judging) else judging
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """The options as the formula's keyword arguments."""
         return {name: _thaw(value) for name, value in self.options}
@@ -166,6 +176,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
+    judging: Judging | Callable[..., Judging] = None,
 ) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -188,6 +199,11 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    judging
+        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document never makes the value
+        less; ``"threshold"``, labels count by whether they are relevant alone; ``"gain"``, the value is one of gain
+        over the ideal's, with the options of nDCG. For each, the same labels are never worth less further up. A function
+        of the options given may choose. ``None``: none of these, so that bounds are refused.
 
     Raises
     ------
@@ -212,7 +228,7 @@ def metric(
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64())
+        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64(), judging)
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

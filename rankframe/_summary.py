@@ -22,6 +22,8 @@ def summarize(
 ) -> _verbs.Frame:
     """One row per slice and metric: mean, standard deviation, total and number of queries that count."""
     calls = _calls(requests)
+    if columns.unjudged == "bounds":
+        raise InvalidOption("unjudged='bounds' gives each metric two columns; evaluate them, and sum up each")
     schema = frame.collect_schema()
     for name in by:
         require(schema, name, "by")

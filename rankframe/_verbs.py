@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
+from ._bounds import bounds, bounds_of
 from ._check import check as check_frame
 from ._check import describe, for_every_run
 from ._conventions import under
@@ -54,26 +55,37 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
-    _refuse_names([call.text for call in calls], columns.query, "the query")
-    under_policies: dict[Columns, dict[str, Call]] = {}  # a convention may have several
+    names = [name for call in calls for name in _names(columns, call)]
+    _refuse_names(names, columns.query, "the query")
+    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
     for call in calls:
         policies, meant = under(columns, call)
-        under_policies.setdefault(policies, {})[call.text] = meant
+        under_policies.setdefault(policies, {})[call] = meant
     query = list(columns.query)
     results = [
         _measure(frame, policies, *dict.fromkeys(named.values()))
         .lazy()
-        .select(*query, *(pl.col(meant.text).alias(text) for text, meant in named.items()))
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(_names(policies, meant), _names(policies, call), strict=True)
+            ),
+        )
         for policies, named in under_policies.items()
     ]
     result = results[0]
     for other in results[1:]:
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*query, *(call.text for call in calls)), columns)
+    return like(frame, result.select(*query, *names), columns)
 
 
 def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    if columns.unjudged == "bounds":
+        both: Frame = bounds(frame, columns, calls, _measure)
+        return both
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -105,7 +117,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
             named = [call_of(of(request), (), {})] if callable(request) else parse(request)
             read = [call for call in named if call not in calls]
             calls += read
-            names += [call.text for call in read]
+            names += [name for call in read for name in _names(columns, call)]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
@@ -150,6 +162,11 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
+def _names(columns: Columns, call: Call) -> Sequence[str]:
+    """The columns of a result that a call makes."""
+    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
+
+
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
@@ -173,6 +190,9 @@ def _rows(
     show: Literal["contribution", "curve"],
     carry: Sequence[str],
 ) -> Frame:
+    if columns.unjudged == "bounds":
+        what = "curve" if show == "curve" else "contributions"
+        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]

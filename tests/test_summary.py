@@ -107,3 +107,5 @@ def test_what_is_no_metric_is_refused() -> None:
         DF.rank.summarize()
     with pytest.raises(rf.InvalidOption, match="an expression"):
         DF.rank.summarize(pl.len())
+    with pytest.raises(rf.InvalidOption, match="two columns"):
+        DF.rank.on(unjudged="bounds").summarize("rr")

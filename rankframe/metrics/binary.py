@@ -5,9 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from .._ranking import PrecisionDivisor, Ranking, check_word
-from .._registry import metric
+from .._registry import Judging, metric
 
 __all__ = ["f1", "hit_rate", "hits", "precision", "r_precision", "recall"]
+
+
+def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
+    return "threshold" if divisor == "min(k,R)" else "monotone"
 
 
 @metric(
@@ -15,6 +19,7 @@ __all__ = ["f1", "hit_rate", "hits", "precision", "r_precision", "recall"]
     "set_p",
     "setp",
     bounds=(0, 1),
+    judging=_judging,
     spellings={"relative_P": {"divisor": "min(k,R)"}, "set_relative_P": {"divisor": "min(k,R)"}},
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
@@ -48,7 +53,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", bounds=(0, 1))
+@metric("r", "set_recall", "setr", bounds=(0, 1), judging="threshold")
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     """Recall: the share of the query's relevant documents that stand in the top `k`.
 
@@ -76,7 +81,7 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric("set_f", "setf", bounds=(0, 1))
+@metric("set_f", "setf", bounds=(0, 1), judging="threshold")
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
 
@@ -103,7 +108,7 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return 2 * r.total(r.relevant, k) / (r.depth(k) + r.n_relevant)
 
 
-@metric()
+@metric(judging="monotone")
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hits: the number of relevant documents in the top `k`.
 
@@ -130,7 +135,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.relevant), k)
 
 
-@metric("success", "accuracy", bounds=(0, 1))
+@metric("success", "accuracy", bounds=(0, 1), judging="monotone")
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hit rate, also called success: 1 if a relevant document stands in the top `k`, else 0.
 
@@ -157,7 +162,7 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k)
 
 
-@metric("rprec", "r-precision", bounds=(0, 1))
+@metric("rprec", "r-precision", bounds=(0, 1), judging="threshold")
 def r_precision(r: Ranking) -> pl.Expr:
     """R-precision: precision at rank R, where R is the number of the query's relevant documents.
 

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 import polars as pl
 
 from .._ranking import MaxLabel, Ranking, ShareGain, is_number
-from .._registry import metric
+from .._registry import Judging, metric
 from ..errors import InvalidOption
 
 __all__ = ["err", "nerr", "rbp"]
 
 
-@metric("expected_reciprocal_rank", bounds=(0, 1))
+def _judging(k: int | None = None, max_label: MaxLabel = None) -> Judging:
+    return "monotone" if is_number(max_label) else None  # else the top of the scale depends on the judgments
+
+
+@metric("expected_reciprocal_rank", bounds=(0, 1), judging=_judging)
 def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.Expr:
     """Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
 
@@ -89,7 +93,7 @@ def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
     return r.gain("exponential") / 2.0**top
 
 
-@metric("rank_biased_precision", bounds=(0, 1), dot="p")
+@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging="monotone")
 def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = None) -> pl.Expr:
     """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
 

@@ -8,10 +8,10 @@ from .._ranking import Discount, Gain, Ideal, Ranking, check_word
 from .._registry import metric
 from ..errors import InvalidOption
 
-__all__ = ["cg", "dcg", "ndcg"]
+__all__ = ["cg", "dcg", "divisor_at", "ndcg"]
 
 
-@metric("cumulative_gain")
+@metric("cumulative_gain", judging="monotone")
 def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: float | None = None) -> pl.Expr:
     """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
@@ -47,6 +47,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
 
 @metric(
     "discounted_cumulative_gain",
+    judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
 )
 def dcg(
@@ -90,7 +91,7 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=_divisor(r.rank, discount))
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount))
 
 
 @metric(
@@ -98,6 +99,7 @@ def dcg(
     "normalised_dcg",
     "ndcg_cut",
     bounds=(0, 1),
+    judging="gain",
     spellings={"ndcg_burges": {"gain": "exponential"}},
 )
 def ndcg(
@@ -153,13 +155,13 @@ def ndcg(
             raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
         return found / (
-            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum()
+            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
         )
     of = r.retrieved_only() if ideal == "retrieved" else r
     return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
 
 
-def _divisor(rank: pl.Expr, discount: Discount) -> pl.Expr:
+def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
     """What the gain at a rank is divided by."""
     if callable(discount):
         return discount(rank)

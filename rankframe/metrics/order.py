@@ -11,7 +11,7 @@ from ..errors import InvalidOption
 __all__ = ["auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "reciprocal_rank"]
 
 
-@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1))
+@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold")
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
@@ -54,7 +54,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric("mrr", "recip_rank", text="rr", bounds=(0, 1))
+@metric("mrr", "recip_rank", text="rr", bounds=(0, 1), judging="monotone")
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
 
@@ -81,7 +81,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k, over=r.rank)
 
 
-@metric(bounds=(0, 1))
+@metric(bounds=(0, 1), judging="threshold")
 def bpref(r: Ranking) -> pl.Expr:
     """Binary preference: how rarely documents judged non-relevant stand above relevant ones; unjudged ones are ignored.
 
@@ -107,7 +107,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", bounds=(0, 1))
+@metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold")
 def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
 
@@ -143,7 +143,7 @@ def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "n
     return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank))
 
 
-@metric("11pt_avg", bounds=(0, 1))
+@metric("11pt_avg", bounds=(0, 1), judging="threshold")
 def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
 
@@ -171,7 +171,7 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     return pl.sum_horizontal(levels) / 11
 
 
-@metric("area_under_curve", bounds=(0, 1))
+@metric("area_under_curve", bounds=(0, 1), judging="threshold")
 def auc(r: Ranking) -> pl.Expr:
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 

@@ -1,0 +1,211 @@
+"""What judging the unjudged documents could make of a metric: its least and its greatest value.
+
+Each bound is attained by one of a few ways to judge them, whatever the other ways give. A way is a column of labels;
+the plain metrics are measured under each way, and the least and the greatest of a query's values are its bounds.
+
+- A metric that a higher label never lowers ("monotone"): all at the least label; all at the greatest.
+- A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are best
+  and the last m worst; so these two, for every m.
+- nDCG ("gain"): `_bounds_gain` finds one way for each bound.
+
+Where a query without relevant documents counts by `no_relevant`, a bound may be that of the others: the last document
+in rank order just relevant, the others at the least label, is the worst of those.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
+from ._plan import position, with_row
+from ._ranking import Columns
+from ._registry import Call
+from ._table import Table, fresh
+from .errors import InvalidOption
+
+__all__ = ["bounds", "bounds_of"]
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Measure: TypeAlias = Callable[..., Any]
+Way: TypeAlias = tuple[str, int]
+
+ROWS = 5_000_000
+"""How many rows are held at once."""
+
+
+def bounds_of(call: Call) -> tuple[str, str]:
+    """The names of the two columns of a call."""
+    return f"{call.text} least", f"{call.text} greatest"
+
+
+def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measure) -> Any:
+    """One row per query: the query columns, and the least and the greatest value of each call."""
+    table = Table.of(columns, frame.collect_schema())
+    least, greatest = labels = _range(frame, table)
+    for call in calls:
+        _refuse(call, columns, labels, lazy=isinstance(frame, pl.LazyFrame))
+    settled = replace(columns, unjudged="nonrelevant")
+    if columns.score == columns.label:  # the label is about to change
+        settled = replace(settled, score=fresh("#score", table.schema))
+        frame = frame.with_columns(pl.col(columns.score).alias(settled.score))
+    # all at the least label, in the caller's own columns, which errors of the data name
+    judged = pl.when(_unjudged(table)).then(float(least)).otherwise(table.label)
+    first = measure(frame.with_columns(judged.alias(columns.label)), settled, *calls)
+    ways: dict[Way, list[Call]] = {}
+    for call in calls:
+        for way in _ways(call, columns, least, greatest):
+            ways.setdefault(way, []).append(call)
+    settled = replace(settled, doc="place", score="score", label="label", ties="doc_asc")
+    rows = _ranked(frame.lazy(), table)
+    if isinstance(frame, pl.LazyFrame):
+        names = dict(zip(columns.query, table.key, strict=True))
+        settled = replace(settled, query=tuple(table.key))
+        others = [measure(_judged(rows, way, least), settled, *of) for way, of in ways.items()]
+        return _extremes([first.rename(names), *others], calls, table.key).rename({b: a for a, b in names.items()})
+    settled = replace(settled, query=("query",))
+    queries = first.lazy().select(table.query).with_row_index("query")
+    rows = rows.join(queries, on=table.key, nulls_equal=True).drop(table.key).sort("query", "place")
+    ranked = rows.collect(engine="in-memory")
+    found = [first.drop(columns.query).with_row_index("query")]
+    found += [measure(_judged(ranked, way, least), settled, *of) for way, of in ways.items()]
+    found += _by_number(ranked, [c for c in calls if c.judging == "threshold"], settled, labels, measure)
+    for call in calls:
+        if call.judging == "gain" and ("all", greatest) not in _ways(call, columns, least, greatest):
+            for labelled in extreme_labels(ranked, call, columns, labels, _just_relevant(call, columns, least)):
+                found.append(measure(labelled, settled, call))
+    both = _extremes(found, calls, ["query"]).sort("query").drop("query")
+    return pl.concat([first.select(columns.query), both], how="horizontal")
+
+
+def _extremes(found: Sequence[Any], calls: Sequence[Call], key: list[str]) -> Any:
+    """The least and the greatest value of each call and query; values that are null, or not there, do not count."""
+    values = [x for call in calls for x in _least_and_greatest(call)]
+    return pl.concat(found, how="diagonal").group_by(key).agg(values)
+
+
+def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
+    least, greatest = bounds_of(call)
+    return pl.col(call.text).min().alias(least), pl.col(call.text).max().alias(greatest)
+
+
+def _unjudged(table: Table) -> pl.Expr:
+    """Whether nobody judged the document; a label that is no number stays what it is, an error."""
+    return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
+
+
+def _range(frame: Frame, table: Table) -> tuple[int, int]:
+    """The least and the greatest label that an unjudged document may turn out to have."""
+    if table.columns.unjudged_labels is not None:
+        return table.columns.unjudged_labels
+    if isinstance(frame, pl.LazyFrame):
+        raise InvalidOption(
+            "the largest label of a LazyFrame is not known before it runs; say which labels unjudged documents may turn "
+            "out to have, as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))"
+        )
+    largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
+    return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
+
+
+def _refuse(call: Call, columns: Columns, labels: tuple[int, int], *, lazy: bool) -> None:
+    """Refuse a call whose bounds are not known, or would take the whole table."""
+    judging, options = call.judging, call.arguments
+    if judging is None:
+        reason = "its value follows the judgments in no way that is known"
+        if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
+            reason = (
+                "the top of its label scale would depend on the judgments; where max_label is a number, err has bounds"
+            )
+        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+    reason = ""
+    if call.expressions:
+        reason = "its gain is an expression of the table's columns, whatever the label"
+    elif callable(options.get("discount")):
+        reason = "nothing is known of a discount of your own; name one, as discount='log2'"
+    elif isinstance(options.get("gain"), Mapping):
+        gains = gains_of(call, columns, labels)
+        known = [gain for gain in gains if gain is not None]
+        if len(known) < len(gains):
+            missing = labels[0] + gains.index(None)
+            reason = f"an unjudged document may turn out to have label {missing}, which its gain leaves out"
+        elif any(a > b for a, b in itertools.pairwise(known)):
+            reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
+    if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
+        reason = (
+            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: df.rank.on(unjudged_labels=(0, 4))"
+        )
+    if reason:
+        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+    if lazy and not (judging == "monotone" or options.get("ideal") == "perfect"):
+        raise InvalidOption(f"the bounds of {call.text!r} are found on a DataFrame; collect the LazyFrame first")
+
+
+def _just_relevant(call: Call, columns: Columns, least: int) -> int:
+    """The least label that an unjudged document may have to be relevant."""
+    return max(least, math.ceil(threshold_of(call, columns)))
+
+
+def _ways(call: Call, columns: Columns, least: int, greatest: int) -> list[Way]:
+    """The ways to judge that are the same for all queries, but for the one that all bounds have in common."""
+    ways: list[Way] = []
+    if call.judging == "monotone":
+        ways.append(("all", greatest))
+    elif call.arguments.get("ideal") == "perfect":  # divides by the largest gain alone
+        ways += [(way, label) for label in range(least, greatest + 1) for way in ("all", "last")]
+    just = _just_relevant(call, columns, least)
+    if columns.no_relevant != "zero" and just <= greatest:
+        ways.append(("last", just))
+    return list(dict.fromkeys(ways))
+
+
+def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
+    """The rows with what judging them takes: which are open to it, and in which order they stand."""
+    ranked, depth = pl.col("score").is_not_null(), table.columns.depth
+    if depth is not None:
+        ranked &= pl.col("place") <= depth
+    rows = with_row(lf, table).select(
+        *table.query, place=position(table), score=table.score, label=table.label, open=_unjudged(table)
+    )
+    rows = rows.with_columns(rank=pl.when(ranked).then("place"))
+    if table.columns.unretrieved == "drop":
+        rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
+    count = pl.col("open").cast(pl.Int64)
+    return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
+
+
+def _judged(rows: Any, way: Way, least: int) -> Any:
+    """The rows with all open documents at a label, or the last of them, and the others at the least."""
+    which, label = way
+    at = pl.lit(True) if which == "all" else pl.col("nth") == pl.col("n_open")
+    return _with_labels(rows, at, label, least)
+
+
+def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
+    judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
+    return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
+
+
+def _by_number(
+    rows: pl.DataFrame, calls: Sequence[Call], columns: Columns, labels: tuple[int, int], measure: Measure
+) -> Iterator[pl.DataFrame]:
+    """The least and the greatest values where the first m open documents are relevant, or the last, for every m."""
+    if not calls:
+        return
+    sizes = rows.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Int64), pl.col("n_open").first())
+    # m > 0: the first m; m < 0: the last -m
+    numbers = sizes.filter(pl.col("n_open") > 0).with_columns(
+        m=pl.int_ranges(1 - pl.col("n_open"), pl.col("n_open") + 1)
+    )
+    numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS)
+    first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
+    relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
+    columns = replace(columns, query=("query", "m"))
+    for part in numbers.select("query", "m", "part").partition_by("part", include_key=False):
+        repeated = _with_labels(rows.join(part, on="query"), relevant, labels[1], labels[0])
+        values = measure(repeated, columns, *calls).drop("m").group_by("query")
+        yield from (values.min(), values.max())
