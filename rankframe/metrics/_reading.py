@@ -30,22 +30,17 @@ Share: TypeAlias = Mapping[float, float] | None
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader does over the ranks 1 to `depth`."""
+    """What a reader does over the ranks 1 to the depth."""
 
     gained: pl.Expr  # the sum of V x gain: the gain of the documents seen, each rank's share of it a row
     seen: pl.Expr  # the sum of V: how many documents are seen
-    beyond: pl.Expr  # V(depth + 1): the chance to reach the end without having stopped
-    offered: pl.Expr  # the sum of gains: what who reaches the end has gained
-    depth: int
+    beyond: pl.Expr | None = None  # the chance to reach the end without having stopped; none where the end stops all
 
-    def report(self, what: Report) -> pl.Expr:
+    def report(self, what: Report, gains: Gains) -> pl.Expr:
         if what == "EU":
             return self.gained / self.seen
-        if what == "ETU":
-            return self.gained - self.beyond * self.offered
-        if what == "ETC":
-            return self.seen - self.beyond * self.depth
-        return self.seen
+        value, at_the_end = (self.gained, gains.offered) if what == "ETU" else (self.seen, pl.lit(float(gains.depth)))
+        return value if what == "ED" or self.beyond is None else value - self.beyond * at_the_end
 
 
 class Gains:
@@ -63,9 +58,11 @@ class Gains:
         """How many ranks down to the depth hold a document."""
         return pl.min_horizontal(self.r.n_retrieved, pl.lit(float(self.depth)))
 
-    def total(self, x: pl.Expr) -> pl.Expr:
+    def total(self, x: pl.Expr, weight: pl.Expr | None = None) -> pl.Expr:
         """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
-        return self.r.total(x, self.depth) if self.shown else self.whole(x)
+        if self.shown:
+            return self.r.total(x, self.depth, weight=weight)
+        return self.whole(x if weight is None else x * weight)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum down to the depth, the same at every rank."""
@@ -86,8 +83,12 @@ def reported(
     """The report of a reader for whom unjudged documents are worth nothing; or how much more it is if worth 1."""
     check_word("report", report, Report)
     each, shown = _share(r, max_label, gain), report == "EU" and not residual
-    worst = reader(Gains(r, depth, each, 0, shown=shown)).report(report)
-    return reader(Gains(r, depth, each, 1, shown=shown)).report(report) - worst if residual else worst
+
+    def if_unknown_are_worth(unknown: int) -> pl.Expr:
+        gains = Gains(r, depth, each, unknown, shown=shown)
+        return reader(gains).report(report, gains)
+
+    return if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
 
 
 def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
@@ -116,22 +117,20 @@ def by_rank(
     """
 
     def reader(g: Gains) -> Reading:
-        rank, last, after = g.r.rank, seen(pl.lit(float(g.depth))), sees(pl.lit(g.depth + 1.0))
-        if stops:
-            after = pl.lit(0.0)
+        rank, last = g.r.rank, seen(pl.lit(float(g.depth)))
+        after = None if stops else sees(pl.lit(g.depth + 1.0))
         if not cascade:
-            below = g.unknown * (last - seen(g.retrieved))
-            return Reading(g.total(g.each * sees(rank)) + below, last, after, g.offered, g.depth)
-        ends = g.each * g.r.product_before(1 - g.each)
+            found = g.total(g.each, sees(rank))
+            return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
+        ends = g.r.stops(g.each)
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
-        found, number = g.total(ends * sees(rank)), last - g.whole(ends * (last - seen(rank)))
         if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
-            next_rank = g.retrieved + 1
             room = (g.retrieved < g.depth).cast(pl.Float64) * left
-            found += room * sees(next_rank)
-            number -= room * (last - seen(next_rank))
+            found += room * sees(g.retrieved + 1)
+            number -= room * (last - seen(g.retrieved + 1))
             left -= room
-        return Reading(found, number, after * left, g.offered, g.depth)
+        return Reading(found, number, None if after is None else after * left)
 
     return reader
 

@@ -121,7 +121,7 @@ def bpm(
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
             found += more
             last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
-        return Reading(found, last, pl.lit(0.0), pl.lit(0.0), k)
+        return Reading(found, last)
 
     return reported(r, reader, k, report, residual, max_label, gain)
 
@@ -238,7 +238,7 @@ def inst(
             left = factor ** (g.depth - last)
             more = beyond * (1 - left) / (1 - factor)
             gained, seen, beyond = gained + more, seen + more, beyond * left
-        return Reading(gained, seen, beyond, g.offered, g.depth)
+        return Reading(gained, seen, beyond)
 
     return reported(r, reader, depth, report, residual, max_label, gain)
 
