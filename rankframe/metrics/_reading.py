@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -100,7 +100,7 @@ def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
         return (r.label / r.largest_label_of_table).fill_nan(0.0)
     if max_label == "query":
         return (r.label / r.largest_label).fill_nan(0.0)
-    if isinstance(max_label, (str, bool)) or not 0 < max_label < math.inf:
+    if isinstance(max_label, (str, bool)) or not 0 < max_label < inf:
         raise InvalidOption(f"max_label={max_label!r}: write the label that is worth 1, 'query' or None")
     r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
     return r.label / max_label
@@ -173,7 +173,7 @@ def insq_weights(target: float) -> tuple[Callable[[pl.Expr], pl.Expr], Callable[
 
 def check_target(name: str, target: object, least: float) -> None:
     number = isinstance(target, (int, float)) and not isinstance(target, bool)
-    if not number or not max(least, 1e-9) <= target < math.inf:  # type: ignore[operator]
+    if not number or not max(least, 1e-9) <= target < inf:  # type: ignore[operator]
         above = f"{least} or more" if least else "above 0"
         raise InvalidOption(f"{name}(target={target!r}): write the gain that the reader wants, {above}")
 
