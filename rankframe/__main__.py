@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -41,9 +42,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (RankframeError, OSError) as error:
-        print(f"rankframe: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"rankframe: error: {' '.join(in_options(str(error)).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def in_options(message: str) -> str:
+    """A message with the code that it advises as options of the command line: --label rel for df.rank.on(label='rel')."""
+    message = re.sub(r"df\.rank\.on\((\w+)=\.\.\.\)", r"--\1 COLUMN", message)
+    message = re.sub(r"df\.rank\.on\((\w+=('.*?'|\w+))\)", r"\1", message)
+    return re.sub(
+        r"\b(query|doc|score|label|ties|unjudged|no_relevant)='(.*?)'",
+        lambda match: f"--{match[1].replace('_', '-')} {shlex.quote(match[2])}",
+        message,
+    )
 
 
 def parser() -> argparse.ArgumentParser:

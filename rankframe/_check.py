@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from ._ranking import Columns
-from ._table import Table, require
-from .errors import RankframeError
+from ._table import USUAL_NAMES, Table, carried, require
+from .errors import InvalidOption, RankframeError
 
-__all__ = ["check", "describe"]
+__all__ = ["check", "describe", "for_every_run"]
+
+SAYS = ("severity", "problem", "rows", "advice")
+"""The columns of a finding, beside those that say where it is."""
 
 SHOWN = 3
 """How many rows an error shows."""
@@ -18,6 +21,19 @@ SHOWN = 3
 
 def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
     """One row per thing found: severity, problem, where it is, in how many rows, and what to do."""
+    found = findings(frame, columns, qrels)
+    where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
+    for name in where.values():
+        if name in SAYS:
+            raise InvalidOption(
+                f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table, as with "
+                f"df.rename({{{name!r}: ...}})"
+            )
+    return found.rename(where)
+
+
+def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) -> pl.LazyFrame:
+    """The table of a check, the caller's columns under names that are `carried`."""
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
     has_label = columns.label in schema
@@ -26,12 +42,21 @@ def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = No
     except RankframeError as error:
         there = [name for name in columns.query if name in schema]
         return _finding(frame, "error", "table", str(error), there, one=True)
-    columns = table.columns
+    asked, columns = columns, table.columns
     query = list(columns.query)
-    where = query if columns.doc is None else [*query, columns.doc]
+    where = query if columns.doc_name is None else [*query, columns.doc_name]
     for fault in table.faults(label=has_label):
         rows = frame.filter(fault.rows.over(query))
         parts.append(_finding(rows, "error", fault.name, fault.message, where))
+    if columns.doc_name is None and asked.doc is ...:
+        parts += [
+            _finding(
+                frame, "note", "documents not named",
+                f"column {name!r} seems to name documents; say df.rank.on(doc={name!r}), otherwise ties keep the order "
+                "of the rows and repeated documents are not seen", query, one=True,
+            )
+            for name in [name for name in schema if name.lower() in USUAL_NAMES["doc"] and name not in query][:1]
+        ]  # fmt: skip
     if qrels is not None:
         parts += _missing(frame, qrels, query)
     elif not has_label:
@@ -70,28 +95,37 @@ def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = No
 
 def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
     """A fault's message with the number of its rows and the first few of them."""
-    found = check(frame.lazy(), columns).filter(pl.col("advice") == message).collect(engine="in-memory")
+    found = findings(frame.lazy(), columns, None).filter(pl.col("advice") == message).collect(engine="in-memory")
     if found.is_empty():
         return message
-    where = [name for name in found.columns if name not in ("severity", "problem", "rows", "advice")]
+    where = [name for name in found.columns if name not in SAYS]
     first = [
-        ", ".join(f"{n}={v!r}" for n, v in zip(where, row, strict=True))
+        ", ".join(f"{name.removeprefix(carried(''))}={value!r}" for name, value in zip(where, row, strict=True))
         for row in found.select(where).head(SHOWN).rows()
     ]
     more = "" if found.height <= SHOWN else f" and {found.height - SHOWN} more, all listed by df.rank.check()"
-    return f"{message} (found in {found['rows'].sum()} rows: {'; '.join(first)}{more})"
+    rows = found["rows"].sum()
+    return f"{message} (found in {rows} row{'' if rows == 1 else 's'}: {'; '.join(first)}{more})"
 
 
 def _finding(
     rows: pl.LazyFrame, severity: str, problem: str, advice: str, where: Sequence[str], *, one: bool = False
 ) -> pl.LazyFrame:
     """The places among `rows`, each once, as findings; `one` gives a single finding with no place."""
-    counted = rows.group_by(where, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows")) if where else None
-    if one or counted is None:
-        empty = rows.select(where).clear().collect_schema()
-        counted = pl.LazyFrame({name: [None] for name in where} | {"rows": [0]}, schema={**empty, "rows": pl.UInt32})
+    at = [carried(name) for name in where]
+    places = rows.select(pl.col(name).alias(key) for name, key in zip(where, at, strict=True))
+    if one or not where:
+        schema = pl.Schema({**places.collect_schema(), "rows": pl.UInt32()})
+        counted = pl.LazyFrame({name: [None] for name in at} | {"rows": [0]}, schema=schema)
+    else:
+        counted = places.group_by(at, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows"))
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
-    return counted.select(*named, *where, "rows", pl.lit(advice).alias("advice"))
+    return counted.select(*named, *at, "rows", pl.lit(advice).alias("advice"))
+
+
+def for_every_run(qrels: pl.LazyFrame, frame: pl.LazyFrame, runs: Sequence[str]) -> pl.LazyFrame:
+    """The judgments, once for each value of the columns `runs`, which they lack."""
+    return frame.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
 
 
 def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list[pl.LazyFrame]:
@@ -99,14 +133,15 @@ def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list
     on = [name for name in query if name in qrels.collect_schema()]
     if not on:
         require(qrels.collect_schema(), query[-1], "query", "qrels")
+    judged = for_every_run(qrels.select(on), frame, [name for name in query if name not in on])
     return [
         _finding(
             frame.join(qrels, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "run only",
-            "nobody judged the query; judge leaves it out, or keeps it with run_only='keep'", on,
+            "nobody judged the query; judge leaves it out, or keeps it with run_only='keep'", query,
         ),
         _finding(
-            qrels.join(frame, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "judged only",
-            "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", on,
+            judged.join(frame, on=query, how="anti", nulls_equal=True, maintain_order="left"), "note", "judged only",
+            "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", query,
         ),
     ]  # fmt: skip
 

@@ -7,7 +7,6 @@ worth and order have closed forms of their own: the hits at relevant documents, 
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from ._ranking import NoExpectation
@@ -103,6 +102,8 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     in a set of t with probability t / s, so M(t) = M'(t) (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0
     change nothing and need no step; all groups take a step together.
     """
+    import numpy as np  # only here, so that nobody else waits for it
+
     every = rows.struct.unnest().with_row_index("row")
     tied = every.filter(pl.col("size") > 1).sort("group", "above")
     if tied.is_empty():

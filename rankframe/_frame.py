@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from ._expected import Expectation
-from ._ranking import Gain, NoExpectation, Ranking
+from ._ranking import Columns, Gain, NoExpectation, Ranking
 from ._wanted import POSITION, Wanted
 
 __all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]
@@ -21,16 +21,25 @@ class FrameRanking(Ranking):
 
     rank = RANK
     label = LABEL
+    raw = RAW
 
-    def __init__(self, wanted: Wanted, threshold: float, expected: Expectation | None = None) -> None:
+    def __init__(self, wanted: Wanted, columns: Columns) -> None:
         self.wanted = wanted
-        self.threshold = threshold
-        self.expected = expected  # where tied documents stand in all orders at once
+        self.threshold = columns.relevant
+        self.collection_size = columns.collection_size
+        self.expected = Expectation(wanted) if columns.ties == "expected" else None
         self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
 
     @property
-    def raw(self) -> pl.Expr:  # type: ignore[override]
-        return RAW if self.worth is None else self._best(RAW, self.worth)
+    def judged(self) -> pl.Expr:
+        return super().judged if self.worth is None else self._best(super().judged, self.worth)
+
+    def column(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.from_table(x)
+
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        self._need_order()
+        return self.wanted.sum(self._down_to(self.relevant, k))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         return self.wanted.before_drop(rows.sum().over(self.wanted.key).cast(pl.Float64))
@@ -46,9 +55,8 @@ class FrameRanking(Ranking):
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return self.wanted.column(pl.when(self.retrieved).then(by_score).otherwise(last))
 
-    @property
-    def largest_label(self) -> pl.Expr:
-        return self.wanted.column(LABEL.max().over(self.wanted.key))
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(x.max().over(self.wanted.key))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
@@ -157,14 +165,8 @@ class FrameRanking(Ranking):
 class RowRanking(FrameRanking):
     """A ranking whose totals stay on the rows: what each rank adds, or the metric down to each rank."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        threshold: float,
-        show: Literal["contribution", "curve"],
-        expected: Expectation | None = None,
-    ) -> None:
-        super().__init__(wanted, threshold, expected)
+    def __init__(self, wanted: Wanted, columns: Columns, show: Literal["contribution", "curve"]) -> None:
+        super().__init__(wanted, columns)
         self.show = show
         self.totals: list[pl.Expr] = []  # shared with the copies that thresholds make
 
@@ -182,6 +184,10 @@ class RowRanking(FrameRanking):
         if self.show == "curve":
             return self._so_far(x)
         return x if self.worth is None else self.whole(x)
+
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        self._need_order()
+        return self.hits if self.show == "curve" else self.whole(self._down_to(self.relevant, k))
 
     def best(self, x: pl.Expr) -> pl.Expr:
         return x

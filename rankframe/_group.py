@@ -10,9 +10,9 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
-from ._ranking import DEFAULT_DOC, Columns, Gain, Ranking
+from ._ranking import Columns, Gain, Ranking
 from ._registry import Call
-from ._table import failing
+from ._table import BY_DOCUMENT, failing, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -28,20 +28,35 @@ class GroupRanking(Ranking):
             )
         self.columns = columns
         self.threshold = columns.relevant
-        self.faults: list[tuple[pl.Expr, str]] = []
+        self.collection_size = columns.collection_size
+        self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
-        if columns.unjudged == "drop":
+        if columns.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(columns, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
-        self.score, self.raw = ranked(score), ranked(label)
+        place = pl.int_range(1, pl.len() + 1)
+        self.ranked, kept = ranked, ranked(score).is_not_null()
+        if columns.depth is not None:
+            kept &= place <= columns.depth
+        if columns.drops_after_cut:
+            within = kept & (ranked(label) >= 0).fill_null(False)
+            self.ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
+            kept = within.sort_by(within, descending=True)
+        self.score = pl.when(kept).then(self.ranked(score))
+        self.rank = pl.when(kept).then(place).cast(pl.Float64)
+        self.raw = self.ranked(label)
+        if columns.unretrieved == "drop":
+            self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.rank = pl.when(self.score.is_not_null()).then(pl.int_range(1, pl.len() + 1)).cast(pl.Float64)
         self._check(score, label)
+
+    def _fault(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad.any(), message))
 
     def _check(self, score: pl.Expr, label: pl.Expr) -> None:
         none = pl.lit(False)
@@ -50,17 +65,15 @@ class GroupRanking(Ranking):
         for name in (self.columns.score, self.columns.label):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
-            self.refuse(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self.refuse(
-            is_nan, f"column {self.columns.score!r} holds NaN; write null for a document that was not retrieved"
-        )
-        self.refuse(~label.is_finite(), f"column {self.columns.label!r} holds NaN or an infinite label")
-        self.refuse(pl.any_horizontal(none, doc.is_duplicated()), f"a query holds the same {self.columns.doc!r} twice")
+            self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
+        self._fault(is_nan, said("NaN score", self.columns))
+        self._fault(~label.is_finite(), said("label not finite", self.columns))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
+        if self.columns.ties == "trec_eval":
+            nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+            self._fault(nested, said("nested document", self.columns))
         if self.columns.ties == "error":
-            tied = score.is_duplicated() & score.is_not_null()
-            self.refuse(
-                tied, f"documents of a query share a value of {self.columns.score!r} and ties='error' forbids it"
-            )
+            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         return rows.sum().cast(pl.Float64)
@@ -73,9 +86,14 @@ class GroupRanking(Ranking):
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
 
-    @property
-    def largest_label(self) -> pl.Expr:
-        return self.label.max()
+    def column(self, x: pl.Expr) -> pl.Expr:
+        return self.ranked(x)
+
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        return x.max()
+
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        return self._down_to(self.relevant, k).sum()
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
@@ -118,7 +136,7 @@ class GroupRanking(Ranking):
         return self.n_retrieved if k is None else pl.lit(float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), message))
+        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
 
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
@@ -129,20 +147,24 @@ def aggregation(call: Call, columns: Columns) -> pl.Expr:
 
 
 def columns_of(columns: Columns) -> cs.Selector:
-    """The document column, or no column where the default one is not in the table."""
-    if columns.doc is None:
+    """The document column; no column where nobody said which, no tie needs it and the table lacks the usual one."""
+    if columns.doc_name is None:
+        if columns.ties in BY_DOCUMENT:
+            raise InvalidOption(said("no document", columns))
         return cs.by_name()
-    return cs.by_name(columns.doc, require_all=columns.doc != DEFAULT_DOC)
+    needed = columns.doc is not ... or columns.ties in BY_DOCUMENT
+    return cs.by_name(columns.doc_name, require_all=needed)
 
 
 def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
     doc = columns_of(columns)
     if columns.ties == "trec_eval":
-        text: list[pl.Expr] = [doc.cast(pl.String)]
+        text = [(doc - cs.nested()).cast(pl.String)]
     else:
         named = doc & (cs.enum() | cs.categorical())
-        text = [doc - named, named.cast(pl.String)]
+        text = [(doc - named).as_expr(), named.cast(pl.String)]
+    text = [x.name.prefix("#doc ") for x in text]
     retrieved = score.is_not_null().alias("#retrieved")
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
     fields = [score.alias("#score")]

@@ -15,8 +15,9 @@ import polars as pl
 from pandas.api.types import infer_dtype
 
 from . import _verbs
-from ._ranker import FrameRanker
+from ._frame_ranker import FrameRanker
 from ._ranking import Columns
+from ._registry import Call
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -192,7 +193,7 @@ def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any)
 
 def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
-    keys = [name for name in (*columns.query, columns.doc) if name is not None]
+    keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
     run, judged = (Source(_levels_as_columns(x, keys), {*keys, columns.label}) for x in (frame, _as_pandas(qrels)))
     both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
@@ -233,13 +234,14 @@ SHAPES: dict[Callable[..., Any], Shape] = {
 
 def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
-    needed = {*columns.query, columns.score, *([] if columns.doc is None else [columns.doc])}
+    needed = {*columns.query, columns.score, *([] if columns.doc_name is None else [columns.doc_name])}
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
+    expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
     needed.update(*(x.root_names() for x in expressions))
     return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions))
 
@@ -267,8 +269,9 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
         return pl.Series(name, column.dt.as_unit("ms" if dtype.str.endswith("[s]") else dtype.str[4:-1]).to_numpy())
     if dtype.kind in "biuf" and dtype.itemsize <= 8:
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
     raise InvalidData(
-        f"column {name!r} holds {dtype}, which no ranking can be read from; cast it, as {_cast(name)} does"
+        f"column {name!r} holds {dtype}, which no ranking can be read from; {advice or f'cast it, as {_cast(name)} does'}"
     )
 
 

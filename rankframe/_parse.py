@@ -72,7 +72,7 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         if re.fullmatch(r"\d+(\.\d+)?", at) is None:
             raise
         entry, implied = find(name, text, among)
-        return [_call(entry, implied, at, None, None, text)]
+        return [_call(entry, implied, at, match["level"], match["inside"], text)]
     if match["dotted"] is not None:
         return [
             _call(entry, implied, at, match["level"], match["inside"], text, **d)
@@ -92,45 +92,50 @@ def _call(
     text: str,
     **dotted: Any,
 ) -> Call:
-    options = {**implied, **dotted, **_inside(entry, inside or "", text)}
+    given = [*implied.items(), *dotted.items(), *_inside(inside or "", text)]
+    if level is not None:
+        given.append(("min_label" if "min_label" in entry.parameters else "relevant", _number(level, text)))
+    options: dict[str, Any] = {}
+    for name, value in given:
+        if name in options:
+            raise InvalidOption(f"{text!r} says {name} twice; give each option once")
+        options[name] = value
     if at is not None:
         if entry.first is None:
             raise InvalidOption(f"{entry.name} takes no cutoff, but {text!r} gives @{at}; write {entry.name!r}")
         if entry.first in options:
             raise InvalidOption(f"{text!r} says {entry.first} twice")
         options[entry.first] = _number(at, text)
-    if level is not None:
-        options["min_label" if "min_label" in entry.parameters else "relevant"] = _number(level, text)
     relevant = options.pop("relevant", None)
     if relevant is not None:
         check_threshold(relevant)
     return call_of(entry, (), options, relevant)
 
 
-def _inside(entry: Metric, inside: str, text: str) -> dict[str, Any]:
+def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
     """The options between the parentheses, the other tools' translated."""
     try:
         node = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(node, ast.Call) or node.args:
             raise ValueError
-        given = {str(word.arg): _literal(word.value) for word in node.keywords}
+        given = [(str(word.arg), _literal(word.value)) for word in node.keywords]
     except (SyntaxError, ValueError):
         raise InvalidOption(
             f"cannot read the options of {text!r}; write name=value, as in 'err(max_label=4)@20'"
         ) from None
-    options = {}
-    for name, value in given.items():
+    options = []
+    for name, value in given:
         if name == "dcg" and value == "log2":
             continue  # the discount that we have anyway; the gain is said apart
         if name == "dcg" and value == "exp-log2":
-            if "gains" in given:
+            if any(other == "gains" for other, _ in given):
                 raise InvalidOption(
                     f"{text!r} says the gain twice; give the mapping alone, with the gains it is to have"
                 )
             name, value = "gain", "exponential"
         if name == "judged_only":
             raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
-        options[OTHER_OPTIONS.get(name, name)] = value
+        options.append((OTHER_OPTIONS.get(name, name), value))
     return options
 
 

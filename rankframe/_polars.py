@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from ._ranker import FrameRanker
+from ._frame_ranker import FrameRanker
 from ._ranking import Columns
 
 __all__ = ["PolarsRanker", "register"]

@@ -11,12 +11,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
 
-from . import _verbs, metrics
+from . import metrics
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged
+from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
 from ._registry import Call, call_of, of
 
-__all__ = ["ExprRanker", "FrameRanker", "Ranker"]
+__all__ = ["ExprRanker", "Ranker"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +49,10 @@ class Ranker(ABC, Generic[R]):
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
+        unretrieved: Unretrieved | None = None,
         no_relevant: NoRelevant | None = None,
+        depth: int | None = None,
+        collection_size: int | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -58,8 +61,8 @@ class Ranker(ABC, Generic[R]):
         query
             The column, or columns, that name a query; at first ``"query_id"``.
         doc
-            The column that names a document; at first ``"doc_id"`` if the table has it. ``None`` for no
-            document column, so that ties keep the order of the rows.
+            The column that names a document, which must be there; at first ``"doc_id"`` if the table has it.
+            ``None`` for no document column, so that ties keep the order of the rows.
         score
             The column to rank by, descending; at first ``"score"``. Null means judged, but not retrieved.
         label
@@ -75,10 +78,19 @@ class Ranker(ABC, Generic[R]):
         unjudged
             What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
             them out before ranks are given, as trec_eval's ``-J`` does.
+        unretrieved
+            What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
+            divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
+            tools do that see only the list at hand.
         no_relevant
             What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
             divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
             metric whose range is 0 to 1.
+        depth
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
+            are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
+        collection_size
+            How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
 
         Returns
         -------
@@ -103,7 +115,10 @@ class Ranker(ABC, Generic[R]):
             "relevant": relevant,
             "ties": ties,
             "unjudged": unjudged,
+            "unretrieved": unretrieved,
             "no_relevant": no_relevant,
+            "depth": depth,
+            "collection_size": collection_size,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:
@@ -148,7 +163,8 @@ class ExprRanker(Ranker[pl.Expr]):
 
     An expression ranks the rows of its group by itself, so it can be mixed with anything else that Polars
     aggregates; many of them at once are slower than ``df.rank.evaluate``, which shares the work. It is named by
-    the canonical text of the metric.
+    the canonical text of the metric. Its names and policies are those of ``rf.expr.on(...)``, also inside ``evaluate``:
+    what ``df.rank.on(...)`` says holds for texts only.
 
     Examples
     --------
@@ -168,229 +184,3 @@ class ExprRanker(Ranker[pl.Expr]):
 
     def __repr__(self) -> str:
         return "rf.expr: metrics as Polars expressions, such as rf.expr.ndcg(k=10)"
-
-
-class FrameRanker(Ranker[R]):
-    """The verbs on a frame: what a ranker can do beyond the metrics."""
-
-    @abstractmethod
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        """The verb's result as the caller's kind of frame."""
-
-    def _measure(self, call: Call) -> R:
-        return self._run(_verbs.measure, call)
-
-    def evaluate(self, *metrics: str | pl.Expr) -> R:
-        """Many metrics in one pass: one row per query.
-
-        Parameters
-        ----------
-        *metrics
-            Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-            trec_eval; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are
-            evaluated inside each query.
-
-        Returns
-        -------
-        A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
-        order asked. Eager frames keep the order in which queries first appear; lazy ones promise no order.
-
-        Raises
-        ------
-        UnknownMetric, InvalidOption
-            If a text names no metric, or an option is out of its range.
-        MissingColumn, InvalidData
-            If a column is missing or holds no numbers; or, for eager frames, if a score is NaN, a label infinite,
-            or a document stands twice in a query. A LazyFrame raises the same message inside Polars'
-            ``InvalidOperationError`` when it is collected.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-        >>> df.rank.evaluate("rr", "P_5", pl.len().alias("rows")).row(0, named=True)
-        {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
-        """
-        return self._run(_verbs.evaluate, *metrics)
-
-    def with_metrics(self, *metrics: str | pl.Expr) -> R:
-        """The caller's rows, in their order, with the metrics of their query as further columns.
-
-        Parameters
-        ----------
-        *metrics
-            As for :meth:`evaluate`.
-
-        Returns
-        -------
-        The frame with one Float64 column more per metric. A metric named like a column of the table is an error.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-        >>> df.rank.with_metrics("rr")["rr"].to_list()
-        [0.5, 0.5]
-        """
-        return self._run(_verbs.with_metrics, *metrics)
-
-    def with_ranks(self, name: str = "rank") -> R:
-        """The caller's rows, in their order, with their rank in the query as a further column.
-
-        Parameters
-        ----------
-        name
-            The name of the new column.
-
-        Returns
-        -------
-        The frame with a UInt32 column more: 1 for the first; null for a document that was not retrieved.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, None]})
-        >>> df.rank.with_ranks()["rank"].to_list()
-        [2, 1, None]
-        """
-        return self._run(_verbs.with_ranks, name)
-
-    def curve(self, *metrics: str) -> R:
-        """The metrics at every rank: one row per retrieved document.
-
-        Parameters
-        ----------
-        *metrics
-            Texts without a cutoff, of metrics that are a sum of what each rank contributes.
-
-        Returns
-        -------
-        A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
-        value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
-
-        Raises
-        ------
-        InvalidOption
-            If a metric is no such sum (interpolated precision, AUC) or names a cutoff.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-        >>> df.rank.curve("precision", "recall").rows()
-        [(1, 'a', 1, 0.0, 0.0), (1, 'b', 2, 0.5, 1.0)]
-        """
-        return self._run(_verbs.curve, *metrics)
-
-    def explain(self, *metrics: str) -> R:
-        """What each document contributed to its query's value.
-
-        Parameters
-        ----------
-        *metrics
-            Texts of metrics that are a sum of what each rank contributes.
-
-        Returns
-        -------
-        A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-        that was not retrieved) and one Float64 column per metric, which sums to the metric. Eager frames come
-        query by query, in rank order, documents that were not retrieved last.
-
-        Raises
-        ------
-        InvalidOption
-            If a metric is no such sum.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-        >>> df.rank.explain("map").rows()
-        [(1, 'a', 2.0, 1, 1, 0.5), (1, 'b', 1.0, 1, 2, 0.5)]
-        """
-        return self._run(_verbs.explain, *metrics)
-
-    def judge(self, qrels: Any, *, judged_only: _verbs.Missing = "keep", run_only: _verbs.Missing = "drop") -> R:
-        """The run with its judgments: the full outer join of two tables by query and document.
-
-        Judged documents that the run lacks get a null score, documents that nobody judged a null label. Judgments
-        without one of the query columns, such as ``run``, hold for each of its values.
-
-        Parameters
-        ----------
-        qrels
-            The judgments: a frame with the query, document and label columns.
-        judged_only
-            Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
-            them out; ``"error"`` refuses them.
-        run_only
-            Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them.
-
-        Returns
-        -------
-        A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-        of query and document that either table has.
-
-        Raises
-        ------
-        MissingColumn, InvalidData, InvalidOption
-            If a column is missing, types of the two tables differ, both have a column of the same name, or a
-            query is refused.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-        >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
-        >>> run.rank.judge(qrels).rows()
-        [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
-        """
-        return self._run(_verbs.judge, qrels, judged_only, run_only)
-
-    def check(self, qrels: Any = None) -> R:
-        """Everything that is wrong with the table, and what is worth knowing before its numbers are read.
-
-        Parameters
-        ----------
-        qrels
-            Judgments that the table is to be joined with, to see which queries only one of the two has.
-
-        Returns
-        -------
-        A frame with a row per finding: ``severity`` (``"error"`` stops every metric, ``"note"`` does not),
-        ``problem``, the query and document it concerns, ``rows`` (UInt32, how many) and ``advice``. Empty if there
-        is nothing to say.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.0, 1.0], "label": [1, 1]})
-        >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
-        [('error', 'repeated document', 1, 'a', 2)]
-        """
-        return self._run(_verbs.check, qrels)
-
-    def agreement(self, other: str, *measures: str) -> R:
-        """How far the order by another column of the same rows agrees with the ranker's own, query by query.
-
-        Parameters
-        ----------
-        other
-            A numeric column: another system's score, or the label. Rows that lack either score are left out.
-        *measures
-            Texts: ``"kendall_distance@10"``, ``"kendall_tau"``, ``"spearman"``.
-
-        Returns
-        -------
-        A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
-        measure is undefined, as with fewer than two documents.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
-        >>> df.rank.agreement("ltr", "kendall_tau", "spearman").row(0)
-        (1, -1.0, -1.0)
-        """
-        return self._run(_verbs.agreement, other, *measures)

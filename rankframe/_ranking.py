@@ -4,37 +4,49 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
-from typing import Literal, TypeAlias, get_args
+from numbers import Integral, Real
+from types import EllipsisType
+from typing import Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 import polars as pl
 
 from .errors import InvalidOption, did_you_mean
 
 __all__ = [
+    "AverageDivisor",
     "Columns",
     "Discount",
     "Gain",
+    "Ideal",
     "MaxLabel",
     "NoExpectation",
     "NoRelevant",
+    "PrecisionDivisor",
     "Ranking",
     "Ties",
     "Unjudged",
+    "Unretrieved",
     "check_word",
+    "is_number",
 ]
 
-Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float]
-Discount: TypeAlias = Literal["log2", "original"]
+Gain: TypeAlias = Literal["linear", "exponential"] | Mapping[float, float] | pl.Expr
+Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
 Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Unretrieved: TypeAlias = Literal["missed", "drop"]
+Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
+PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
+AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 
 DEFAULT_DOC = "doc_id"
+
+R = TypeVar("R", bound="Ranking")
 
 
 @dataclass(frozen=True)
@@ -42,13 +54,35 @@ class Columns:
     """The names of a table's columns and the policies that its metrics follow."""
 
     query: tuple[str, ...] = ("query_id",)
-    doc: str | None = DEFAULT_DOC
+    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
+    unretrieved: Unretrieved = "missed"
     no_relevant: NoRelevant = "zero"
+    depth: int | None = None
+    collection_size: float | None = None
+
+    @property
+    def drops_first(self) -> bool:
+        """Whether unjudged documents are taken out before ranks are given."""
+        return self.unjudged == "drop" and self.depth is None
+
+    @property
+    def drops_after_cut(self) -> bool:
+        """Whether unjudged documents are taken out of the top that `depth` leaves, as trec_eval does."""
+        return self.unjudged == "drop" and self.depth is not None
+
+    @property
+    def doc_name(self) -> str | None:
+        """The document column's name; one that nobody said may be missing from a table."""
+        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
+
+    def doc_in(self, names: Container[str]) -> str | None:
+        """The document column of a table with these columns; one that was said, whether it is there or not."""
+        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     @property
     def orders_by_label(self) -> bool:
@@ -56,24 +90,44 @@ class Columns:
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        names = [*self.query, *([] if self.doc is None else [self.doc]), self.score, self.label]
+        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
         for name in names:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
+                )
         twice = [name for name in names[:-2] if names.count(name) > 1]
         if not self.query:
             raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
         if twice:
             raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
         check_threshold(self.relevant)
+        if not isinstance(self.relevant, (int, float)):  # a number of another library's
+            object.__setattr__(self, "relevant", float(self.relevant))
         check_word("ties", self.ties, Ties)
         check_word("unjudged", self.unjudged, Unjudged)
+        check_word("unretrieved", self.unretrieved, Unretrieved)
         check_word("no_relevant", self.no_relevant, NoRelevant)
+        for name, least in (("depth", 1), ("collection_size", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        if self.depth is not None and self.ties == "expected":
+            raise InvalidOption(
+                "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"
+            )
+
+
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether something is a real number: Python's, NumPy's or a fraction, but neither a truth value nor a Decimal."""
+    return isinstance(given, Real) and not isinstance(given, bool)
 
 
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
-    if isinstance(relevant, bool) or not isinstance(relevant, Real) or not 0 <= float(relevant) < math.inf:
+    if not is_number(relevant) or not 0 <= relevant < math.inf:
         raise InvalidOption(
             f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
             "(a negative label means: in the pool, not judged)"
@@ -114,6 +168,8 @@ class Ranking(ABC):
     raw: pl.Expr
     #: A label from here on is relevant.
     threshold: float = 1
+    #: How many documents there are to retrieve from; None where nobody said.
+    collection_size: float | None = None
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking where a label from `relevant` on counts as relevant."""
@@ -126,10 +182,17 @@ class Ranking(ABC):
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        if isinstance(min_label, (str, bool)) or not 0 <= min_label < math.inf:
+        if not is_number(min_label) or not 0 <= min_label < math.inf:
             raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
+        return other
+
+    def retrieved_only(self: R) -> R:
+        """The same ranking where documents that were not retrieved count as not judged."""
+        other = copy(self)
+        other.label = pl.when(self.retrieved).then(self.label).otherwise(0.0)
+        other.raw = pl.when(self.retrieved).then(self.raw)
         return other
 
     @property
@@ -186,7 +249,12 @@ class Ranking(ABC):
         return self.whole(self.relevant)
 
     def gain(self, gain: Gain) -> pl.Expr:
-        """What each document is worth: its label, 2^label - 1, or what a mapping says of the label."""
+        """What each document is worth: its label, 2^label - 1, what a mapping says of the label, or an expression."""
+        if isinstance(gain, pl.Expr):
+            worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
+            self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
+            self.keep(worth != 0)
+            return worth
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)
             if gain == "linear":
@@ -196,10 +264,10 @@ class Ranking(ABC):
                 "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
             return 2.0**self.label - 1
-        for label, worth in gain.items():
-            if not (label >= 0 and 0 <= worth < math.inf):
+        for label, each in gain.items():
+            if not (label >= 0 and 0 <= each < math.inf):
                 raise InvalidOption(
-                    f"gain={{{label!r}: {worth!r}}}: labels and gains are 0 or more and finite; "
+                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite; "
                     "a document with a negative label or none has gain 0"
                 )
         labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
@@ -239,9 +307,9 @@ class Ranking(ABC):
         """
 
     @property
-    @abstractmethod
     def largest_label(self) -> pl.Expr:
         """The largest label of the query, at least 0."""
+        return self.largest(self.label)
 
     @property
     @abstractmethod
@@ -263,6 +331,18 @@ class Ranking(ABC):
     @abstractmethod
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
+
+    @abstractmethod
+    def column(self, x: pl.Expr) -> pl.Expr:
+        """An expression over the table's own columns, computed row by row."""
+
+    @abstractmethod
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        """The largest `x` of all documents of the query."""
+
+    @abstractmethod
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        """The hits down to rank `k`, to divide by."""
 
     @abstractmethod
     def count(self, rows: pl.Expr) -> pl.Expr:

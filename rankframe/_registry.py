@@ -6,12 +6,13 @@ import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
 
-from ._ranking import NoExpectation, NoRelevant, Ranking
+from ._ranking import NoExpectation, NoRelevant, Ranking, is_number
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
 __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of"]
@@ -122,7 +123,12 @@ class Call:
     @property
     def arguments(self) -> dict[str, Any]:
         """The options as the formula's keyword arguments."""
-        return {name: dict(value) if isinstance(value, _Pairs) else value for name, value in self.options}
+        return {name: _thaw(value) for name, value in self.options}
+
+    @property
+    def expressions(self) -> list[pl.Expr]:
+        """The options that are expressions over the table's columns."""
+        return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
 
     def __str__(self) -> str:
         return self.text
@@ -200,11 +206,16 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():
-        if hasattr(value, "item") and not isinstance(value, (str, Mapping)):
-            value = value.item()  # a number of NumPy's
         if name == "k" and value is not None:
             value = _cutoff(entry, value)
-        if value != entry.parameters[name].default:
+        elif is_number(value):
+            value = int(value) if isinstance(value, Integral) else float(value)  # also of another library's
+        elif value is not None and not isinstance(value, (str, bool, Mapping, pl.Expr)) and not callable(value):
+            raise InvalidOption(
+                f"{entry.name}: {name}={value!r} is of type {type(value).__name__}; an option is a number (int or float), "
+                "a word or a mapping, as {1: 3, 2: 7}"
+            )
+        if isinstance(value, pl.Expr) or value != entry.parameters[name].default:
             given[name] = _freeze(value)
     return Call(entry, tuple((n, given[n]) for n in entry.parameters if n in given), relevant)
 
@@ -226,6 +237,8 @@ def _cutoff(entry: Metric, k: Any) -> int:
 
 def _freeze(value: Any) -> Any:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
+    if isinstance(value, pl.Expr):
+        return _Expression(value)
     if not isinstance(value, Mapping):
         return value
     try:
@@ -242,6 +255,28 @@ class _Pairs(tuple[tuple[Any, Any], ...]):
     __slots__ = ()
 
 
+class _Expression:
+    """A frozen expression: equal to another one that says the same."""
+
+    def __init__(self, x: pl.Expr) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Expression) and self.x.meta.eq(other.x)
+
+    def __hash__(self) -> int:
+        return hash(self.x.meta.serialize())
+
+    def __repr__(self) -> str:
+        return str(self.x)
+
+
+def _thaw(value: Any) -> Any:
+    if isinstance(value, _Expression):
+        return value.x
+    return dict(value) if isinstance(value, _Pairs) else value
+
+
 def _literal(value: Any) -> str:
     """An option's value as text: words bare, whole numbers without a point."""
     if isinstance(value, _Pairs):
@@ -251,6 +286,6 @@ def _literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value)
     if not isinstance(value, (int, float)):
-        return repr(value)
+        return getattr(value, "__name__", repr(value))
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

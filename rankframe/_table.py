@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ._ranking import DEFAULT_DOC, Columns
+from ._ranking import Columns
 from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
 
-__all__ = ["MARK", "USUAL_NAMES", "Fault", "Table", "failing", "require"]
+__all__ = [
+    "BY_DOCUMENT",
+    "MARK",
+    "USUAL_NAMES",
+    "Fault",
+    "Table",
+    "carried",
+    "failing",
+    "fresh",
+    "naming",
+    "require",
+    "said",
+]
 
 MARK = "rankframe: "
 """How a message of ours begins where it surfaces in an error of Polars."""
@@ -23,6 +35,30 @@ USUAL_NAMES = {
 }
 """What the columns are called elsewhere, for the hint in an error; never taken unasked."""
 
+BY_DOCUMENT = ("doc_asc", "trec_eval")
+"""The tie rules that say how documents are to be compared, so that there must be some."""
+
+TEXTS = {
+    "NaN score": "column {score!r} holds NaN, which has no place in a ranking; write null for a document that was not "
+    "retrieved, as df.fill_nan(None) does",
+    "label not finite": "column {label!r} holds NaN or an infinite label; write null for a document that nobody judged",
+    "repeated document": "a query holds the same {doc!r} twice; keep one row of each, for instance with df.unique({key}), "
+    "or name the columns that tell them apart, as query=['run', 'query_id']",
+    "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
+    "doc_desc, doc_asc, order, best, worst or trec_eval",
+    "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
+    "them, or say ties='doc_desc' to compare them as they are",
+    "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
+    "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
+}
+"""What is said of a problem, in frames and in expressions."""
+
+
+def said(problem: str, columns: Columns) -> str:
+    """The text for a problem, with the names of the columns and the way out."""
+    key, doc = [*columns.query, columns.doc_name], columns.doc_name
+    return TEXTS[problem].format(score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties)
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -33,18 +69,41 @@ class Fault:
     rows: pl.Expr
     message: str
 
+    @classmethod
+    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns) -> Fault:
+        """A problem that has a text of its own."""
+        return cls(problem, at, rows, said(problem, columns))
+
     @property
     def column(self) -> str:
         """The plans' name of the column that flags it; no column of the caller has it."""
         return f"#{self.name} {self.at}"
 
 
-def failing(faults: Sequence[tuple[pl.Expr, str]]) -> pl.Expr:
+def carried(name: str) -> str:
+    """The plans' name of a column that is only carried along; no column of the plan has it."""
+    return f"#carried {name}"
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """The name, made longer until no column of the caller has it."""
+    return fresh(f"{name}#", taken) if name in taken else name
+
+
+def naming(message: str, label: pl.Expr) -> pl.Expr:
+    """The message with the label that it is about; null where there is none."""
+    return pl.concat_str(pl.lit(f"{message} (found: label "), label.cast(pl.String), pl.lit(")"))
+
+
+def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
     """A null number that fails with the message of the first fault that holds.
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
-    texts = [pl.when(holds).then(pl.lit(MARK + message)) for holds, message in faults]
+    texts = [
+        pl.when(holds).then(pl.lit(MARK) + (pl.lit(message) if isinstance(message, str) else message))
+        for holds, message in faults
+    ]
     return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
 
 
@@ -58,29 +117,27 @@ class Table:
     @classmethod
     def of(cls, columns: Columns, schema: pl.Schema, *, label: bool = True) -> Table:
         """Check the names and the types that ranking needs, and find out whether documents have ids."""
-        if columns.doc == DEFAULT_DOC and DEFAULT_DOC not in schema:
-            columns = replace(columns, doc=None)
+        doc = columns.doc_in(schema)
+        columns = replace(columns, doc=doc)
         for name in columns.query:
             require(schema, name, "query")
         require(schema, columns.score, "score")
         if label or columns.orders_by_label:
             require(schema, columns.label, "label")
             _require_number(schema, columns.label, "label")
-        if columns.doc is not None:
-            require(schema, columns.doc, "doc")
-        elif columns.ties in ("doc_asc", "trec_eval"):
-            raise InvalidOption(
-                f"ties={columns.ties!r} orders tied rows by document, but the table has no document column; "
-                f"say df.rank.on(doc=...), or ties='order' to keep the order of the rows. "
-                f"The table has {', '.join(schema)}"
-            )
+        if doc is not None:
+            require(schema, doc, "doc")
+        elif columns.ties in BY_DOCUMENT:
+            raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
         _require_number(schema, columns.score, "score")
-        for name in (*columns.query, *([] if columns.doc is None else [columns.doc])):
+        for name in (*columns.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(
                     f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
                     f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
                 )
+        if doc is not None and columns.ties == "trec_eval" and schema[doc].is_nested():
+            raise InvalidData(said("nested document", columns))
         return cls(columns, schema)
 
     @property
@@ -95,12 +152,12 @@ class Table:
 
     @property
     def score(self) -> pl.Expr:
-        """The score; null for a document that was not retrieved, or that ``unjudged="drop"`` takes out."""
+        """The score; null for a document that was not retrieved, or that is taken out before ranks are given."""
         score = pl.col(self.columns.score)
         dtype = self.schema[self.columns.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
-        if self.columns.unjudged == "drop":
+        if self.columns.drops_first:
             score = pl.when(pl.col(self.columns.label) >= 0).then(score)
         return score
 
@@ -112,11 +169,22 @@ class Table:
     @property
     def doc(self) -> pl.Expr | None:
         """The document as the tie rule compares it: categories by their text, the rest by value."""
-        if self.columns.doc is None:
+        name = self.columns.doc_name
+        if name is None:
             return None
-        doc, dtype = pl.col(self.columns.doc), self.schema[self.columns.doc]
+        doc, dtype = pl.col(name), self.schema[name]
         as_text = self.columns.ties == "trec_eval" or dtype in (pl.Categorical, pl.Enum)
         return doc.cast(pl.String) if as_text else doc
+
+    @property
+    def row(self) -> str:
+        """The name of the rows' number, beside the caller's columns."""
+        return fresh("#row", self.schema)
+
+    @property
+    def place(self) -> str:
+        """The name of the rows' places in their queries, beside the caller's columns."""
+        return fresh("#place", self.schema)
 
     @property
     def needs_row(self) -> bool:
@@ -126,7 +194,8 @@ class Table:
     @property
     def order_columns(self) -> list[str]:
         """The caller's columns that `order` compares."""
-        return [self.columns.score, *([] if self.columns.doc is None else [self.columns.doc])]
+        doc = self.columns.doc_name
+        return [self.columns.score, *([] if doc is None else [doc])]
 
     def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
         """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
@@ -148,54 +217,24 @@ class Table:
     def faults(self, *, label: bool = True) -> list[Fault]:
         """What makes the table unfit, as flags on rows that are to be read inside one query."""
         found = []
-        score, columns = self.score, self.columns
+        score, columns, doc = self.score, self.columns, self.columns.doc_name
         if self.schema[columns.score].is_float():
-            found.append(
-                Fault(
-                    "NaN score",
-                    columns.score,
-                    score.is_nan().fill_null(False),
-                    f"column {columns.score!r} holds NaN, which has no place in a ranking; "
-                    "write null for a document that was not retrieved, as df.fill_nan(None) does",
-                )
-            )
+            found.append(Fault.of("NaN score", columns.score, score.is_nan().fill_null(False), columns))
         if (label or columns.orders_by_label) and self.schema[columns.label].is_float():
             found.append(
-                Fault(
-                    "label not finite",
-                    columns.label,
-                    (~self.label.is_finite()).fill_null(False),
-                    f"column {columns.label!r} holds NaN or an infinite label; write null for a document that "
-                    "nobody judged",
-                )
+                Fault.of("label not finite", columns.label, (~self.label.is_finite()).fill_null(False), columns)
             )
-        if columns.doc is not None:
-            found.append(
-                Fault(
-                    "repeated document",
-                    columns.doc,
-                    pl.col(columns.doc).is_duplicated(),
-                    f"a query holds the same {columns.doc!r} twice; keep one row of each, for instance with "
-                    f"df.unique([{', '.join(map(repr, (*columns.query, columns.doc)))}]), or name the columns that "
-                    "tell them apart, as query=['run', 'query_id']",
-                )
-            )
+        if doc is not None:
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns))
         if columns.ties == "error":
-            found.append(
-                Fault(
-                    "tied score",
-                    columns.score,
-                    score.is_duplicated() & score.is_not_null(),
-                    f"documents of a query share a value of {columns.score!r} and ties='error' forbids it; "
-                    "choose how ties stand: doc_desc, doc_asc, order, best, worst or trec_eval",
-                )
-            )
+            tied = score.is_duplicated() & score.is_not_null()
+            found.append(Fault.of("tied score", columns.score, tied, columns))
         return found
 
 
 def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """A key that sorts the other way round: bits flipped for whole numbers, which have no overflow that way."""
-    return ~x if dtype.is_integer() or dtype == pl.Boolean else -x
+    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
 
 
 def require(schema: Iterable[str], name: str, role: str, where: str = "the table") -> None:

@@ -8,16 +8,28 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from ._check import check as check_frame
-from ._check import describe
+from ._check import describe, for_every_run
 from ._pair import Pair
 from ._parse import parse
-from ._plan import ask, carried, explode_ranked, group_ranked, guarded, per_row, position, ranked_by_window, with_row
+from ._plan import (
+    ask,
+    ask_rows,
+    explode_ranked,
+    group_ranked,
+    guarded,
+    per_row,
+    position,
+    ranked_by_window,
+    ranks,
+    with_row,
+)
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Call, Metric
-from ._table import MARK, Table, failing, require
+from ._table import MARK, Table, carried, failing, fresh, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
@@ -29,18 +41,20 @@ Missing: TypeAlias = Literal["keep", "drop", "error"]
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
+    _refuse_names([call.text for call in calls], columns.query, "the query")
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        return evaluate_rows(ranked_by_window(frame, table), wanted, values, table).rename(names)
+        rows = ranked_by_window(frame, table, source=wanted.source)
+        return evaluate_rows(rows, wanted, values, table).rename(names)
     scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
-    grouped = _collect(group_ranked(frame, table, scores=scores), frame, columns)
+    grouped = _collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():
             raise InvalidData(describe(frame, columns, fault.message))
-    rows = explode_ranked(grouped.lazy(), scores=scores)
+    rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
     result = _collect(evaluate_rows(rows, wanted, values, table), frame, columns)
     return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
 
@@ -52,8 +66,9 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
     names: list[str] = []
     for request in requests:
         if isinstance(request, pl.Expr):
-            expressions[request.meta.output_name()] = request
-            names.append(request.meta.output_name())
+            name = _output_name(request, frame)
+            expressions[name] = request
+            names.append(name)
         else:
             read = [call for call in parse(request) if call not in calls]
             calls += read
@@ -95,10 +110,11 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     schema = frame.collect_schema()
     table = Table.of(columns, schema, label=False)
     _refuse_names([name], schema, "the table")
-    rank = pl.when(table.score.is_not_null()).then(position(table)).cast(pl.UInt32)
+    rows, rank = ranks(frame.lazy(), table)
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
-    return _like(frame, with_row(frame.lazy(), table).with_columns(rank.alias(name)).select(*schema, name), columns)
+    ranked = rows.with_columns(rank.alias(name))
+    return _like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
@@ -126,12 +142,13 @@ def _rows(
 ) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
-    named = [name for name in (columns.doc, columns.score, columns.label) if name is not None]
-    if show == "curve":
-        named = [] if columns.doc is None else [columns.doc]
-    named += carry
+    doc = [] if columns.doc_name is None else [columns.doc_name]
+    named = doc if show == "curve" else [*doc, columns.score, columns.label]
+    named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    rows = per_row(ranked_by_window(frame.lazy(), table, carry=named), calls, table, show=show)
+    wanted, values = ask_rows(calls, table, show=show)
+    rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
+    rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen
         seen = pl.col("#seen").min().over(table.key)
         rows = rows.with_row_index("#seen").sort(seen, "#position")
@@ -149,7 +166,7 @@ def judge(
     check_word("judged_only", judged_only, Missing)
     check_word("run_only", run_only, Missing)
     run_schema, qrels_schema = frame.collect_schema(), qrels.collect_schema()
-    doc = columns.doc
+    doc = columns.doc_name
     if doc is None:
         raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
     for name, role in [*((q, "query") for q in columns.query), (doc, "doc"), (columns.score, "score")]:
@@ -180,27 +197,21 @@ def judge(
         judged_queries,
         query,
         run_only,
-        columns.score,
-        run_schema[columns.score],
         "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
     )
     runs = [name for name in columns.query if name not in query]
-    if runs:  # judgments hold for every run of the table
-        judged = frame.lazy().select(runs).unique(maintain_order=True).join(judged, how="cross")
     judged = _only_common(
-        judged,
+        for_every_run(judged, frame.lazy(), runs),
         frame.lazy().select(*runs, *query).unique(),
         [*runs, *query],
         judged_only,
-        columns.label,
-        qrels_schema[columns.label],
         "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it out",
     )
     order: Literal["left_right", "none"] = "left_right" if isinstance(frame, pl.DataFrame) else "none"
     on = [*runs, *keys]
     joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
     extra = [name for name in qrels_schema if name not in keys and name != columns.label]
-    return _like(frame, joined.select(*run_schema, columns.label, *extra), columns)
+    return _like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
 
 
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
@@ -212,28 +223,25 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
 
 
 def _only_common(
-    rows: pl.LazyFrame,
-    queries: pl.LazyFrame,
-    query: list[str],
-    missing: Missing,
-    guarded: str,
-    dtype: pl.DataType,
-    message: str,
+    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: Missing, message: str
 ) -> pl.LazyFrame:
-    """The rows whose query is among `queries`, or all rows, or a failure in the column `guarded` where one is not."""
+    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
     if missing == "keep":
         return rows
     if missing == "drop":
         return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
-    known = queries.with_columns(pl.lit(True).alias("#known"))
-    rows = rows.join(known, on=query, how="left", nulls_equal=True, maintain_order="left")
-    guard = failing([(pl.col("#known").is_null(), message + "; df.rank.check(qrels) lists them")]).cast(dtype)
-    return rows.with_columns(pl.coalesce(guard, guarded).alias(guarded)).drop("#known")
+    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
+    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
+    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
+    name = fresh("#failure", rows.collect_schema())
+    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
+    return rows.join(passed, how="cross").drop(name)
 
 
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
+    _refuse_names([call.text for call in calls], columns.query, "the query")
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
@@ -258,7 +266,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
         .group_by(table.key)
         .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
     )
-    result = result.select(*table.key, *guarded(values, list(faults.values())))
+    result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
     queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
     result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)
@@ -272,6 +280,18 @@ def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -
     calls = [call for request in requests for call in parse(request, among)]
     _require_metrics([call.text for call in calls], example)
     return list(dict.fromkeys(calls))
+
+
+def _output_name(request: pl.Expr, frame: Frame) -> str:
+    if not request.meta.has_multiple_outputs():
+        return request.meta.output_name()
+    outputs = frame.lazy().select(request).collect_schema().names()
+    if len(outputs) == 1:
+        return outputs[0]
+    raise InvalidOption(
+        f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each, as "
+        "*(pl.col(name).mean() for name in names)"
+    )
 
 
 def _require_frame(qrels: object) -> None:

@@ -28,6 +28,7 @@ class Wanted:
 
     key: list[str]
     contiguous: bool
+    source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
     sums: dict[str, pl.Expr] = field(default_factory=dict)
@@ -39,6 +40,10 @@ class Wanted:
     def over(self, x: pl.Expr) -> pl.Expr:
         """`x` inside each query, its rows in rank order."""
         return x.over(self.key) if self.contiguous else x.over(self.key, order_by=POSITION)
+
+    def from_table(self, x: pl.Expr) -> pl.Expr:
+        """A column made of the table's own columns, before rows are ranked."""
+        return self._once("source", x, self.source)
 
     def before_drop(self, x: pl.Expr) -> pl.Expr:
         """A column that needs every row of the query."""

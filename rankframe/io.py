@@ -89,7 +89,7 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     pl.DataFrame
         From TREC text ``query_id``, ``doc_id`` (String), ``score`` (Float64), ``run`` (String: the tag). From
         other files all their columns. From CSV and TSV ids are String (``007`` stays ``007``) and scores
-        Float64, an empty one null; the other formats hold types of their own, which stay.
+        Float64, an empty one null, as one that a row lacks; the other formats hold types of their own, which stay.
 
     Raises
     ------

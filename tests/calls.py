@@ -23,6 +23,17 @@ cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
 levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"gain": GAIN, "min_label": 2}]
 discounts: list[Options] = [{}, {"discount": "original"}]
+other_discounts: list[Options] = [
+    {"discount": "rank"},
+    {"discount": 3, "k": 10},
+    {"discount": 10, "gain": "exponential"},
+]
+ideals: list[Options] = [
+    {"ideal": "retrieved"},
+    {"ideal": "retrieved", "gain": GAIN, "k": 3},
+    {"ideal": "perfect", "k": 3},
+    {"ideal": "perfect", "k": 30, "gain": GAIN, "discount": "rank"},
+]
 top_labels: list[Options] = [{}, {"max_label": "query"}, {"max_label": 4}, {"max_label": 5.5}]
 
 
@@ -35,17 +46,19 @@ def every(*axes: Iterable[Options]) -> list[Options]:
 # By the formula's Python name, as in ORACLES.
 CALLS: dict[str, list[Options]] = {
     "cg": [*every(gains, cutoffs), *levels],
-    "dcg": [*every(gains, discounts, cutoffs), *levels],
-    "ndcg": [*every(gains, discounts, cutoffs), *levels],
+    "dcg": [*every(gains, discounts, cutoffs), *other_discounts, *levels],
+    "ndcg": [*every(gains, discounts, cutoffs), *other_discounts, *ideals, *levels],
     "err": every(top_labels, cutoffs),
     "nerr": every(top_labels, cutoffs),
-    "precision": cutoffs,
+    "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
     "recall": cutoffs,
     "f1": cutoffs,
     "hits": cutoffs,
     "hit_rate": cutoffs,
     "r_precision": [{}],
-    "average_precision": cutoffs,
+    "average_precision": every(
+        [{}, *({"divisor": divisor} for divisor in ("min(k,R)", "min(n,R)", "hits", "k"))], cutoffs
+    ),
     "reciprocal_rank": cutoffs,
     "bpref": [{}],
     "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}], cutoffs),
@@ -63,6 +76,12 @@ POLICIES: list[Options] = [
     {"relevant": 3, "ties": "best", "unjudged": "drop", "no_relevant": "null"},
     {"relevant": 0, "ties": "order", "unjudged": "drop"},
     *({"relevant": 0, "ties": ties} for ties in ("best", "worst")),
+    *({"depth": depth} for depth in (1, 3)),
+    {"depth": 4, "unjudged": "drop"},
+    {"depth": 2, "unjudged": "drop", "ties": "best", "relevant": 2},
+    {"unretrieved": "drop"},
+    {"unretrieved": "drop", "depth": 3, "ties": "doc_asc"},
+    {"unretrieved": "drop", "unjudged": "drop", "relevant": 0},
 ]
 
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
@@ -70,15 +89,19 @@ CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items(
 
 def spell(name: str, options: Options) -> str:
     """The canonical text of a call: the cutoff (or the recall level) after an @, other options in brackets."""
+    parameters = rf.METRICS[CANONICAL[name]].parameters
     at = "recall" if name == "interpolated_precision" else "k"
-    inside = ",".join(f"{key}={literal(value)}" for key, value in options.items() if key != at)
+    order = [*parameters, "relevant"]
+    inside = ",".join(f"{key}={literal(options[key])}" for key in order if key in options and key != at)
     return CANONICAL[name] + (f"({inside})" if inside else "") + (f"@{literal(options[at])}" if at in options else "")
 
 
 def literal(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{key}:{literal(item)}" for key, item in value.items()) + "}"
-    return str(value) if isinstance(value, str) or value != int(value) else str(int(value))
+    if isinstance(value, str):
+        return value if value.isidentifier() else repr(value)
+    return str(value) if value != int(value) else str(int(value))
 
 
 def texts(name: str) -> list[str]:

@@ -24,6 +24,7 @@ class Query:
     unretrieved: list[Row]
     relevant: float
     table_max: float
+    collection_size: int | None = None
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -81,12 +82,18 @@ def prepare(
     relevant: float = 1,
     ties: str = "doc_desc",
     unjudged: str = "nonrelevant",
+    unretrieved: str = "missed",
+    depth: int | None = None,
+    collection_size: int | None = None,
     table_max: float = 0,
 ) -> Query:
     ranking = ranked(rows, ties)
+    beyond: list[Row] = [] if depth is None else [(doc, None, label) for doc, _, label in ranking[depth:]]
+    ranking = ranking[:depth]
     if unjudged == "drop":
         ranking = [row for row in ranking if is_judged(row)]
-    return Query(ranking, [row for row in rows if row[1] is None], relevant, table_max)
+    others = [row for row in rows if row[1] is None] + beyond
+    return Query(ranking, [] if unretrieved == "drop" else others, relevant, table_max, collection_size)
 
 
 def ratio(a: float, b: float) -> float:
@@ -111,27 +118,43 @@ def gain_of(row: Row, gain: Gain, min_label: float = 0) -> float:
     return gain[label] if label > 0 else gain.get(label, 0.0)
 
 
-def discounted(gains: Sequence[float], k: int | None, discount: str) -> float:
-    total = 0.0
-    for rank, gain in top(gains, k):
-        if discount == "original":
-            total += gain if rank < 2 else gain / math.log2(rank)
-        else:
-            total += gain / math.log2(rank + 1)
-    return total
+def discounted(gains: Sequence[float], k: int | None, discount: str | float) -> float:
+    return sum(gain / divisor(rank, discount) for rank, gain in top(gains, k))
+
+
+def divisor(rank: int, discount: str | float) -> float:
+    if discount == "log2":
+        return math.log2(rank + 1)
+    if discount == "rank":
+        return rank
+    base = 2 if discount == "original" else float(discount)
+    return 1 if rank < base else math.log(rank) / math.log(base)
 
 
 def cg(q: Query, k: int | None = None, gain: Gain = "linear", min_label: float = 0) -> float:
     return sum(gain_of(row, gain, min_label) for _, row in top(q.ranking, k))
 
 
-def dcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2", min_label: float = 0) -> float:
+def dcg(
+    q: Query, k: int | None = None, gain: Gain = "linear", discount: str | float = "log2", min_label: float = 0
+) -> float:
     return discounted([gain_of(row, gain, min_label) for row in q.ranking], k, discount)
 
 
-def ndcg(q: Query, k: int | None = None, gain: Gain = "linear", discount: str = "log2", min_label: float = 0) -> float:
-    ideal = sorted((gain_of(row, gain, min_label) for row in q.rows if is_judged(row)), reverse=True)
-    return ratio(dcg(q, k, gain, discount, min_label), discounted(ideal, k, discount))
+def ndcg(
+    q: Query,
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: str | float = "log2",
+    ideal: str = "judged",
+    min_label: float = 0,
+) -> float:
+    of = q.ranking if ideal == "retrieved" else q.rows
+    best = sorted((gain_of(row, gain, min_label) for row in of if is_judged(row)), reverse=True)
+    if ideal == "perfect":
+        assert k is not None
+        best = [max(best, default=0.0)] * k
+    return ratio(dcg(q, k, gain, discount, min_label), discounted(best, k, discount))
 
 
 # Cascade: Chapelle et al. 2009 ------------------------------------------------------------------------------
@@ -177,8 +200,9 @@ def hit_rate(q: Query, k: int | None = None) -> float:
     return float(q.hits(k) > 0)
 
 
-def precision(q: Query, k: int | None = None) -> float:
-    return ratio(q.hits(k), q.n if k is None else k)
+def precision(q: Query, k: int | None = None, divisor: str = "k") -> float:
+    depth = q.n if k is None else k
+    return ratio(q.hits(k), {"k": depth, "min(k,n)": min(depth, q.n), "min(k,R)": min(depth, q.R)}[divisor])
 
 
 def recall(q: Query, k: int | None = None) -> float:
@@ -197,8 +221,12 @@ def r_precision(q: Query) -> float:
 # Binary rankings --------------------------------------------------------------------------------------------
 
 
-def average_precision(q: Query, k: int | None = None) -> float:
-    return ratio(sum(q.precision(rank) for rank in q.relevant_ranks if k is None or rank <= k), q.R)
+def average_precision(q: Query, k: int | None = None, divisor: str = "R") -> float:
+    depth = q.n if k is None else k
+    most = {
+        "R": q.R, "min(k,R)": min(depth, q.R), "min(n,R)": min(depth, q.n, q.R), "hits": q.hits(k), "k": depth,
+    }[divisor]  # fmt: skip
+    return ratio(sum(q.precision(rank) for rank in q.relevant_ranks if k is None or rank <= k), most)
 
 
 def reciprocal_rank(q: Query, k: int | None = None) -> float:

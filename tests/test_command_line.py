@@ -38,6 +38,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.run").write_text(RUN)
     Path("a.qrels").write_text(QRELS)
     Path("t.csv").write_text(TABLE)
+    Path("nodoc.csv").write_text("query_id,score,label\nq1,2,1\n")
 
 
 @pytest.fixture
@@ -218,8 +219,11 @@ def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.Monke
     ("argv", "message"),
     [
         ("t.csv -m ndgc@10", "unknown metric 'ndgc'"),
-        ("t.csv -m rr --ties coin", "'coin'"),
+        ("t.csv -m rr --ties coin", "--ties coin: write one of 'doc_desc', "),
         ("a.run -m rr", "no column 'label' in a.run; it has query_id, doc_id, score, run. Say --qrels QRELS"),
+        ("t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
+        ("nodoc.csv --ties doc_asc", "--ties doc_asc orders tied rows by document"),
+        ("nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
         ("a.run --qrels none.txt", "none.txt"),
         ("t.csv --qrels a.run", "a.run, line 1: 6 fields instead of 4"),
         ("a.qrels --qrels a.qrels", "or say --input csv if it is a table"),

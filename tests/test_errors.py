@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -72,18 +74,54 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "graded gains of RBP above 1": (lambda: OK.rank.rbp(gain={1: 2}), rf.InvalidOption, "divide them by the largest"),
     "a word as gain of RBP": (lambda: OK.rank.evaluate("rbp(gain=linear)"), rf.InvalidOption, "{label: gain}"),
     "an unknown gain": (lambda: OK.rank.evaluate("ndcg(gain=exp)"), rf.InvalidOption, "'linear', 'exponential'"),
-    "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "'linear', 'exponential'"),
+    "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "a mapping, as {1: 3, 2: 7}"),
+    "a truth as gain": (lambda: OK.rank.ndcg(gain=True), rf.InvalidOption, "'linear', 'exponential'"),
     "an unknown discount": (lambda: OK.rank.dcg(discount="log3"), rf.InvalidOption, "Did you mean 'log2'?"),
     "gains that are no numbers": (lambda: OK.rank.ndcg(gain={"a": 1}), rf.InvalidOption, "as {1: 3, 2: 7}"),
     "a negative gain": (lambda: OK.rank.ndcg(gain={1: -1}), rf.InvalidOption, "0 or more and finite"),
+    "a cutoff given twice": (
+        lambda: rf.parse("ndcg(k=5,k=6)"),
+        rf.InvalidOption,
+        "says k twice; give each option once",
+    ),
+    "a threshold said twice": (lambda: rf.parse("map(relevant=1,rel=2)"), rf.InvalidOption, "says relevant twice"),
+    "a threshold and a level": (lambda: rf.parse("map(rel=2)-l3"), rf.InvalidOption, "says relevant twice"),
+    "a cutoff in the name and in brackets": (lambda: rf.parse("P_5(k=3)"), rf.InvalidOption, "says k twice"),
+    "a persistence said twice": (lambda: rf.parse("rbp(p=0.5).95"), rf.InvalidOption, "says p twice"),
+    "a gain beside the name's own": (lambda: rf.parse("ndcg_burges(gain=linear)"), rf.InvalidOption, "says gain twice"),
+    "a list as top label": (
+        lambda: rf.parse("err(max_label=[4])"),
+        rf.InvalidOption,
+        "max_label=[4] is of type list; an option is a number",
+    ),
+    "a list as least label": (lambda: OK.rank.ndcg(min_label=[2]), rf.InvalidOption, "min_label=[2] is of type list"),
+    "a list as recall": (lambda: OK.rank.explain("iprec(recall=[0.5])"), rf.InvalidOption, "recall=[0.5] is of type"),
+    "a decimal as persistence": (lambda: OK.rank.rbp(p=Decimal("0.5")), rf.InvalidOption, "is of type Decimal"),
+    "a decimal as least label": (lambda: OK.rank.cg(min_label=Decimal(2)), rf.InvalidOption, "is of type Decimal"),
+    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
+    "a truth as top label": (lambda: OK.rank.err(max_label=True), rf.InvalidOption, "max_label=True"),
+    "a truth as least label": (lambda: OK.rank.ndcg(min_label=True), rf.InvalidOption, "min_label=True"),
     "a gain said twice": (
         lambda: OK.rank.evaluate("nDCG(gains={1:1},dcg='exp-log2')"),
         rf.InvalidOption,
         "says the gain twice",
     ),
     "a least label below 0": (lambda: OK.rank.ndcg(min_label=-1), rf.InvalidOption, "min_label=-1"),
-    "a label without a gain": (lambda: OK.rank.ndcg(gain={2: 1}), rf.InvalidData, "give every positive label its gain"),
-    "a label above the top": (lambda: OK.rank.err(max_label=0), rf.InvalidData, "a label is above max_label=0"),
+    "a label without a gain": (
+        lambda: OK.with_columns(label=pl.Series([2, 7, 0])).rank.ndcg(gain={2: 1}),
+        rf.InvalidData,
+        "a label has no gain in {2.0: 1.0}; give every positive label its gain (found: label 7.0)",
+    ),
+    "a label above the top": (
+        lambda: OK.rank.err(max_label=0.5),
+        rf.InvalidData,
+        "a label is above max_label=0.5; give the top of the label scale (found: label 1.0)",
+    ),
+    "a label above any power of 2": (
+        lambda: OK.with_columns(label=1000).rank.ndcg(gain="exponential"),
+        rf.InvalidData,
+        "{label: gain} (found: label 1000.0)",
+    ),
     "a word as top label": (lambda: OK.rank.err(max_label="all"), rf.InvalidOption, "max_label='all'"),
     "a recall above 1": (lambda: OK.rank.evaluate("iprec@3"), rf.InvalidOption, "a share from 0 to 1"),
     "a recall left out": (lambda: OK.rank.evaluate("iprec"), rf.InvalidOption, "recall may stand after @"),
@@ -99,11 +137,28 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
     "no query column": (lambda: OK.rank.on(query=[]), rf.InvalidOption, "names no column"),
     "a column of two roles": (lambda: OK.rank.on(query="doc_id"), rf.InvalidOption, "named for two roles"),
+    "a star as column": (lambda: OK.rank.on(query="*"), rf.InvalidOption, "'*' is a pattern of columns"),
+    "a pattern as column": (lambda: OK.rank.on(score="^s.*$"), rf.InvalidOption, "as with df.rename({'^s.*$': ...})"),
+    "a pattern as other score": (
+        lambda: OK.rename({"label": "*"}).rank.agreement("*", "tau"),
+        rf.InvalidOption,
+        "'*' is a pattern of columns",
+    ),
     "a number as column": (lambda: OK.rank.on(query=3).ndcg(), rf.InvalidOption, "3 is no column name"),
     "ties by a document that is not there": (
         lambda: OK.rank.on(doc=None, ties="doc_asc").ndcg(),
         rf.InvalidOption,
         "ties='order' to keep the order of the rows",
+    ),
+    "ties of expressions by no document": (
+        lambda: rf.expr.on(doc=None, ties="trec_eval").ndcg(),
+        rf.InvalidOption,
+        "ties='order' to keep the order of the rows",
+    ),
+    "the usual document column, said and missing": (
+        lambda: OK.drop("doc_id").rank.on(doc="doc_id").ndcg(),
+        rf.MissingColumn,
+        "no column 'doc_id' for doc",
     ),
     "a tie that is forbidden": (
         lambda: OK.with_columns(score=1.0).rank.on(ties="error").ndcg(),
@@ -114,12 +169,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.with_columns(score=pl.Series([1.0, float("nan"), 2.0])).rank.ndcg(),
         rf.InvalidData,
         "holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
-        "df.fill_nan(None) does (found in 1 rows: query_id=1, doc_id='b')",
+        "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')",
     ),
     "an infinite label": (
         lambda: OK.with_columns(label=pl.Series([1.0, float("-inf"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "NaN or an infinite label; write null for a document that nobody judged (found in 1 rows: query_id=1, doc_id='b')",
+        "NaN or an infinite label; write null for a document that nobody judged (found in 1 row: query_id=1, doc_id='b')",
     ),
     "a repeated document": (
         lambda: OK.with_columns(doc_id=pl.lit("a")).rank.ndcg(),
@@ -158,6 +213,26 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rename({"query_id": "map"}).rank.on(query="map").evaluate("map"),
         rf.InvalidOption,
         "a second column 'map', which the query has",
+    ),
+    "a metric's method named like the query": (
+        lambda: OK.rename({"query_id": "map"}).rank.on(query="map").average_precision(),
+        rf.InvalidOption,
+        "a second column 'map', which the query has",
+    ),
+    "an agreement named like the query": (
+        lambda: OK.rename({"query_id": "spearman"}).rank.on(query="spearman").agreement("label", "spearman"),
+        rf.InvalidOption,
+        "a second column 'spearman', which the query has",
+    ),
+    "an expression of several columns": (
+        lambda: OK.rank.evaluate(pl.all().count()),
+        rf.InvalidOption,
+        "an expression makes 4 columns (query_id, doc_id, score, label); write an expression for each",
+    ),
+    "documents that are lists, as text": (
+        lambda: OK.with_columns(pl.concat_list("doc_id")).rank.on(ties="trec_eval").ndcg(),
+        rf.InvalidData,
+        "make text of them, or say ties='doc_desc'",
     ),
     "two expressions of one name": (
         lambda: OK.rank.evaluate(pl.col("score").sum(), pl.col("score").mean()),
@@ -242,13 +317,24 @@ def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+USES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+    "as it is": lambda table: table,
+    "the number of rows": lambda table: table.select(pl.len()),
+    "another column": lambda table: table.select("doc_id"),
+    "a filter that drops the query": lambda table: table.filter(pl.col("query_id") == 1),
+    "a filter on the score": lambda table: table.filter(pl.col("score") > 100).select("doc_id"),
+    "groups": lambda table: table.group_by("query_id").len(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.parametrize("option", ["run_only", "judged_only"])
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_a_refused_query_surfaces_when_a_lazy_join_is_collected(option: str, engine: Any) -> None:
+def test_a_refused_query_surfaces_whatever_is_made_of_a_lazy_join(option: str, engine: Any, use: Any) -> None:
     run, qrels = (RUN, QRELS.head(2)) if option == "run_only" else (RUN.head(2), QRELS)
     lazy = run.lazy().rank.judge(qrels.lazy(), **{option: "error"})
     with pytest.raises(pl.exceptions.InvalidOperationError, match=f"rankframe: a .*{option}="):
-        lazy.collect(engine=engine)
+        use(lazy).collect(engine=engine)
     settled = run.lazy().rank.judge(qrels.lazy(), **{option: "keep"}).collect(engine=engine)
     assert settled.height == 3
 
@@ -256,6 +342,24 @@ def test_a_refused_query_surfaces_when_a_lazy_join_is_collected(option: str, eng
 def test_an_error_of_polars_own_passes_through() -> None:
     with pytest.raises(pl.exceptions.InvalidOperationError, match="conversion"):
         OK.rank.evaluate(pl.col("doc_id").cast(pl.Int64).sum())
+
+
+def test_an_expression_refuses_to_compare_lists_as_text() -> None:
+    frame = OK.with_columns(pl.concat_list("doc_id"))
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="make text of them, or say ties='doc_desc'"):
+        frame.group_by("query_id").agg(rf.expr.on(ties="trec_eval").ndcg())
+
+
+def test_an_expression_of_a_pattern_with_one_column_is_one_column() -> None:
+    assert OK.rank.evaluate(pl.col("^sc.*$").max(), "rr").rows() == [(1, 2.0, 0.5), (2, 1.0, 0.0)]
+
+
+def test_fractions_are_numbers() -> None:
+    half = Fraction(1, 2)
+    ranker = OK.rank.on(relevant=half)
+    assert ranker.rbp(p=half).rows() == [(1, 0.25), (2, 0.0)]
+    assert rf.parse(OK.rank.rbp(p=half).columns[1])[0].text == "rbp(p=0.5)"
+    assert OK.select(rf.expr.on(relevant=half).rbp(p=half).over("query_id")).to_series().to_list() == [0.25, 0.25, 0.0]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -276,3 +380,40 @@ def test_ranks_that_go_by_labels_refuse_a_nan_label(policy: Any) -> None:
     frame = OK.with_columns(label=pl.Series([float("nan"), 1.0, 0.0]))
     with pytest.raises(rf.InvalidData, match="NaN or an infinite label"):
         frame.rank.on(**policy).with_ranks()
+
+
+@pytest.mark.parametrize("ties", ["doc_asc", "trec_eval"])
+def test_an_expression_whose_ties_go_by_document_wants_the_document_column(ties: Any) -> None:
+    frame = OK.drop("doc_id")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="doc_id"):
+        frame.group_by("query_id").agg(rf.expr.on(ties=ties).ndcg())
+    assert frame.group_by("query_id").agg(rf.expr.ndcg()).height == 2
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("frame", "way_out"),
+    [
+        (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
+        (OK.with_columns(label=pl.Series([NAN, 1.0, 1.0])), "write null for a document that nobody judged"),
+        (OK.with_columns(doc_id=pl.lit("a")), "keep one row of each, for instance with df.unique"),
+        (OK.with_columns(score=pl.lit(1.0)), "choose how ties stand: doc_desc"),
+    ],
+)
+def test_an_expression_says_what_a_frame_says(frame: pl.DataFrame, way_out: str) -> None:
+    with pytest.raises(rf.InvalidData, match=way_out):
+        frame.rank.on(ties="error").ndcg()
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=way_out):
+        frame.group_by("query_id").agg(rf.expr.on(ties="error").ndcg())
+
+
+@pytest.mark.parametrize("column", ["rows", "advice", "problem", "severity"])
+def test_a_fault_is_told_though_an_id_has_the_name_of_a_column_of_check(column: str) -> None:
+    for role, old in (("query", "query_id"), ("doc", "doc_id")):
+        frame = OK.with_columns(score=pl.Series([NAN, 1.0, 2.0])).rename({old: column})
+        with pytest.raises(rf.InvalidData, match=rf"holds NaN.*found in 1 row: .*{column}="):
+            frame.rank.on(**{role: column}).ndcg()
+        with pytest.raises(rf.InvalidOption, match=rf"df.rename\({{'{column}'"):
+            frame.rank.on(**{role: column}).check()

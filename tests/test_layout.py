@@ -23,6 +23,7 @@ LEVELS = [
     ["_plan", "_group", "_check"],
     ["_verbs"],
     ["_ranker"],
+    ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
     ["__init__"],
     ["__main__"],

@@ -290,6 +290,14 @@ def test_long_rankings_are_ranked_as_short_ones(ties: str) -> None:
     assert_equal(values(found, "map"), expected(table, "average_precision", {}, {"ties": ties}), "map")
 
 
+@pytest.mark.parametrize("p", [0.5, 0.8, 0.9, 0.95])
+def test_rbp_stays_within_1_however_many_documents_are_relevant(p: float) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": range(300), "score": range(300), "label": 1})
+    assert 1 - 1e-6 < df.rank.rbp(p=p).item(0, 1) <= 1
+    assert df.select(rf.expr.rbp(p=p)).item() <= 1
+    assert df.rank.curve(f"rbp(p={p})").to_series(3).max() <= 1  # type: ignore[operator]
+
+
 def test_infinite_scores_and_both_zeros_rank_like_any_other() -> None:
     inf = float("inf")
     rows = [
@@ -358,6 +366,15 @@ def test_an_empty_table_gives_an_empty_result_with_every_column(lazy: bool) -> N
     found = (df.lazy() if lazy else df).rank.evaluate(*every_text).lazy().collect()
     assert found.schema == {"query_id": pl.String, **dict.fromkeys(every_text, pl.Float64)}
     assert len(found) == 0
+
+
+@pytest.mark.parametrize("ties", ["doc_asc", "order", "best", "worst"])
+def test_scores_that_are_all_null_rank_nothing_whatever_the_ties(ties: Any) -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [None, None], "label": [1, 0]})
+    for table in (df, df.clear()) if ties == "doc_asc" else (df.drop("doc_id"), df.drop("doc_id").clear()):
+        for given in (table, table.lazy()):
+            found = given.rank.on(ties=ties).recall().lazy().collect()
+            assert found["recall"].to_list() == [0.0] * found.height == [0.0] * table.n_unique("query_id")
 
 
 def test_without_a_document_column_ties_keep_the_rows_order() -> None:
@@ -505,6 +522,12 @@ SPELLINGS = {
 def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     df = frame(random_table(26, queries=3))
     assert df.rank.evaluate(text).columns == ["query_id", *canonical.split()]
+
+
+def test_trec_evals_cutoff_may_stand_beside_other_tools_levels() -> None:
+    assert [call.text for text in ("P_5(rel=2)", "P_5-l2") for call in rf.parse(text)] == [
+        "precision(relevant=2)@5"
+    ] * 2
 
 
 def test_ir_measures_gains_and_discount_are_read_together() -> None:

@@ -72,7 +72,7 @@ def test_a_rank_of_polars_own_is_left_alone_and_the_function_carries_on() -> Non
 
 def test_methods_have_the_formulas_signature_and_docstring() -> None:
     method = FRAME.rank.ndcg
-    assert list(inspect.signature(method).parameters) == ["k", "gain", "discount", "min_label"]
+    assert list(inspect.signature(method).parameters) == ["k", "gain", "discount", "ideal", "min_label"]
     assert "Normalised DCG" in (inspect.getdoc(method) or "")
 
 

@@ -533,6 +533,7 @@ def test_empty_frames_have_empty_results() -> None:
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),
         (lambda: SMALL.assign(doc_id=[1, "x", 1, "x"]).rank.ndcg(), rf.InvalidData,
          "column 'doc_id' holds objects of type int and str; give it one type, as df.astype({'doc_id': str}) does"),
+        (lambda: SMALL.assign(score=[1j] * 4).rank.ndcg(), rf.InvalidData, "make real numbers of it, as numpy.real(df['score'])"),
         (lambda: SMALL.assign(doc_id=[(1, 2)] * 4).rank.ndcg(), rf.InvalidData, "objects of type tuple"),
         (lambda: SMALL.assign(doc_id=pd.period_range("2020", periods=4)).rank.ndcg(), rf.InvalidData, "Period"),
         (lambda: SMALL.assign(score=[1j, 2, 3, 4]).rank.ndcg(), rf.InvalidData, "column 'score' holds complex128"),

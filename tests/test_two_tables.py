@@ -175,3 +175,31 @@ def test_a_judged_query_that_one_of_several_runs_lacks_is_left_out_of_that_run_o
     assert ranker.judge(qrels, judged_only="drop").select("run", "query_id").rows() == [("A", 1), ("A", 2), ("B", 1)]
     with pytest.raises(rf.InvalidData, match="a judged query is not in the run"):
         ranker.judge(qrels, judged_only="error")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None:
+    runs = pl.DataFrame(
+        {
+            "run": ["A", "A", "B", "B"],
+            "query_id": [1, 2, 1, 3],
+            "doc_id": ["a"] * 4,
+            "score": [1.0] * 4,
+            "label": [1] * 4,
+        }
+    )
+    qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"]})
+    found = (runs.lazy() if lazy else runs).rank.on(query=["run", "query_id"]).check(qrels.lazy() if lazy else qrels)
+    assert found.lazy().select("problem", "run", "query_id", "rows").collect().rows() == [
+        ("run only", "B", 3, 1),
+        ("judged only", "B", 2, 1),
+    ]
+
+
+def test_check_notes_a_column_that_seems_to_name_documents() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 1.0], "label": [1, 1]})
+    found = frame.rank.check()
+    assert findings(found) == [("note", "documents not named", None, None, 0)]
+    assert "df.rank.on(doc='DocNo')" in found["advice"][0]
+    assert frame.rank.on(doc=None).check().is_empty()
+    assert findings(frame.rank.on(doc="DocNo").check())[0][:2] == ("error", "repeated document")

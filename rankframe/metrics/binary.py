@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Ranking
+from .._ranking import PrecisionDivisor, Ranking, check_word
 from .._registry import metric
 
 __all__ = ["f1", "hit_rate", "hits", "precision", "r_precision", "recall"]
 
 
-@metric("p", "set_p", "setp", bounds=(0, 1))
-def precision(r: Ranking, k: int | None = None) -> pl.Expr:
+@metric(
+    "p",
+    "set_p",
+    "setp",
+    bounds=(0, 1),
+    spellings={"relative_P": {"divisor": "min(k,R)"}, "set_relative_P": {"divisor": "min(k,R)"}},
+)
+def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
     """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all that were retrieved, and divides by their number.
+    divisor
+        ``"k"``; ``"min(k,n)"`` the ranks that are filled, where n documents were retrieved; ``"min(k,R)"`` what there
+        is to find at most, where R documents are relevant (trec_eval's ``relative_P``, ``set_relative_P``).
 
     Returns
     -------
@@ -34,7 +43,9 @@ def precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("precision@5", "precision").row(0)
     (1, 0.2, 0.5)
     """
-    return r.total(r.relevant, k) / r.depth(k)
+    check_word("divisor", divisor, PrecisionDivisor)
+    most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
+    return r.total(r.relevant, k) / pl.min_horizontal(r.depth(k), *most)
 
 
 @metric("r", "set_recall", "setr", bounds=(0, 1))

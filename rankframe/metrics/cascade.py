@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking
+from .._ranking import MaxLabel, Ranking, is_number
 from .._registry import metric
 from ..errors import InvalidOption
 
@@ -81,7 +81,7 @@ def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
         top = r.largest_label_of_table
     elif max_label == "query":
         top = r.largest_label
-    elif isinstance(max_label, (str, bool)) or not 0 <= max_label < 1024:
+    elif not is_number(max_label) or not 0 <= max_label < 1024:
         raise InvalidOption(f"max_label={max_label!r}: write the top of the label scale, 'query' or None")
     else:
         r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
@@ -117,7 +117,7 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float
     >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()                 # (1 - 0.5) (1 + 0.5)
     0.75
     """
-    if isinstance(p, (str, bool)) or not 0 < p < 1:
+    if not is_number(p) or not 0 < p < 1:
         raise InvalidOption(f"rbp(p={p!r}): p is a probability between 0 and 1; write rbp(p=0.8)")
     if gain is not None and not isinstance(gain, Mapping):
         raise InvalidOption(
@@ -126,4 +126,4 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float
     if gain is not None and any(worth > 1 for worth in gain.values()):
         raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
     worth = r.relevant if gain is None else r.gain(gain)
-    return (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
+    return ((1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))).clip(upper_bound=1.0)  # a last bit may be above

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Discount, Gain, Ranking, check_word
+from .._ranking import Discount, Gain, Ideal, Ranking, check_word
 from .._registry import metric
+from ..errors import InvalidOption
 
 __all__ = ["cg", "dcg", "ndcg"]
 
@@ -20,7 +21,8 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
         Ranks to count; ``None`` counts all.
     gain
         What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
-        ``{label: gain}``. Documents without a label, or with a negative one, are worth 0.
+        ``{label: gain}``, where documents without a label, or with a negative one, are worth 0; or a Polars
+        expression over the table's columns, whatever the label, as ``pl.col("price")``, 0 or more.
     min_label
         The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
         for all.
@@ -63,10 +65,11 @@ def dcg(
         Ranks to count; ``None`` counts all.
     gain
         What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
-        ``{label: gain}``.
+        ``{label: gain}``, or a Polars expression over the table's columns.
     discount
-        ``"log2"`` divides by log2(rank + 1); ``"original"`` divides by log2(rank) from rank 2 on and leaves
-        rank 1 as it is, as the paper of 2002 does with base 2.
+        ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on, leaving rank 1 as it is,
+        as the paper of 2002 does with base 2; a number is that discount's base, ranks below it undivided;
+        ``"rank"`` divides by the rank; a function of the rank gives what to divide by, as ``lambda rank: rank.sqrt()``.
     min_label
         The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
         for all.
@@ -87,9 +90,7 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    check_word("discount", discount, Discount)
-    divisor = (r.rank + 1).log(2) if discount == "log2" else r.rank.clip(lower_bound=2).log(2)
-    return r.total(r.from_label(min_label).gain(gain), k, over=divisor)
+    return r.total(r.from_label(min_label).gain(gain), k, over=_divisor(r.rank, discount))
 
 
 @metric(
@@ -105,6 +106,7 @@ def ndcg(
     *,
     gain: Gain = "linear",
     discount: Discount = "log2",
+    ideal: Ideal = "judged",
     min_label: float | None = None,
 ) -> pl.Expr:
     """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
@@ -117,9 +119,13 @@ def ndcg(
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
         What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
-        ``{label: gain}``.
+        ``{label: gain}``, or a Polars expression over the table's columns.
     discount
-        ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on.
+        ``"log2"`` divides by log2(rank + 1), ``"original"`` by log2(rank) from rank 2 on, ``"rank"`` by the rank; a
+        number, or a function of the rank, as for ``dcg``.
+    ideal
+        The best order of which documents: ``"judged"`` all that were judged, ``"retrieved"`` those of the ranking,
+        ``"perfect"`` of `k` documents that are all worth as much as the query's best.
     min_label
         The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
         for all.
@@ -139,5 +145,29 @@ def ndcg(
     >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
     0.63093
     """
+    check_word("ideal", ideal, Ideal)
     r = r.from_label(min_label)
-    return dcg(r, k, gain=gain, discount=discount) / dcg(r.ideal(gain), k, gain=gain, discount=discount)
+    found = dcg(r, k, gain=gain, discount=discount)
+    if ideal == "perfect":
+        if k is None:
+            raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
+        ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
+        return found / (r.largest(r.gain(gain)) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum())
+    of = r.retrieved_only() if ideal == "retrieved" else r
+    return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
+
+
+def _divisor(rank: pl.Expr, discount: Discount) -> pl.Expr:
+    """What the gain at a rank is divided by."""
+    if callable(discount):
+        return discount(rank)
+    if isinstance(discount, str):
+        check_word("discount", discount, Discount)
+        if discount == "log2":
+            return (rank + 1).log(2)
+        if discount == "rank":
+            return rank
+        discount = 2
+    if isinstance(discount, bool) or not discount > 1:
+        raise InvalidOption(f"discount={discount!r}: the base of a logarithm is above 1; write discount=10")
+    return rank.clip(lower_bound=discount).log(discount)

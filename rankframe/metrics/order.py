@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Ranking
+from .._ranking import AverageDivisor, Ranking, check_word, is_number
 from .._registry import metric
 from ..errors import InvalidOption
 
@@ -12,7 +12,7 @@ __all__ = ["auc", "average_precision", "bpref", "eleven_point_average", "interpo
 
 
 @metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1))
-def average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
+def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
     Relevant documents that were not retrieved, or stand below rank `k`, add 0.
@@ -20,7 +20,11 @@ def average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to count; ``None`` counts all. The divisor is the number of relevant documents, whatever `k` is.
+        Ranks to count; ``None`` counts all.
+    divisor
+        ``"R"`` the relevant documents, whatever `k` is; ``"min(k,R)"`` as many of them as fit in `k` ranks (Spark,
+        LightGBM); ``"min(n,R)"`` as fit in the ranks that are filled, `k` at most; ``"hits"`` those in the top `k`
+        (torchmetrics); ``"k"``.
 
     Returns
     -------
@@ -37,7 +41,17 @@ def average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
     0.75
     """
-    return r.total(r.hits_at_relevant, k, over=r.rank) / r.n_relevant
+    check_word("divisor", divisor, AverageDivisor)
+    found = r.total(r.hits_at_relevant, k, over=r.rank)
+    if divisor == "hits":
+        return found / r.hits_down_to(k)
+    most = {
+        "R": [r.n_relevant],
+        "min(k,R)": [r.depth(k), r.n_relevant],
+        "min(n,R)": [r.depth(k), r.n_retrieved, r.n_relevant],
+        "k": [r.depth(k)],
+    }[divisor]
+    return found / pl.min_horizontal(*most)
 
 
 @metric("mrr", "recip_rank", text="rr", bounds=(0, 1))
@@ -118,7 +132,7 @@ def interpolated_precision(r: Ranking, recall: float) -> pl.Expr:
     >>> df.rank.evaluate("interpolated_precision@0.5").row(0)   # the best of 1/2 and 2/3
     (1, 0.6666666666666666)
     """
-    if isinstance(recall, (str, bool)) or not 0 <= recall <= 1:
+    if not is_number(recall) or not 0 <= recall <= 1:
         raise InvalidOption(
             f"interpolated_precision@{recall}: recall is a share from 0 to 1, as in iprec_at_recall_0.30"
         )

@@ -1,0 +1,245 @@
+"""What a ranker of a frame can do beyond the metrics: its verbs, as a table of contents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import polars as pl
+
+from . import _verbs
+from ._ranker import Ranker
+from ._registry import Call
+
+__all__ = ["FrameRanker"]
+
+R = TypeVar("R")
+
+
+class FrameRanker(Ranker[R]):
+    """The verbs on a frame: what a ranker can do beyond the metrics."""
+
+    @abstractmethod
+    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+        """The verb's result as the caller's kind of frame."""
+
+    def _measure(self, call: Call) -> R:
+        return self._run(_verbs.measure, call)
+
+    def evaluate(self, *metrics: str | pl.Expr) -> R:
+        """Many metrics in one pass: one row per query.
+
+        Parameters
+        ----------
+        *metrics
+            Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
+            trec_eval; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are
+            evaluated inside each query.
+
+        Returns
+        -------
+        A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
+        order asked. Eager frames keep the order in which queries first appear; lazy ones promise no order.
+
+        Raises
+        ------
+        UnknownMetric, InvalidOption
+            If a text names no metric, or an option is out of its range.
+        MissingColumn, InvalidData
+            If a column is missing or holds no numbers; or, for eager frames, if a score is NaN, a label infinite,
+            or a document stands twice in a query. A LazyFrame raises the same message inside Polars'
+            ``InvalidOperationError`` when it is collected.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+        >>> df.rank.evaluate("rr", "P_5", pl.len().alias("rows")).row(0, named=True)
+        {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
+        """
+        return self._run(_verbs.evaluate, *metrics)
+
+    def with_metrics(self, *metrics: str | pl.Expr) -> R:
+        """The caller's rows, in their order, with the metrics of their query as further columns.
+
+        Parameters
+        ----------
+        *metrics
+            As for :meth:`evaluate`.
+
+        Returns
+        -------
+        The frame with one Float64 column more per metric. A metric named like a column of the table is an error.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+        >>> df.rank.with_metrics("rr")["rr"].to_list()
+        [0.5, 0.5]
+        """
+        return self._run(_verbs.with_metrics, *metrics)
+
+    def with_ranks(self, name: str = "rank") -> R:
+        """The caller's rows, in their order, with their rank in the query as a further column.
+
+        Parameters
+        ----------
+        name
+            The name of the new column.
+
+        Returns
+        -------
+        The frame with a UInt32 column more: 1 for the first; null for a document that was not retrieved.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, None]})
+        >>> df.rank.with_ranks()["rank"].to_list()
+        [2, 1, None]
+        """
+        return self._run(_verbs.with_ranks, name)
+
+    def curve(self, *metrics: str) -> R:
+        """The metrics at every rank: one row per retrieved document.
+
+        Parameters
+        ----------
+        *metrics
+            Texts without a cutoff, of metrics that are a sum of what each rank contributes.
+
+        Returns
+        -------
+        A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
+        value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
+
+        Raises
+        ------
+        InvalidOption
+            If a metric is no such sum (interpolated precision, AUC) or names a cutoff.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+        >>> df.rank.curve("precision", "recall").rows()
+        [(1, 'a', 1, 0.0, 0.0), (1, 'b', 2, 0.5, 1.0)]
+        """
+        return self._run(_verbs.curve, *metrics)
+
+    def explain(self, *metrics: str) -> R:
+        """What each document contributed to its query's value.
+
+        Parameters
+        ----------
+        *metrics
+            Texts of metrics that are a sum of what each rank contributes.
+
+        Returns
+        -------
+        A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
+        that was not retrieved) and one Float64 column per metric, which sums to the metric. Only where a query counts
+        1 by ``no_relevant="one"`` it is null: no document contributed. Eager frames come query by query, in rank
+        order, documents that were not retrieved last.
+
+        Raises
+        ------
+        InvalidOption
+            If a metric is no such sum.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+        >>> df.rank.explain("map").rows()
+        [(1, 'a', 2.0, 1, 1, 0.5), (1, 'b', 1.0, 1, 2, 0.5)]
+        """
+        return self._run(_verbs.explain, *metrics)
+
+    def judge(self, qrels: Any, *, judged_only: _verbs.Missing = "keep", run_only: _verbs.Missing = "drop") -> R:
+        """The run with its judgments: the full outer join of two tables by query and document.
+
+        Judged documents that the run lacks get a null score, documents that nobody judged a null label. Judgments
+        without one of the query columns, such as ``run``, hold for each of its values.
+
+        Parameters
+        ----------
+        qrels
+            The judgments: a frame with the query, document and label columns.
+        judged_only
+            Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
+            them out; ``"error"`` refuses them.
+        run_only
+            Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
+            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them.
+
+        Returns
+        -------
+        A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
+        of query and document that either table has.
+
+        Raises
+        ------
+        MissingColumn, InvalidData, InvalidOption
+            If a column is missing, types of the two tables differ, both have a column of the same name, or a
+            query is refused.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+        >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+        >>> run.rank.judge(qrels).rows()
+        [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
+        """
+        return self._run(_verbs.judge, qrels, judged_only, run_only)
+
+    def check(self, qrels: Any = None) -> R:
+        """Everything that is wrong with the table, and what is worth knowing before its numbers are read.
+
+        Parameters
+        ----------
+        qrels
+            Judgments that the table is to be joined with, to see which queries only one of the two has.
+
+        Returns
+        -------
+        A frame with a row per finding: ``severity`` (``"error"`` stops every metric, ``"note"`` does not),
+        ``problem``, the query and document it concerns, ``rows`` (UInt32, how many) and ``advice``. Empty if there
+        is nothing to say.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.0, 1.0], "label": [1, 1]})
+        >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
+        [('error', 'repeated document', 1, 'a', 2)]
+        """
+        return self._run(_verbs.check, qrels)
+
+    def agreement(self, other: str, *measures: str) -> R:
+        """How far the order by another column of the same rows agrees with the ranker's own, query by query.
+
+        Parameters
+        ----------
+        other
+            A numeric column: another system's score, or the label. Rows that lack either score are left out.
+        *measures
+            Texts: ``"kendall_distance@10"``, ``"kendall_tau"``, ``"spearman"``.
+
+        Returns
+        -------
+        A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
+        measure is undefined, as with fewer than two documents. A LazyFrame does not say how long its queries are, so
+        Kendall's measures then plan for any length: 32 windows, some 50 ms even on the smallest table.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
+        >>> df.rank.agreement("ltr", "kendall_tau", "spearman").row(0)
+        (1, -1.0, -1.0)
+        """
+        return self._run(_verbs.agreement, other, *measures)
