@@ -7,14 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import EllipsisType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
 
 from . import metrics
 from ._group import aggregation
 from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
-from ._registry import Call, call_of, of
+from ._registry import METRICS, Call, call_of, of
 
 __all__ = ["ExprRanker", "Ranker"]
 
@@ -124,6 +124,17 @@ class Ranker(ABC, Generic[R]):
         if doc is not ...:
             changed["doc"] = doc
         return self._with(replace(self._columns, **changed))
+
+    if not TYPE_CHECKING:  # metrics that were declared later
+
+        def __getattr__(self, name: str) -> Any:
+            for entry in METRICS.values():
+                if name in (entry.name, entry.formula.__name__):
+                    return method(entry.formula).__get__(self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})
 
     @abstractmethod
     def _with(self: S, columns: Columns) -> S: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -28,7 +28,7 @@ from ._plan import (
 )
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
-from ._registry import AGREEMENTS, METRICS, Call, Metric
+from ._registry import AGREEMENTS, METRICS, Call, Metric, call_of, of
 from ._table import MARK, Table, carried, failing, fresh, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
@@ -37,6 +37,7 @@ __all__ = ["agreement", "check", "curve", "evaluate", "explain", "judge", "measu
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Missing: TypeAlias = Literal["keep", "drop", "error"]
+Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -59,7 +60,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
 
 
-def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked."""
     calls: list[Call] = []
     expressions: dict[str, pl.Expr] = {}
@@ -70,7 +71,8 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
             expressions[name] = request
             names.append(name)
         else:
-            read = [call for call in parse(request) if call not in calls]
+            named = [call_of(of(request), (), {})] if callable(request) else parse(request)
+            read = [call for call in named if call not in calls]
             calls += read
             names += [call.text for call in read]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
@@ -92,7 +94,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
     return _like(frame, result.select(*columns.query, *names), columns)
 
 
-def with_metrics(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, columns, *requests).lazy()
     schema = frame.collect_schema()
