@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from ._diversity import documents, row_faults
 from ._ranking import Columns
 from ._table import USUAL_NAMES, Table, carried, require
 from .errors import InvalidOption, RankframeError
@@ -45,6 +47,13 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
     asked, columns = columns, table.columns
     query = list(columns.query)
     where = query if columns.doc_name is None else [*query, columns.doc_name]
+    if columns.subtopic is not None:
+        parts += [
+            _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
+        ]
+        of_docs = replace(columns, subtopic=None)
+        parts.append(findings(documents(frame, table, check=False), of_docs, qrels))
+        return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         rows = frame.filter(fault.rows.over(query))
         parts.append(_finding(rows, "error", fault.name, fault.message, where))

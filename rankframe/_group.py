@@ -141,6 +141,11 @@ class GroupRanking(Ranking):
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
+    if call.metric.over == "subtopics":
+        raise InvalidOption(
+            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
+        )
     ranking = GroupRanking(columns)
     value = call.value(ranking, columns.no_relevant)
     return pl.coalesce(failing(ranking.faults), value).alias(call.text)

@@ -13,7 +13,7 @@ import polars as pl
 
 from . import metrics
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
+from ._ranking import Columns, NoRelevant, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, Call, call_of, of
 
 __all__ = ["ExprRanker", "Ranker"]
@@ -23,7 +23,7 @@ R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 
 
-def method(formula: Callable[Concatenate[Ranking, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
+def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
     """A formula as a method of the rankers: the same options, typed, and a result of the ranker's kind."""
 
     @functools.wraps(formula)
@@ -46,6 +46,7 @@ class Ranker(ABC, Generic[R]):
         doc: str | EllipsisType | None = ...,
         score: str | None = None,
         label: str | None = None,
+        subtopic: str | None = None,
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
@@ -68,6 +69,11 @@ class Ranker(ABC, Generic[R]):
         label
             The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
             pool but not judged.
+        subtopic
+            The column of subtopics, for metrics of diversity; at first none. Either lists, of the subtopics that the
+            row's document is relevant to, whatever its label; or single subtopics, a row for each that a document was
+            judged for (null where it was for none): its label says whether it is relevant to that one, and for metrics
+            of documents the largest label of its rows counts.
         relevant
             The least label that counts as relevant; at first 1.
         ties
@@ -112,6 +118,7 @@ class Ranker(ABC, Generic[R]):
             "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
             "score": score,
             "label": label,
+            "subtopic": subtopic,
             "relevant": relevant,
             "ties": ties,
             "unjudged": unjudged,
@@ -167,6 +174,17 @@ class Ranker(ABC, Generic[R]):
     interpolated_precision = method(metrics.interpolated_precision)
     eleven_point_average = method(metrics.eleven_point_average)
     auc = method(metrics.auc)
+
+    # novelty and diversity
+    alpha_dcg = method(metrics.alpha_dcg)
+    alpha_ndcg = method(metrics.alpha_ndcg)
+    err_ia = method(metrics.err_ia)
+    nerr_ia = method(metrics.nerr_ia)
+    nrbp = method(metrics.nrbp)
+    nnrbp = method(metrics.nnrbp)
+    precision_ia = method(metrics.precision_ia)
+    average_precision_ia = method(metrics.average_precision_ia)
+    subtopic_recall = method(metrics.subtopic_recall)
 
 
 class ExprRanker(Ranker[pl.Expr]):

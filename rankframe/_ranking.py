@@ -57,6 +57,7 @@ class Columns:
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
+    subtopic: str | None = None
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
@@ -90,7 +91,8 @@ class Columns:
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
+        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
+        names = [*self.query, *others, self.score, self.label]
         for name in names:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
-from ._ranking import NoExpectation, NoRelevant, Ranking, is_number
+from ._ranking import NoExpectation, NoRelevant, is_number
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
 if TYPE_CHECKING:
@@ -23,6 +23,19 @@ __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "f
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
+Over: TypeAlias = Literal["documents", "subtopics"]
+
+
+class Words(Protocol):
+    """What every kind of ranking has that a formula may take."""
+
+    @property
+    def n_relevant(self) -> pl.Expr:
+        """How much there is to find; a query without any counts as ``no_relevant`` says."""
+
+    def with_threshold(self, relevant: float) -> Words:
+        """The same ranking where a label from `relevant` on counts as relevant."""
+
 
 _metrics: dict[str, Metric] = {}
 METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
@@ -55,6 +68,8 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    over
+        What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
     """
 
     name: str
@@ -65,6 +80,7 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
+    over: Over = "documents"
 
     @property
     def doc(self) -> str:
@@ -120,7 +136,7 @@ class Call:
         """Whether the call names a rank to stop at."""
         return any(name == "k" for name, _ in self.options)
 
-    def value(self, ranking: Ranking, no_relevant: NoRelevant) -> pl.Expr:
+    def value(self, ranking: Words, no_relevant: NoRelevant) -> pl.Expr:
         """The formula over `ranking`, as a float; for a query without relevant documents, what the policy says."""
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
@@ -147,6 +163,11 @@ class Call:
         """The options that are expressions over the table's columns."""
         return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
 
+    @property
+    def columns(self) -> list[str]:
+        """The table's columns that options name."""
+        return [name for x in self.expressions for name in x.meta.root_names()]
+
     def __str__(self) -> str:
         return self.text
 
@@ -159,6 +180,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
+    over: Over = "documents",
 ) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -181,6 +203,9 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    over
+        What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
+        those of alpha-nDCG.
 
     Raises
     ------
@@ -205,7 +230,7 @@ def metric(
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64())
+        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64(), over)
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

@@ -12,6 +12,8 @@ import polars.selectors as cs
 
 from ._check import check as check_frame
 from ._check import describe, for_every_run
+from ._diversity import documents, refuse_agreement, refuse_by_document, refuse_without_subtopics
+from ._diversity import evaluate as evaluate_subtopics
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -43,6 +45,40 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     _refuse_names([call.text for call in calls], columns.query, "the query")
+    of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
+    if columns.subtopic is None:
+        refuse_without_subtopics(of_subtopics)
+        return _measure(frame, columns, *calls)
+    others = [call for call in calls if call not in of_subtopics]
+    docs, of_docs = _by_document(frame, columns, [name for call in others for name in call.columns], label=bool(others))
+    if not of_subtopics:
+        return _measure(docs, of_docs, *calls)
+    table = Table.of(columns, frame.collect_schema(), label=False)
+    ordered = isinstance(frame, pl.DataFrame)
+    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics, ordered=ordered)
+    if others:
+        order: Literal["left", "none"] = "left" if ordered else "none"
+        values = _measure(docs, of_docs, *others).lazy()
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*columns.query, *(call.text for call in calls)), columns)
+
+
+def _by_document(
+    frame: Frame, columns: Columns, carry: Sequence[str] = (), *, label: bool = True
+) -> tuple[Frame, Columns]:
+    """The frame with one row per document, and its columns, none of which holds subtopics."""
+    schema = frame.collect_schema()
+    if columns.subtopic is None:
+        return frame, columns
+    table = Table.of(columns, schema, label=False)
+    if label or not table.lists_subtopics:
+        table = Table.of(columns, schema)
+    docs = frame if table.lists_subtopics else _like(frame, documents(frame.lazy(), table, carry=carry), columns)
+    return docs, replace(columns, subtopic=None)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    """The metrics of documents, each of which stands on a row."""
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -112,6 +148,12 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     schema = frame.collect_schema()
     table = Table.of(columns, schema, label=False)
     _refuse_names([name], schema, "the table")
+    if columns.subtopic is not None and not table.lists_subtopics:
+        docs, of_docs = _by_document(frame, columns)
+        ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
+        on = table.key_of_documents
+        joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
+        return _like(frame, joined, columns)
     rows, rank = ranks(frame.lazy(), table)
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
@@ -142,6 +184,8 @@ def _rows(
     show: Literal["contribution", "curve"],
     carry: Sequence[str],
 ) -> Frame:
+    refuse_by_document(columns, calls)
+    frame, columns = _by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
@@ -247,6 +291,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
+    refuse_agreement(table)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
     both = table.score.is_not_null() & others.score.is_not_null()
