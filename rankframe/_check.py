@@ -52,7 +52,7 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
         ]
         of_docs = replace(columns, subtopic=None)
-        parts.append(findings(documents(frame, table, check=False), of_docs, qrels))
+        parts.append(findings(documents(frame, table, ordered=True, check=False), of_docs, qrels))
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         rows = frame.filter(fault.rows.over(query))

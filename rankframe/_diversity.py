@@ -20,10 +20,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def documents(lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = (), check: bool = True) -> pl.LazyFrame:
+def documents(
+    lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
+) -> pl.LazyFrame:
     """One row per document, with the largest of its labels; the rows as they are where each holds all subtopics.
 
-    Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
+    In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
     repeat each other fail.
     """
     columns = table.columns
@@ -42,7 +44,9 @@ def documents(lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = (), chec
         {"repeated subtopic": table.subtopic.n_unique() < pl.len(), "two scores": score.n_unique() > 1} if check else {}
     )
     flags = {f"#{problem}": flag for problem, flag in flags.items()}
-    rows = lf.group_by(table.key_of_documents, maintain_order=True).agg(score.first(), **found, **flags)
+    rows = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row).agg(
+        score.first(), **found, **flags
+    )
     if not check:
         return rows
     failure = failing([(pl.col(name), said(name[1:], columns)) for name in flags])
@@ -55,9 +59,8 @@ def row_faults(table: Table) -> list[Fault]:
     if columns.subtopic is None:
         return []
     if table.lists_subtopics:
-        listed = table.subtopic.list.drop_nulls()
-        twice = (listed.list.n_unique() < listed.list.len()).fill_null(False)
-        return [Fault.of("repeated subtopic", columns.subtopic, twice, columns)]
+        twice = (table.subtopic.list.n_unique() < table.subtopic.list.len()).fill_null(False)
+        return [Fault.of("subtopic listed twice", columns.subtopic, twice, columns)]
     key = table.key_of_documents
     twice = pl.len().over(*key, columns.subtopic) > 1
     differ = pl.col(columns.score).n_unique().over(*key) > 1
@@ -106,8 +109,8 @@ def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float
     doc = -pl.col(table.row).cast(pl.Int64) if columns.doc_name is None else pl.col(columns.doc_name)
     identity = [*table.query, doc.alias("#doc")]
     if table.lists_subtopics:
-        listed = table.subtopic.list.drop_nulls().alias("#subtopic")
-        rows = ranked.select(*identity, rank, listed).filter(pl.col("#subtopic").list.len() > 0).explode("#subtopic")
+        rows = ranked.filter(table.subtopic.list.len() > 0).select(*identity, rank, table.subtopic.alias("#subtopic"))
+        rows = rows.explode("#subtopic").filter(pl.col("#subtopic").is_not_null())
     else:
         rows = lf.filter(table.subtopic.is_not_null() & (table.label >= least))
         rows = rows.select(*identity, table.subtopic.alias("#subtopic"), table.label.alias("#label"))

@@ -43,7 +43,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
         @wraps(FrameRanker.on)
         def on(self, **given: Any) -> PandasRanker:
-            roles = {"query", "doc", "score", "label"} & given.keys()
+            roles = {"query", "doc", "score", "label", "subtopic"} & given.keys()
             return super().on(**given | {role: _as_text(given[role]) for role in roles})
 
     def _with(self, columns: Columns) -> PandasRanker:
@@ -238,6 +238,8 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)
+    if columns.subtopic is not None:
+        needed.add(columns.subtopic)
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
@@ -291,6 +293,11 @@ def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
         return pl.Series(name, values.tolist(), dtype=pl.String)
     if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
         return _cross(pd.Series(values).infer_objects(), name)
+    if all(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in there):
+        try:
+            return pl.Series(name, [None if value is None else list(value) for value in values])
+        except TypeError as error:
+            raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
     if all(isinstance(value, UUID) for value in there):  # in the order of their texts
         return pl.Series(name, [None if value is None else str(value) for value in values])
     if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):

@@ -45,7 +45,9 @@ TEXTS = {
     "label not finite": "column {label!r} holds NaN or an infinite label; write null for a document that nobody judged",
     "repeated document": "a query holds the same {doc!r} twice; keep one row of each, for instance with df.unique({key}), "
     "or name the columns that tell them apart, as query=['run', 'query_id']",
-    "repeated subtopic": "a document holds the same {subtopic!r} twice; keep each once, for instance with {once}",
+    "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
+    "df.unique({key_of_subtopic})",
+    "subtopic listed twice": "a list in column {subtopic!r} names a subtopic twice; name each once",
     "two scores": "a document has different values of {score!r} on the rows of its subtopics; give it one score, the same "
     "on every row",
     "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
@@ -58,18 +60,13 @@ TEXTS = {
 """What is said of a problem, in frames and in expressions."""
 
 
-def said(problem: str, columns: Columns, once: str = "") -> str:
+def said(problem: str, columns: Columns) -> str:
     """The text for a problem, with the names of the columns and the way out."""
     key, doc = [*columns.query, columns.doc_name], columns.doc_name
     return TEXTS[problem].format(
-        score=columns.score,
-        label=columns.label,
-        doc=doc,
-        key=key,
-        ties=columns.ties,
-        subtopic=columns.subtopic,
-        once=once,
-    )
+        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties,
+        subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

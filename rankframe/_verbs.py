@@ -73,8 +73,11 @@ def _by_document(
     table = Table.of(columns, schema, label=False)
     if label or not table.lists_subtopics:
         table = Table.of(columns, schema)
-    docs = frame if table.lists_subtopics else _like(frame, documents(frame.lazy(), table, carry=carry), columns)
-    return docs, replace(columns, subtopic=None)
+    of_docs = replace(columns, subtopic=None)
+    if table.lists_subtopics:
+        return frame, of_docs
+    docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
+    return _like(frame, docs, columns), of_docs
 
 
 def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:

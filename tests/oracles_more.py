@@ -233,19 +233,22 @@ def novelty(rows: Sequence[Row], alpha: float, relevant: float) -> list[float]:
     left: dict[Any, float] = {}
     gains = []
     for row in rows:
-        gains.append(sum(left.get(subtopic, 1.0) for subtopic in meets(row, relevant)))
+        gains.append(math.fsum(left.get(subtopic, 1.0) for subtopic in meets(row, relevant)))
         for subtopic in meets(row, relevant):
             left[subtopic] = left.get(subtopic, 1.0) * (1 - alpha)
     return gains
 
 
 def greedy(q: Query, alpha: float) -> list[Row]:
-    """The judged documents, each time the one that adds most; equal ones by falling document id, bytewise."""
+    """The judged documents, each time the one that adds most; equal ones by falling document id, bytewise.
+
+    What a document adds is summed exactly, so that the order of its subtopics does not break ties.
+    """
     rest = sorted((row for row in q.rows if row[2]), key=lambda row: str(row[0]).encode(), reverse=True)
     left = dict.fromkeys(subtopics_of(q), 1.0)
     chosen: list[Row] = []
     while rest:
-        best = max(rest, key=lambda row: sum(left[subtopic] for subtopic in meets(row, q.relevant)))
+        best = max(rest, key=lambda row: math.fsum(left[subtopic] for subtopic in meets(row, q.relevant)))
         for subtopic in meets(best, q.relevant):
             left[subtopic] *= 1 - alpha
         rest.remove(best)
@@ -306,7 +309,8 @@ def nnrbp(q: Query, *, alpha: float = 0.5, beta: float = 0.5) -> float:
     return against_greedy(q, lambda rank: beta ** (rank - 1), None, alpha)
 
 
-def precision_ia(q: Query, k: int) -> float:
+def precision_ia(q: Query, k: int | None = None) -> float:
+    k = q.n if k is None else k
     return ratio(sum(len(meets(row, q.relevant)) for row in q.ranking[:k]), k * len(subtopics_of(q)))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from foreign_more import accuracy, cwl_eval, diverse_table, gdeval, ir_measures, measures, ndeval
+from foreign_more import accuracy, cwl_eval, gdeval, ir_measures, measures, ndeval
 from oracles import evaluate, prepare
 from oracles_more import CWL, DIVERSITY, MORE, REPORTS
-from tables import DOCS, random_table
+from tables import DOCS, diverse_table, random_table
 
 SEEDS = range(4)
 
