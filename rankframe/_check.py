@@ -8,13 +8,13 @@ from dataclasses import replace
 import polars as pl
 
 from ._diversity import documents, row_faults
-from ._ranking import Columns
-from ._table import USUAL_NAMES, Table, carried, require
+from ._policies import Columns
+from ._table import USUAL_NAMES, Table, carried, failing, fresh, require
 from .errors import InvalidOption, RankframeError
 
-__all__ = ["check", "describe", "for_every_run"]
+__all__ = ["check", "describe", "for_every_run", "only_common"]
 
-SAYS = ("severity", "problem", "rows", "advice")
+SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
 
 SHOWN = 3
@@ -52,7 +52,10 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
         ]
         of_docs = replace(columns, subtopic=None)
-        parts.append(findings(documents(frame, table, ordered=True, check=False), of_docs, qrels))
+        rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels)
+        if table.lists_subtopics:  # which say by themselves what is relevant
+            rest = rest.filter(pl.col("problem") != "no labels")
+        parts.append(rest)
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         rows = frame.filter(fault.rows.over(query))
@@ -99,7 +102,31 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             "no document of the query has a score; its metrics count nothing found", query,
         )
     )  # fmt: skip
+    if columns.ties != "error":
+        parts.append(_tied(frame, table, query))
     return pl.concat(parts, how="diagonal")
+
+
+def _tied(frame: pl.LazyFrame, table: Table, query: list[str]) -> pl.LazyFrame:
+    """The queries in which documents share a score, and what share of the retrieved ones does."""
+    at = [carried(name) for name in query]
+    retrieved = frame.filter(table.score.is_not_null()).select(
+        *(pl.col(name).alias(key) for name, key in zip(query, at, strict=True)),
+        table.score.is_duplicated().over(query).alias("#tied"),
+    )
+    counted = retrieved.group_by(at, maintain_order=True).agg(
+        pl.col("#tied").sum().cast(pl.UInt32).alias("rows"), pl.len().alias("#n")
+    )
+    counted = counted.filter(pl.col("rows") > 0)
+    advice = f"documents of the query share a score; they stand as ties={table.columns.ties!r} says"
+    return counted.select(
+        pl.lit("note").alias("severity"),
+        pl.lit("tied scores").alias("problem"),
+        *at,
+        "rows",
+        (pl.col("rows") / pl.col("#n")).alias("tied_fraction"),
+        pl.lit(advice).alias("advice"),
+    )
 
 
 def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
@@ -129,12 +156,29 @@ def _finding(
     else:
         counted = places.group_by(at, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows"))
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
-    return counted.select(*named, *at, "rows", pl.lit(advice).alias("advice"))
+    share = pl.lit(None, dtype=pl.Float64).alias("tied_fraction")
+    return counted.select(*named, *at, "rows", share, pl.lit(advice).alias("advice"))
 
 
 def for_every_run(qrels: pl.LazyFrame, frame: pl.LazyFrame, runs: Sequence[str]) -> pl.LazyFrame:
     """The judgments, once for each value of the columns `runs`, which they lack."""
     return frame.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
+
+
+def only_common(
+    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: str, message: str
+) -> pl.LazyFrame:
+    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
+    if missing == "keep":
+        return rows
+    if missing == "drop":
+        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
+    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
+    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
+    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
+    name = fresh("#failure", rows.collect_schema())
+    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
+    return rows.join(passed, how="cross").drop(name)
 
 
 def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list[pl.LazyFrame]:

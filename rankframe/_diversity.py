@@ -7,8 +7,9 @@ from typing import Literal
 
 import polars as pl
 
+from ._conventions import under
 from ._plan import guarded, ranks
-from ._ranking import Columns
+from ._policies import Columns
 from ._registry import Call
 from ._table import Fault, Table, failing, said
 from ._topics import Topics
@@ -32,7 +33,8 @@ def documents(
     if columns.subtopic is None or table.lists_subtopics:
         return lf
     score, label = pl.col(columns.score), pl.col(columns.label)
-    named = [name for name in dict.fromkeys(carry) if name not in table.key_of_documents]
+    named = [*carry, *([] if columns.weight is None else [columns.weight])]
+    named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
     named = [name for name in named if name not in (columns.score, columns.label)]
     found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
     if columns.label in table.schema:
@@ -75,9 +77,11 @@ def evaluate(
 ) -> pl.LazyFrame:
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     columns = table.columns
+    for call in calls:
+        under(columns, call)  # which refuses it: no tool's convention has metrics of diversity
     _refuse_ties(columns.ties, calls[0])
     wanted = Wanted(table.key, contiguous=False)
-    topics = Topics(wanted, None if table.lists_subtopics else columns.relevant)
+    topics = Topics(wanted, None if table.lists_subtopics else columns.relevant, columns.weight)
     values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
 
     rows, rank = ranks(docs, table)

@@ -240,6 +240,8 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
         needed.add(columns.label)
     if columns.subtopic is not None:
         needed.add(columns.subtopic)
+    if columns.weight is not None:
+        needed.add(columns.weight)
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]

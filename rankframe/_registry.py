@@ -6,10 +6,10 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -24,18 +24,6 @@ __all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "f
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Over: TypeAlias = Literal["documents", "subtopics"]
-
-
-class Words(Protocol):
-    """What every kind of ranking has that a formula may take."""
-
-    @property
-    def n_relevant(self) -> pl.Expr:
-        """How much there is to find; a query without any counts as ``no_relevant`` says."""
-
-    def with_threshold(self, relevant: float) -> Words:
-        """The same ranking where a label from `relevant` on counts as relevant."""
-
 
 _metrics: dict[str, Metric] = {}
 METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
@@ -136,14 +124,16 @@ class Call:
         """Whether the call names a rank to stop at."""
         return any(name == "k" for name, _ in self.options)
 
-    def value(self, ranking: Words, no_relevant: NoRelevant) -> pl.Expr:
-        """The formula over `ranking`, as a float; for a query without relevant documents, what the policy says."""
+    def value(self, ranking: Any, no_relevant: NoRelevant) -> pl.Expr:
+        """The formula over `ranking`, of the kind that it takes, as a float; for a query without relevant documents, what the policy says."""
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
         try:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
+        if ranking.weight is not None and "weight" not in ranking.asked:
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
@@ -152,6 +142,11 @@ class Call:
         if no_relevant == "one" and self.metric.bounds == (0, 1):
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+        """The same call with other values of options that it leaves at their defaults."""
+        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, said=self.said | call.said)
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 
 from ._greedy import greedy_ranks
-from ._ranking import check_threshold, is_number
+from ._policies import check_threshold, is_number
 from ._wanted import Wanted
 from .errors import InvalidOption
 
@@ -26,14 +26,18 @@ class Topics:
         Where to write down what is asked for.
     threshold
         A document with a label from here on is relevant to the row's subtopic; ``None`` where every row says so.
+    weight
+        The column of the documents' weights, which no word here asks for.
     """
 
     #: The rank of the document; null for one that was not retrieved.
     rank = pl.col("#rank")
 
-    def __init__(self, wanted: Wanted, threshold: float | None) -> None:
+    def __init__(self, wanted: Wanted, threshold: float | None, weight: str | None = None) -> None:
         self.wanted = wanted
         self.threshold = threshold
+        self.weight = weight
+        self.asked: set[str] = set()
 
     def with_threshold(self, relevant: float) -> Topics:
         """The same rows where a label from `relevant` on counts as relevant."""

@@ -11,7 +11,8 @@ import polars as pl
 import polars.selectors as cs
 
 from ._check import check as check_frame
-from ._check import describe, for_every_run
+from ._check import describe, for_every_run, only_common
+from ._conventions import under
 from ._diversity import documents, refuse_agreement, refuse_by_document, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
 from ._pair import Pair
@@ -31,7 +32,7 @@ from ._plan import (
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Call, Metric, call_of, of
-from ._table import MARK, Table, carried, failing, fresh, require
+from ._table import MARK, Table, carried, failing, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
@@ -48,17 +49,17 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if columns.subtopic is None:
         refuse_without_subtopics(of_subtopics)
-        return _measure(frame, columns, *calls)
+        return _of_documents(frame, columns, *calls)
     others = [call for call in calls if call not in of_subtopics]
     docs, of_docs = _by_document(frame, columns, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
-        return _measure(docs, of_docs, *calls)
+        return _of_documents(docs, of_docs, *calls)
     table = Table.of(columns, frame.collect_schema(), label=False)
     ordered = isinstance(frame, pl.DataFrame)
     result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics, ordered=ordered)
     if others:
         order: Literal["left", "none"] = "left" if ordered else "none"
-        values = _measure(docs, of_docs, *others).lazy()
+        values = _of_documents(docs, of_docs, *others).lazy()
         result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
     return _like(frame, result.select(*columns.query, *(call.text for call in calls)), columns)
 
@@ -80,8 +81,27 @@ def _by_document(
     return _like(frame, docs, columns), of_docs
 
 
-def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+def _of_documents(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """The metrics of documents, each of which stands on a row."""
+    under_policies: dict[Columns, dict[str, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call.text] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(*query, *(pl.col(meant.text).alias(text) for text, meant in named.items()))
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*query, *(call.text for call in calls)), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -195,7 +215,14 @@ def _rows(
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    wanted, values = ask_rows(calls, table, show=show)
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
     rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen
@@ -241,7 +268,7 @@ def judge(
         raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
     run, judged = frame.lazy(), qrels.lazy()
     judged_queries = judged.select(query).unique()
-    run = _only_common(
+    run = only_common(
         run,
         judged_queries,
         query,
@@ -249,7 +276,7 @@ def judge(
         "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
     )
     runs = [name for name in columns.query if name not in query]
-    judged = _only_common(
+    judged = only_common(
         for_every_run(judged, frame.lazy(), runs),
         frame.lazy().select(*runs, *query).unique(),
         [*runs, *query],
@@ -271,22 +298,6 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     return _like(frame, found, columns)
 
 
-def _only_common(
-    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: Missing, message: str
-) -> pl.LazyFrame:
-    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
-    if missing == "keep":
-        return rows
-    if missing == "drop":
-        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
-    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
-    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
-    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
-    name = fresh("#failure", rows.collect_schema())
-    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
-    return rows.join(passed, how="cross").drop(name)
-
-
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
@@ -297,24 +308,31 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     refuse_agreement(table)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    both = table.score.is_not_null() & others.score.is_not_null()
-    rows = with_row(frame.lazy().filter(both), table).select(
+    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    both = retrieved & other_retrieved
+    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
         *table.query,
-        table.score.alias("#score"),
-        others.score.alias("#other"),
-        position(table).alias("#rank"),
-        position(others).alias("#other_rank"),
+        pl.when(both).then(table.score).alias("#score"),
+        pl.when(both).then(others.score).alias("#other"),
+        pl.when(retrieved).then(position(table)).alias("#rank"),
+        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits = 32  # the most rows that Polars holds
+    bits, complete = 32, False  # the most rows that Polars holds
     if isinstance(frame, pl.DataFrame):
         bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+        complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
     wanted = Wanted(table.key, contiguous=False)
-    values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
+    pair = Pair(wanted, bits, complete)
+    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     result = (
         wanted.with_columns(rows)
         .group_by(table.key)
-        .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
+        .agg(
+            *(x.sum().alias(name) for name, x in wanted.sums.items()),
+            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(pl.col(name).any() for name in faults),
+        )
     )
     result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"

@@ -512,6 +512,12 @@ def test_a_run_with_diversity_judgments_is_a_table_of_subtopics() -> None:
     assert_same(found, wanted.join(found.select("query_id"), on="query_id", how="semi"))
 
 
+def test_weights_and_conventions_hold_for_metrics_of_documents() -> None:
+    df = rows_of({"q": [("a", 2.0, {"x": 0, "y": 1}), ("b", 1.0, {"x": 1})]}).with_columns(w=pl.Series([9, 3, 1]))
+    assert ranker(df, weight="w").cg().item(0, 1) == 3 + 1  # of the row with the largest label
+    assert ranker(df).on(convention="trec_eval").evaluate("rbp").item(0, 1) == pytest.approx(0.1 * (1 + 0.9))
+
+
 def test_an_expression_as_gain_is_read_where_the_label_is_largest() -> None:
     df = rows_of({"q": [("a", 1.0, {"x": 1, "y": 2})]}).with_columns(price=pl.Series([10, 20]))
     assert ranker(df).cg(gain=pl.col("price")).item(0, 1) == 20
@@ -572,6 +578,7 @@ def test_tables_that_contradict_themselves_are_refused(kind: str, texts: list[st
 def test_a_table_without_fault_has_no_findings() -> None:
     assert ranker(ROWS.with_columns(label=1)).check().is_empty()
     assert ranker(LISTS.with_columns(label=1)).check().is_empty()
+    assert ranker(LISTS).check().is_empty()
 
 
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
@@ -599,6 +606,16 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "an expression": (lambda: rf.expr.alpha_ndcg(k=5), rf.InvalidOption, r"df.rank.on\(subtopic='subtopic'\).evaluate"),
     "a curve": (lambda: ranker(ROWS).curve("alpha_ndcg"), rf.InvalidOption, "not shown by document"),
     "an explanation": (lambda: ROWS.rank.explain("alpha_ndcg"), rf.InvalidOption, "say which column"),
+    "a weight": (
+        lambda: ranker(ROWS.with_columns(w=1), weight="w").evaluate("ndcg", "strec"),
+        rf.InvalidOption,
+        "subtopic_recall does not weigh documents",
+    ),
+    "a tool's convention": (
+        lambda: ranker(ROWS).on(convention="ranx").evaluate("strec"),
+        rf.InvalidOption,
+        "ranx has no subtopic_recall",
+    ),
     "agreement": (lambda: ranker(ROWS).agreement("label", "kendall_tau"), rf.InvalidOption, "keep one of each"),
     "objects": (
         lambda: ranker(ROWS.with_columns(pl.Series("subtopic", [{1}, {2}, {3}], dtype=pl.Object))).nrbp(),

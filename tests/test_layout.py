@@ -16,14 +16,16 @@ PACKAGE = Path(rankframe.__file__).parent
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
     ["errors", "_greedy"],
+    ["_policies"],
     ["_ranking"],
     ["_registry", "_table", "_wanted", "_pair", "_topics"],
-    ["metrics", "_parse", "io", "_expected"],
+    ["metrics", "_parse", "io", "_expected", "_conventions"],
     ["_frame"],
     ["_plan", "_group"],
     ["_diversity"],
     ["_check"],
     ["_verbs"],
+    ["_tools"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],

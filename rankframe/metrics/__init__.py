@@ -1,6 +1,6 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
-from .agreement import kendall_distance, kendall_tau, spearman
+from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, hit_rate, hits, precision, r_precision, recall
 from .cascade import err, nerr, rbp
 from .diversity import (
@@ -40,12 +40,17 @@ __all__ = [
     "nerr_ia",
     "nnrbp",
     "nrbp",
+    "overlap",
     "precision",
     "precision_ia",
     "r_precision",
+    "rbo",
+    "rbo_min",
+    "rbo_residual",
     "rbp",
     "recall",
     "reciprocal_rank",
     "spearman",
     "subtopic_recall",
+    "tau_ap",
 ]
