@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from ._call import Call
 from ._ranking import Columns
-from ._registry import Call
 from .errors import InvalidOption, did_you_mean
 
 __all__ = ["CONVENTIONS", "Convention", "bind", "under"]
@@ -180,7 +180,7 @@ def bind(columns: Columns, name: str) -> Columns:
         raise InvalidOption(
             f"convention={name!r}: write one of {', '.join(map(repr, CONVENTIONS))}.{did_you_mean(name, CONVENTIONS)}"
         )
-    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight")}
+    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight", "subtopic")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 
 

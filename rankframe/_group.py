@@ -10,9 +10,9 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
+from ._call import Call
 from ._conventions import under
 from ._ranking import Columns, Gain, Ranking, gain_rises
-from ._registry import Call
 from ._table import BY_DOCUMENT, failing, is_weight, naming, said
 from .errors import InvalidOption
 
@@ -154,6 +154,11 @@ class GroupRanking(Ranking):
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
+    if call.metric.over == "subtopics":
+        raise InvalidOption(
+            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
+        )
     columns, meant = under(columns, call)
     ranking = GroupRanking(columns)
     value = meant.value(ranking, columns.no_relevant)

@@ -13,8 +13,8 @@ from typing import Literal
 
 import polars as pl
 
+from ._call import Call
 from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
-from ._registry import Call
 from ._table import Fault, Table, carried, failing, naming
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption

@@ -3,17 +3,32 @@
 from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, hit_rate, hits, precision, r_precision, recall
 from .cascade import err, nerr, rbp
+from .diversity import (
+    alpha_dcg,
+    alpha_ndcg,
+    average_precision_ia,
+    err_ia,
+    nerr_ia,
+    nnrbp,
+    nrbp,
+    precision_ia,
+    subtopic_recall,
+)
 from .gain import cg, dcg, ndcg
 from .order import auc, average_precision, bpref, eleven_point_average, interpolated_precision, reciprocal_rank
 
 __all__ = [
+    "alpha_dcg",
+    "alpha_ndcg",
     "auc",
     "average_precision",
+    "average_precision_ia",
     "bpref",
     "cg",
     "dcg",
     "eleven_point_average",
     "err",
+    "err_ia",
     "f1",
     "hit_rate",
     "hits",
@@ -22,8 +37,12 @@ __all__ = [
     "kendall_tau",
     "ndcg",
     "nerr",
+    "nerr_ia",
+    "nnrbp",
+    "nrbp",
     "overlap",
     "precision",
+    "precision_ia",
     "r_precision",
     "rbo",
     "rbo_min",
@@ -32,5 +51,6 @@ __all__ = [
     "recall",
     "reciprocal_rank",
     "spearman",
+    "subtopic_recall",
     "tau_ap",
 ]
