@@ -65,18 +65,9 @@ class Pair:
         return self.wanted.sum((self.wanted.column(pl.len().over(*self.wanted.key, *x)).cast(pl.Float64) - 1) / 2)
 
     def inversions(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
-        """How many pairs of documents stand in one order by `order` and strictly in the other by `value`.
-
-        Two values differ first in one binary digit; the pair is inverted if the one with the 1 stands before the
-        one with the 0. So for each digit, count the ones before each zero among the values that agree so far.
-        """
-        counts = []
-        for bit in range(self.bits):
-            prefix, digit = value // 2 ** (bit + 1), (value // 2**bit) % 2
-            ones = pl.when(self.kept).then(digit).otherwise(0)
-            ones_before = self.wanted.column(ones.cum_sum().over(*self.wanted.key, prefix, order_by=order))
-            counts.append(pl.when(self.kept & (digit == 0)).then(ones_before).otherwise(0))
-        return self.wanted.sum(pl.sum_horizontal(counts).cast(pl.Float64))
+        """How many pairs of documents stand in one order by `order` and strictly in the other by `value`."""
+        before = self.wanted.greater_before(order, value, self.bits, self.kept)
+        return self.wanted.sum(pl.when(self.kept).then(before).otherwise(0.0))
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
         """Pearson's correlation of two columns; null where one of them does not vary."""

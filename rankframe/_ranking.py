@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Container, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 import polars as pl
 
+from ._scores import Scores
 from .errors import InvalidOption, did_you_mean
 
 __all__ = [
@@ -152,7 +153,7 @@ class NoExpectation(InvalidOption):
         )
 
 
-class Ranking(ABC):
+class Ranking(Scores):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
@@ -299,14 +300,6 @@ class Ranking(ABC):
         return self.count(self.retrieved | self.judged)
 
     @property
-    @abstractmethod
-    def mean_rank(self) -> pl.Expr:
-        """The rank by score alone, where tied documents share the mean of their ranks.
-
-        Judged documents that were not retrieved tie with each other, below all others.
-        """
-
-    @property
     def largest_label(self) -> pl.Expr:
         """The largest label of the query, at least 0."""
         return self.largest(self.label)
@@ -374,7 +367,7 @@ class Ranking(ABC):
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks looked at: `k`, or all that were retrieved."""
 
-    def keep(self, rows: pl.Expr) -> None:  # noqa: B027 - most rankings hold every row anyway
+    def keep(self, rows: pl.Expr) -> None:
         """Say that `rows` contribute though their label is 0."""
 
     def _down_to(

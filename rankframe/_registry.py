@@ -55,6 +55,8 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    higher_is_better
+        Whether of two values the higher one is that of the better ranking.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
+    higher_is_better: bool = True
 
     @property
     def doc(self) -> str:
@@ -133,7 +136,7 @@ class Call:
         value = value.fill_nan(0.0)
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.metric.bounds == (0, 1):
+        if no_relevant == "one" and self.metric.bounds == (0, 1) and self.metric.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 
@@ -159,6 +162,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
 ) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -181,6 +185,8 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    higher_is_better
+        False where the lower of two values is that of the better ranking.
 
     Raises
     ------
@@ -205,7 +211,9 @@ def metric(
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64())
+        entry = Metric(
+            name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64(), higher_is_better
+        )
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

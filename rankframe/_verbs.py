@@ -44,13 +44,13 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     _refuse_names([call.text for call in calls], columns.query, "the query")
     table = Table.of(columns, frame.collect_schema())
-    eager = isinstance(frame, pl.DataFrame)
-    wanted, values = ask(calls, table, contiguous=eager)
+    most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
+    wanted, values = ask(calls, table, most_labels)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
         rows = ranked_by_window(frame, table, source=wanted.source)
         return evaluate_rows(rows, wanted, values, table).rename(names)
-    scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
+    scores = table.columns.ties == "expected" or wanted.reads("#score")
     grouped = _collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():

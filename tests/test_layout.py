@@ -15,7 +15,7 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors"],
+    ["errors", "_scores"],
     ["_ranking"],
     ["_registry", "_table", "_wanted", "_pair"],
     ["metrics", "_parse", "io", "_expected"],

@@ -1,27 +1,40 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
 from .agreement import kendall_distance, kendall_tau, spearman
-from .binary import f1, hit_rate, hits, precision, r_precision, recall
-from .cascade import err, nerr, rbp
-from .gain import cg, dcg, ndcg
-from .order import auc, average_precision, bpref, eleven_point_average, interpolated_precision, reciprocal_rank
+from .binary import f1, fall_out, hit_rate, hits, precision, r_precision, recall
+from .cascade import err, nerr, pfound, rbp
+from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
+from .order import (
+    auc,
+    average_precision,
+    bpref,
+    eleven_point_average,
+    interpolated_precision,
+    ordered_pair_accuracy,
+    reciprocal_rank,
+)
 
 __all__ = [
     "auc",
     "average_precision",
+    "average_relevance_position",
     "bpref",
     "cg",
     "dcg",
     "eleven_point_average",
     "err",
     "f1",
+    "fall_out",
     "hit_rate",
     "hits",
     "interpolated_precision",
     "kendall_distance",
     "kendall_tau",
+    "mean_label",
     "ndcg",
     "nerr",
+    "ordered_pair_accuracy",
+    "pfound",
     "precision",
     "r_precision",
     "rbp",
