@@ -215,7 +215,7 @@ def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl
         start = last - r.n_tied - r.above(top)
         end = (last if k is None else last.clip(upper_bound=k)) - r.at_or_above(top)
         limit = others if max_fpr is None else max_fpr * others
-        within = ((limit - start) ** 2 / (2 * (end - start))).fill_nan(0.0)
+        within = (limit - start) ** 2 / (2 * (end - start))
         under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
         area = r.whole(top * under)
     share = area / (relevant * others)
