@@ -87,7 +87,7 @@ class Wanted:
             ones = pl.when(among).then(digit).otherwise(0)
             ones_before = self.column(ones.cum_sum().over(*self.key, prefix, order_by=order))
             counts.append(pl.when(digit == 0).then(ones_before).otherwise(0))
-        return pl.sum_horizontal(counts).cast(pl.Float64)
+        return pl.sum_horizontal(pl.lit(0), *counts).cast(pl.Float64)
 
     def reads(self, name: str) -> bool:
         """Whether a column that was asked for is made of the column `name`."""
