@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import _verbs
+from . import _tools, _verbs
 from ._ranker import Ranker
 from ._registry import Call
 
@@ -223,9 +223,10 @@ class FrameRanker(Ranker[R]):
         Parameters
         ----------
         other
-            A numeric column: another system's score, or the label. Rows that lack either score are left out.
+            A numeric column: another system's score, or the label; null for a document that it does not retrieve.
         *measures
-            Texts: ``"kendall_distance@10"``, ``"kendall_tau"``, ``"spearman"``.
+            Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
+            that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` all.
 
         Returns
         -------
@@ -241,3 +242,27 @@ class FrameRanker(Ranker[R]):
         (1, -1.0, -1.0)
         """
         return self._run(_verbs.agreement, other, *measures)
+
+    def conventions(self, metric: str) -> R:
+        """What each tool would print for this table, and which of its choices make the difference.
+
+        Parameters
+        ----------
+        metric
+            A text, as ``"ndcg@10"``.
+
+        Returns
+        -------
+        A frame with a row per tool that has the metric, ours first: ``tool``, the ``value`` it gives as the mean of
+        its queries (Float64; null where its way cannot be repeated, as ``note`` says), the ``metric`` as it is
+        computed, ``differs_by``, those choices without which the value would be another, and ``note``, what no
+        setting repeats. A LazyFrame is collected first.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+        >>> df.rank.conventions("ndcg@10").filter(pl.col("tool").is_in(["trec_eval", "lightgbm"])).rows()[1][::3]
+        ('lightgbm', 'no_relevant=one, gain=exponential')
+        """
+        return self._run(_tools.conventions, metric)

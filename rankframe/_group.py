@@ -11,9 +11,10 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
-from ._ranking import Columns, Gain, Ranking
+from ._conventions import under
+from ._ranking import Columns, Gain, Ranking, gain_rises
 from ._registry import Call
-from ._table import BY_DOCUMENT, failing, naming, said
+from ._table import BY_DOCUMENT, failing, is_weight, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -33,6 +34,8 @@ class GroupRanking(Ranking):
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
+        if columns.scores == "float32":
+            score = score.cast(pl.Float32)
         if columns.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(columns, score, label)
@@ -54,6 +57,10 @@ class GroupRanking(Ranking):
         if columns.unretrieved == "drop":
             self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
+        self.asked: set[str] = set()
+        if columns.weight is not None:
+            self.weight = self.ranked(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
+            self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight)), said("weight", columns))
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -139,8 +146,10 @@ class GroupRanking(Ranking):
         )
 
     def ideal(self, gain: Gain = "linear") -> GroupRanking:
-        worth = self.label if isinstance(gain, str) else self.gain(gain)
+        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best = copy(self)
+        if self.weight is not None:
+            best.weight = self.weight.sort_by(worth, descending=True)
         best.label = self.label.sort_by(worth, descending=True)
         best.raw = self.raw.sort_by(worth, descending=True)
         best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
@@ -177,9 +186,10 @@ class GroupRanking(Ranking):
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
+    columns, meant = under(columns, call)
     ranking = GroupRanking(columns)
-    value = call.value(ranking, columns.no_relevant)
-    return pl.coalesce(failing(ranking.faults), value).alias(call.text)
+    value = meant.value(ranking, columns.no_relevant)
+    return pl.coalesce(failing(ranking.faults).cast(call.metric.dtype), value).alias(call.text)
 
 
 def columns_of(columns: Columns) -> cs.Selector:

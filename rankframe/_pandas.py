@@ -238,6 +238,8 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)
+    if columns.weight is not None:
+        needed.add(columns.weight)
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]

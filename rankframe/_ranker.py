@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 import polars as pl
 
 from . import metrics
+from ._conventions import bind
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
+from ._ranking import Columns, NoRelevant, Ranking, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, Call, call_of, of
 
 __all__ = ["ExprRanker", "Ranker"]
@@ -46,6 +47,7 @@ class Ranker(ABC, Generic[R]):
         doc: str | EllipsisType | None = ...,
         score: str | None = None,
         label: str | None = None,
+        weight: str | None = None,
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
@@ -53,6 +55,8 @@ class Ranker(ABC, Generic[R]):
         no_relevant: NoRelevant | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
+        scores: Scores | None = None,
+        convention: str | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -68,6 +72,10 @@ class Ranker(ABC, Generic[R]):
         label
             The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
             pool but not judged.
+        weight
+            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; at first every
+            document counts once. Metrics that add up what documents are worth (cg, dcg, ndcg, precision, recall,
+            hits) multiply it with the weight; others refuse.
         relevant
             The least label that counts as relevant; at first 1.
         ties
@@ -91,6 +99,14 @@ class Ranker(ABC, Generic[R]):
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
         collection_size
             How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
+        scores
+            ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
+            tell, as in trec_eval 9 and the boosters.
+        convention
+            A tool whose numbers to give: all policies become the tool's, and options that a metric leaves at their
+            defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+            ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+            ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
 
         Returns
         -------
@@ -112,6 +128,7 @@ class Ranker(ABC, Generic[R]):
             "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
             "score": score,
             "label": label,
+            "weight": weight,
             "relevant": relevant,
             "ties": ties,
             "unjudged": unjudged,
@@ -119,11 +136,15 @@ class Ranker(ABC, Generic[R]):
             "no_relevant": no_relevant,
             "depth": depth,
             "collection_size": collection_size,
+            "scores": scores,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:
             changed["doc"] = doc
-        return self._with(replace(self._columns, **changed))
+        columns = self._columns if convention is None else bind(self._columns, convention)
+        if columns.convention is not None:
+            changed["said"] = columns.said | frozenset(changed)
+        return self._with(replace(columns, **changed))
 
     if not TYPE_CHECKING:  # metrics that were declared later
 

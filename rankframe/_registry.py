@@ -6,7 +6,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -131,6 +131,8 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
+        if ranking.weight is not None and "weight" not in ranking.asked:
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
@@ -139,6 +141,11 @@ class Call:
         if no_relevant == "one" and self.metric.bounds == (0, 1) and self.metric.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+        """The same call with other values of options that it leaves at their defaults."""
+        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, said=self.said | call.said)
 
     @property
     def arguments(self) -> dict[str, Any]:

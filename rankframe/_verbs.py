@@ -12,6 +12,7 @@ import polars.selectors as cs
 
 from ._check import check as check_frame
 from ._check import describe, for_every_run
+from ._conventions import under
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -43,6 +44,25 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     _refuse_names([call.text for call in calls], columns.query, "the query")
+    under_policies: dict[Columns, dict[str, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call.text] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(*query, *(pl.col(meant.text).alias(text) for text, meant in named.items()))
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*query, *(call.text for call in calls)), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
     wanted, values = ask(calls, table, most_labels)
@@ -148,7 +168,14 @@ def _rows(
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    wanted, values = ask_rows(calls, table, show=show)
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
     rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen
@@ -249,24 +276,31 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     table = Table.of(columns, schema, label=False)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    both = table.score.is_not_null() & others.score.is_not_null()
-    rows = with_row(frame.lazy().filter(both), table).select(
+    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    both = retrieved & other_retrieved
+    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
         *table.query,
-        table.score.alias("#score"),
-        others.score.alias("#other"),
-        position(table).alias("#rank"),
-        position(others).alias("#other_rank"),
+        pl.when(both).then(table.score).alias("#score"),
+        pl.when(both).then(others.score).alias("#other"),
+        pl.when(retrieved).then(position(table)).alias("#rank"),
+        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits = 32  # the most rows that Polars holds
+    bits, complete = 32, False  # the most rows that Polars holds
     if isinstance(frame, pl.DataFrame):
         bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+        complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
     wanted = Wanted(table.key, contiguous=False)
-    values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
+    pair = Pair(wanted, bits, complete)
+    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     result = (
         wanted.with_columns(rows)
         .group_by(table.key)
-        .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
+        .agg(
+            *(x.sum().alias(name) for name, x in wanted.sums.items()),
+            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(pl.col(name).any() for name in faults),
+        )
     )
     result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"

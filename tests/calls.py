@@ -21,7 +21,13 @@ SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
 cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
-levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"gain": GAIN, "min_label": 2}]
+levels: list[Options] = [
+    {"gain": "binary"},
+    {"gain": "binary", "k": 3},
+    {"min_label": 2},
+    {"min_label": 0.5, "k": 3},
+    {"gain": GAIN, "min_label": 2},
+]
 discounts: list[Options] = [{}, {"discount": "original"}]
 other_discounts: list[Options] = [
     {"discount": "rank"},
@@ -42,6 +48,7 @@ chances: list[Options] = [
     {"gain": "linear", "max_label": 4, "k": 3},
     {"gain": SHARE, "k": 10},
     {"gain": "linear", "max_label": "query"},
+    {"gain": "binary", "max_label": 4},
 ]
 
 
@@ -68,7 +75,7 @@ CALLS: dict[str, list[Options]] = {
         {"gain": SHARE, "decay": 0},
     ],
     "mean_label": cutoffs,
-    "average_relevance_position": gains,
+    "average_relevance_position": [*gains, {"gain": "binary"}],
     "fall_out": cutoffs,
     "ordered_pair_accuracy": [{}, {"tied": 0.5}, {"tied": 1}],
     "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
@@ -82,9 +89,12 @@ CALLS: dict[str, list[Options]] = {
     ),
     "reciprocal_rank": cutoffs,
     "bpref": [{}],
-    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}], cutoffs),
-    "interpolated_precision": [{"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)],
-    "eleven_point_average": [{}],
+    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}, {"gain": "linear"}], cutoffs),
+    "interpolated_precision": [
+        *({"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)),
+        *({"recall": r, "rounding": "up"} for r in (0, 0.3, 0.7)),
+    ],
+    "eleven_point_average": [{}, {"rounding": "up"}],
     "auc": [
         {},
         {"k": 3},

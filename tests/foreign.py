@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterator
@@ -63,6 +64,45 @@ def trec_eval(table: Table, *, relevant: int = 1, judged_only: bool = False) -> 
                 yield query, "interpolated_precision", {"recall": r}, values[f"iprec_at_recall_{r:.2f}"]
 
 
+CUT = ",".join(map(str, CUTOFFS))
+# By trec_eval's own names. No text (relstring), and only parameters that keep their meaning sorted as text.
+NAMED = [
+    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", f"P.{CUT}", f"recall.{CUT}",
+    "infAP", "gm_bpref", "Rprec_mult.0.1,0.25,0.5,1.0,1.5", "utility.1,2,3,4", "11pt_avg", "binG", "G", "ndcg",
+    "ndcg_rel", "Rndcg", f"ndcg_cut.{CUT}", f"map_cut.{CUT}", f"relative_P.{CUT}", f"success.{CUT}", "set_P",
+    "set_relative_P", "set_recall", "set_map", "set_F.0.5", "num_nonrel_judged_ret", "iprec_at_recall",
+]  # fmt: skip
+
+
+def trec_eval_9(
+    table: Table, *, relevant: int = 1, judged_only: bool = False, depth: int | None = None
+) -> dict[Any, dict[str, float]]:
+    """Each query's measures by trec_eval's names, and their summary under "all", where version 9 has an answer."""
+    qrels = {q: {doc: int(label) for doc, _, label in rows if label is not None} for q, rows in table.items()}
+    # All judgments negative: the C code keeps the previous query's counts.
+    qrels = {q: labels for q, labels in qrels.items() if any(label >= 0 for label in labels.values())}
+    run = {
+        q: dict(
+            sorted(
+                ((doc, score) for doc, score, _ in rows if score is not None),
+                key=lambda item: (item[1], item[0].encode()),
+                reverse=True,
+            )[:depth]
+        )
+        for q, rows in table.items()
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, NAMED, relevance_level=relevant, judged_docs_only_flag=judged_only
+    )
+    found = evaluator.evaluate({q: scores for q, scores in run.items() if scores})
+    names = next(iter(found.values()))
+    summary = {
+        name: pytrec_eval.compute_aggregated_measure(name, [values[name] for values in found.values()])
+        for name in names
+    }
+    return {**found, "all": summary}
+
+
 def scikit_learn(table: Table) -> Iterator[Value]:
     """AUC; nDCG, DCG and average precision where all is retrieved, judged, and scored differently."""
     for query, rows in table.items():
@@ -96,7 +136,7 @@ def scikit_learn(table: Table) -> Iterator[Value]:
 
 
 def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, Any], float | None]]:
-    """Rank correlations, None where they are nan; the distance follows from tau where nothing is tied."""
+    """Rank correlations, None where they are nan; where nothing is tied, the others follow from tau."""
     for query, rows in table.items():
         both = scored_twice(rows)
         x, y = [row[1] for row in both], [row[2] for row in both]
@@ -111,6 +151,16 @@ def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, An
                 if len(both) > 1:
                     tau = stats.kendalltau(*zip(*best[:k], strict=True)).statistic
                     yield query, "kendall_distance", {"k": k}, none_if_nan((1 - tau) / 2)
+            if len(both) > 1:
+                yield query, "tau_ap", {}, tau_ap(sorted(zip(y, x, strict=True), reverse=True))
+
+
+def tau_ap(best: list[tuple[float, float]]) -> float:
+    """The mean, over all ranks but the first, of what each adds to the balance of concordant and discordant pairs."""
+    tau = [0.0] + [stats.kendalltau(*zip(*best[:i], strict=True)).statistic for i in range(2, len(best) + 1)]
+    balance = [t * i * (i - 1) / 2 for i, t in enumerate(tau, 1)]
+    added = [(after - before) / i for i, (before, after) in enumerate(itertools.pairwise(balance), 1)]
+    return float(sum(added) / len(added))
 
 
 def none_if_nan(x: float) -> float | None:

@@ -1,6 +1,6 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
-from .agreement import kendall_distance, kendall_tau, spearman
+from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, fall_out, hit_rate, hits, precision, r_precision, recall
 from .cascade import err, nerr, pfound, rbp
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
@@ -34,11 +34,16 @@ __all__ = [
     "ndcg",
     "nerr",
     "ordered_pair_accuracy",
+    "overlap",
     "pfound",
     "precision",
     "r_precision",
+    "rbo",
+    "rbo_min",
+    "rbo_residual",
     "rbp",
     "recall",
     "reciprocal_rank",
     "spearman",
+    "tau_ap",
 ]

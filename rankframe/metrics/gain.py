@@ -20,7 +20,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, where documents without a label, or with a negative one, are worth 0; or a Polars
         expression over the table's columns, whatever the label, as ``pl.col("price")``, 0 or more.
     min_label
@@ -42,7 +42,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k)
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
 @metric("query_average")
@@ -123,7 +123,7 @@ def dcg(
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, or a Polars expression over the table's columns.
     discount
         ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on, leaving rank 1 as it is,
@@ -149,7 +149,7 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k, over=_divisor(r.rank, discount))
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=_divisor(r.rank, discount))
 
 
 @metric(
@@ -177,7 +177,7 @@ def ndcg(
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, or a Polars expression over the table's columns.
     discount
         ``"log2"`` divides by log2(rank + 1), ``"original"`` by log2(rank) from rank 2 on, ``"rank"`` by the rank; a
@@ -211,7 +211,9 @@ def ndcg(
         if k is None:
             raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
-        return found / (r.largest(r.gain(gain)) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum())
+        return found / (
+            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum()
+        )
     of = r.retrieved_only() if ideal == "retrieved" else r
     return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
 

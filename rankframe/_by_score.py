@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 
 import polars as pl
 
-__all__ = ["Scores"]
+__all__ = ["ByScore"]
 
 
-class Scores(ABC):
+class ByScore(ABC):
     """The words of a ranking that go by score alone, whatever the tie rule.
 
     A candidate is a document that was retrieved or judged. Judged documents that were not retrieved tie with each
