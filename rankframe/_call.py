@@ -70,7 +70,7 @@ class Call:
         value = value.fill_nan(0.0)
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.metric.bounds == (0, 1):
+        if no_relevant == "one" and self.metric.bounds == (0, 1) and self.metric.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 

@@ -5,6 +5,7 @@ Each word sorts for itself, so this form is slower than a frame's plan; its resu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 import polars as pl
@@ -96,6 +97,41 @@ class GroupRanking(Ranking):
     def mean_rank(self) -> pl.Expr:
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
+
+    @property
+    def n_tied(self) -> pl.Expr:
+        tied = self.score.rank("max") - self.score.rank("min") + 1
+        return pl.when(self.retrieved).then(tied).otherwise(self.n_candidates - self.n_retrieved)
+
+    def above(self, x: pl.Expr) -> pl.Expr:
+        starts = self.score.ne_missing(self.score.shift(1)) | (pl.int_range(pl.len()) == 0)
+        return pl.when(starts).then(x.cum_sum() - x).forward_fill()
+
+    def at_or_above(self, x: pl.Expr) -> pl.Expr:
+        ends = self.score.ne_missing(self.score.shift(-1)) | (pl.int_range(pl.len()) == pl.len() - 1)
+        return pl.when(ends).then(x.cum_sum()).backward_fill()
+
+    @property
+    def unequal_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher.is_not_null())
+
+    @property
+    def tied_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher == lower)
+
+    @property
+    def inverted_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher > lower)
+
+    def _pairs(self, ranks: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+        """How many pairs with a higher and a lower label have the `ranks`, found by going through all pairs."""
+        candidate = self.retrieved | self.judged
+        label, rank = self.label.filter(candidate), self.mean_rank.filter(candidate)
+        n = candidate.sum().cast(pl.Int64)
+        pair = pl.int_range(n * n)
+        one, other = pair // n, pair % n
+        differ = label.gather(one) > label.gather(other)
+        return (differ & ranks(rank.gather(one), rank.gather(other))).sum().cast(pl.Float64)
 
     def column(self, x: pl.Expr) -> pl.Expr:
         return self.ranked(x)

@@ -102,13 +102,13 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
         both: Frame = bounds(frame, columns, calls, _measure)
         return both
     table = Table.of(columns, frame.collect_schema())
-    eager = isinstance(frame, pl.DataFrame)
-    wanted, values = ask(calls, table, contiguous=eager)
+    most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
+    wanted, values = ask(calls, table, most_labels)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
         rows = ranked_by_window(frame, table, source=wanted.source)
         return evaluate_rows(rows, wanted, values, table).rename(names)
-    scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
+    scores = table.columns.ties == "expected" or wanted.reads("#score")
     grouped = collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
     for fault in table.faults():
         if grouped[fault.column].any():

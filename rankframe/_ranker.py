@@ -103,7 +103,7 @@ class Ranker(ABC, Generic[R]):
         no_relevant
             What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
             divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
-            metric whose range is 0 to 1.
+            metric whose range is 0 to 1 and whose best is 1.
         depth
             How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
@@ -183,16 +183,20 @@ class Ranker(ABC, Generic[R]):
     cg = method(metrics.cg)
     dcg = method(metrics.dcg)
     ndcg = method(metrics.ndcg)
+    mean_label = method(metrics.mean_label)
+    average_relevance_position = method(metrics.average_relevance_position)
 
     # readers who stop
     err = method(metrics.err)
     nerr = method(metrics.nerr)
+    pfound = method(metrics.pfound)
     rbp = method(metrics.rbp)
 
     # counts of relevant documents
     precision = method(metrics.precision)
     recall = method(metrics.recall)
     f1 = method(metrics.f1)
+    fall_out = method(metrics.fall_out)
     hits = method(metrics.hits)
     hit_rate = method(metrics.hit_rate)
     r_precision = method(metrics.r_precision)
@@ -204,6 +208,7 @@ class Ranker(ABC, Generic[R]):
     interpolated_precision = method(metrics.interpolated_precision)
     eleven_point_average = method(metrics.eleven_point_average)
     auc = method(metrics.auc)
+    ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
 
     # novelty and diversity
     alpha_dcg = method(metrics.alpha_dcg)

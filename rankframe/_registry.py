@@ -54,6 +54,8 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    higher_is_better
+        Whether of two values the higher one is that of the better ranking.
     judging
         How the value follows the judgments of unjudged documents; ``None`` where that is not known.
     over
@@ -68,6 +70,7 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
+    higher_is_better: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
 
@@ -96,6 +99,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
 ) -> Callable[[F], F]:
@@ -120,6 +124,8 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    higher_is_better
+        False where the lower of two values is that of the better ranking.
     judging
         What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document never makes the value
         less; ``"threshold"``, labels count by whether they are relevant alone; ``"gain"``, the value is one of gain
@@ -153,7 +159,7 @@ def metric(
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, kind, judging, over)
+        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, kind, higher_is_better, judging, over)
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

@@ -15,7 +15,7 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors", "_greedy"],
+    ["errors", "_greedy", "_by_score"],
     ["_policies"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
