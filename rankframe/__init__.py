@@ -19,7 +19,8 @@ from . import hook
 from ._parse import parse
 from ._polars import PolarsRanker, register
 from ._ranker import ExprRanker
-from ._registry import AGREEMENTS, METRICS
+from ._ranking import Ranking
+from ._registry import AGREEMENTS, METRICS, metric, unregister
 from .errors import InvalidData, InvalidOption, MissingColumn, RankframeError, UnknownMetric
 from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
@@ -35,16 +36,19 @@ __all__ = [
     "InvalidOption",
     "MissingColumn",
     "RankframeError",
+    "Ranking",
     "UnknownMetric",
     "expr",
     "hook",
     "load_example",
+    "metric",
     "parse",
     "rank",
     "read_qrels",
     "read_run",
     "scan_qrels",
     "scan_run",
+    "unregister",
 ]
 
 __version__ = _version("rankframe")

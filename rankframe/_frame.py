@@ -68,7 +68,7 @@ class FrameRanking(Ranking):
     def ideal(self, gain: Gain = "linear") -> FrameRanking:
         best = copy(self)
         best.expected = None
-        best.worth = self.label if isinstance(gain, str) else self.gain(gain)
+        best.worth = self.label if isinstance(gain, str) and gain != "binary" else self.gain(gain)
         best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
         best.label = self._best(self.label, best.worth)
         return best
@@ -194,3 +194,6 @@ class RowRanking(FrameRanking):
 
     def depth(self, k: int | None) -> pl.Expr:
         return self.rank if self.show == "curve" else super().depth(k)
+
+    def cutoff(self, k: int | None) -> pl.Expr:
+        return self.rank if self.show == "curve" else super().cutoff(k)

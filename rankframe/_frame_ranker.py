@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import polars as pl
-
 from . import _verbs
 from ._ranker import Ranker
 from ._registry import Call
@@ -27,15 +25,15 @@ class FrameRanker(Ranker[R]):
     def _measure(self, call: Call) -> R:
         return self._run(_verbs.measure, call)
 
-    def evaluate(self, *metrics: str | pl.Expr) -> R:
+    def evaluate(self, *metrics: _verbs.Request) -> R:
         """Many metrics in one pass: one row per query.
 
         Parameters
         ----------
         *metrics
             Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-            trec_eval; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are
-            evaluated inside each query.
+            trec_eval; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+            ``pl.len().alias("rows")``, which are evaluated inside each query.
 
         Returns
         -------
@@ -60,7 +58,7 @@ class FrameRanker(Ranker[R]):
         """
         return self._run(_verbs.evaluate, *metrics)
 
-    def with_metrics(self, *metrics: str | pl.Expr) -> R:
+    def with_metrics(self, *metrics: _verbs.Request) -> R:
         """The caller's rows, in their order, with the metrics of their query as further columns.
 
         Parameters

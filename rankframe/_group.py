@@ -10,6 +10,7 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
+from ._conventions import under
 from ._ranking import Columns, Gain, Ranking
 from ._registry import Call
 from ._table import BY_DOCUMENT, failing, naming, said
@@ -32,6 +33,8 @@ class GroupRanking(Ranking):
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
+        if columns.scores == "float32":
+            score = score.cast(pl.Float32)
         if columns.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(columns, score, label)
@@ -103,7 +106,7 @@ class GroupRanking(Ranking):
         )
 
     def ideal(self, gain: Gain = "linear") -> GroupRanking:
-        worth = self.label if isinstance(gain, str) else self.gain(gain)
+        worth = self.label if isinstance(gain, str) and gain != "binary" else self.gain(gain)
         best = copy(self)
         best.label = self.label.sort_by(worth, descending=True)
         best.raw = self.raw.sort_by(worth, descending=True)
@@ -141,9 +144,10 @@ class GroupRanking(Ranking):
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
+    columns, meant = under(columns, call)
     ranking = GroupRanking(columns)
-    value = call.value(ranking, columns.no_relevant)
-    return pl.coalesce(failing(ranking.faults), value).alias(call.text)
+    value = meant.value(ranking, columns.no_relevant)
+    return pl.coalesce(failing(ranking.faults).cast(call.metric.dtype), value).alias(call.text)
 
 
 def columns_of(columns: Columns) -> cs.Selector:

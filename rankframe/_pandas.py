@@ -84,10 +84,10 @@ class RankMethod(PandasRanker):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             return getattr(self._method, name)
-        raise AttributeError(f"'.rank' of a pandas frame has no attribute {name!r}", name=name, obj=self)
+        return super().__getattr__(name)  # type: ignore[misc]
 
     def __dir__(self) -> list[str]:
-        return sorted({*dir(type(self)), *dir(self._method)})
+        return sorted({*super().__dir__(), *dir(type(self)), *dir(self._method)})
 
     def __eq__(self, other: object) -> bool:
         return bool(self._method == (other._method if type(other) is type(self) else other))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ._ranking import check_threshold
+from ._policies import check_threshold
 from ._registry import METRICS, Call, Metric, call_of, find
 from .errors import InvalidOption, UnknownMetric
 

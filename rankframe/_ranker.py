@@ -7,14 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import EllipsisType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import polars as pl
 
 from . import metrics
+from ._conventions import bind
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Ties, Unjudged, Unretrieved
-from ._registry import Call, call_of, of
+from ._ranking import Columns, NoRelevant, Ranking, Scores, Ties, Unjudged, Unretrieved
+from ._registry import METRICS, Call, call_of, of
 
 __all__ = ["ExprRanker", "Ranker"]
 
@@ -53,6 +54,8 @@ class Ranker(ABC, Generic[R]):
         no_relevant: NoRelevant | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
+        scores: Scores | None = None,
+        convention: str | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -91,6 +94,14 @@ class Ranker(ABC, Generic[R]):
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
         collection_size
             How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
+        scores
+            ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
+            tell, as in trec_eval 9 and the boosters.
+        convention
+            A tool whose numbers to give: all policies become the tool's, and options that a metric leaves at their
+            defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+            ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+            ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
 
         Returns
         -------
@@ -119,11 +130,26 @@ class Ranker(ABC, Generic[R]):
             "no_relevant": no_relevant,
             "depth": depth,
             "collection_size": collection_size,
+            "scores": scores,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:
             changed["doc"] = doc
-        return self._with(replace(self._columns, **changed))
+        columns = self._columns if convention is None else bind(self._columns, convention)
+        if columns.convention is not None:
+            changed["said"] = columns.said | frozenset(changed)
+        return self._with(replace(columns, **changed))
+
+    if not TYPE_CHECKING:  # metrics that were declared later
+
+        def __getattr__(self, name: str) -> Any:
+            for entry in METRICS.values():
+                if name in (entry.name, entry.formula.__name__):
+                    return method(entry.formula).__get__(self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})
 
     @abstractmethod
     def _with(self: S, columns: Columns) -> S: ...

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import inspect
 import operator
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._ranking import NoExpectation, NoRelevant, Ranking, is_number
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
-__all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of"]
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+__all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
+Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
 
 _metrics: dict[str, Metric] = {}
 METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
@@ -46,6 +51,10 @@ class Metric:
         The least and the greatest value; ``None`` where there is no limit.
     dot
         The option that a number after a dot sets, as in ranx's ``rbp.95``.
+    summary
+        What sums the queries' values up: their mean, their sum, or their geometric mean.
+    dtype
+        The type of the result column.
     """
 
     name: str
@@ -54,6 +63,8 @@ class Metric:
     spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bounds: tuple[float | None, float | None] = (0, None)
     dot: str | None = None
+    summary: Summary = "mean"
+    dtype: PolarsDataType = field(default_factory=pl.Float64)
 
     @property
     def doc(self) -> str:
@@ -84,11 +95,14 @@ class Call:
         The options that differ from their defaults, in the formula's order.
     relevant
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
+    said
+        The options that were given, defaults among them: what a convention leaves as it is.
     """
 
     metric: Metric
     options: tuple[tuple[str, Any], ...] = ()
     relevant: float | None = None
+    said: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def text(self) -> str:
@@ -111,14 +125,22 @@ class Call:
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
         try:
-            value = self.metric.formula(ranking, **self.arguments).cast(pl.Float64).fill_nan(0.0)
+            value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
+        if self.metric.dtype != pl.Float64:
+            return value
+        value = value.fill_nan(0.0)
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
         if no_relevant == "one" and self.metric.bounds == (0, 1):
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+        """The same call with other values of options that it leaves at their defaults."""
+        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, said=self.said | call.said)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -140,8 +162,13 @@ def metric(
     bounds: tuple[float | None, float | None] = (0, None),
     dot: str | None = None,
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    summary: Summary = "mean",
+    dtype: PolarsDataType | None = None,
 ) -> Callable[[F], F]:
-    """Declare a formula as a metric; the function itself stays as it was.
+    """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
+
+    From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
+    ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
 
     Parameters
     ----------
@@ -155,14 +182,71 @@ def metric(
         The option that a number after a dot sets, as in ``rbp.95``.
     spellings
         Other tools' names that mean this metric with options set.
+    summary
+        What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
+    dtype
+        The type of the result column where it is not Float64.
+
+    Raises
+    ------
+    InvalidOption
+        If another metric has one of the names.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> @rf.metric(bounds=(0, 1))
+    ... def top_heavy(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+    ...     "Sum of 1 / rank^2 over the relevant documents of the top k."
+    ...     return r.total(r.relevant, k, over=r.rank**2)
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("top_heavy@5", "rr").row(0)
+    (1, 0.25, 0.5)
+    >>> df.rank.top_heavy(k=1)["top_heavy@1"].item()
+    0.0
+    >>> rf.unregister(top_heavy)
     """
 
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
-        _metrics[name] = Metric(name, formula, tuple(others), dict(spellings or {}), bounds, dot)
+        known = dict(spellings or {})
+        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64())
+        if re.fullmatch(r"[^\W\d]\w*", name) is None:
+            raise InvalidOption(
+                f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
+            )
+        for other in list(_metrics.values()):
+            taken = {other.name, *other.aliases, *other.spellings} & {name, *others, *known}
+            if taken and not (other.name == name and _same_place(other.formula, formula)):
+                raise InvalidOption(f"{sorted(taken)[0]!r} is a name of the metric {other.name!r}; choose another one")
+        _metrics[name] = entry
         return formula
 
     return register
+
+
+def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
+    """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
+    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+
+
+def unregister(metric: str | Callable[..., pl.Expr]) -> None:
+    """Take a metric of your own out of the list.
+
+    Parameters
+    ----------
+    metric
+        Its canonical name, or the function that was declared.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If there is no such metric, or it is one of the library's own.
+    """
+    entry = find(metric, metric, METRICS)[0] if isinstance(metric, str) else of(metric)
+    if entry.formula.__module__.startswith("rankframe.metrics."):
+        raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
+    del _metrics[entry.name]
 
 
 def agreement(*aliases: str, bounds: tuple[float | None, float | None]) -> Callable[[F], F]:
@@ -177,7 +261,11 @@ def agreement(*aliases: str, bounds: tuple[float | None, float | None]) -> Calla
 
 def of(formula: Callable[..., pl.Expr]) -> Metric:
     """The metric that a formula was declared as."""
-    return next(entry for entry in _metrics.values() if entry.formula is formula)
+    for entry in _metrics.values():
+        if entry.formula is formula:
+            return entry
+    name = getattr(formula, "__name__", repr(formula))
+    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric() above it")
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
@@ -217,7 +305,8 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
             )
         if isinstance(value, pl.Expr) or value != entry.parameters[name].default:
             given[name] = _freeze(value)
-    return Call(entry, tuple((n, given[n]) for n in entry.parameters if n in given), relevant)
+    options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
+    return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
 def _cutoff(entry: Metric, k: Any) -> int:

@@ -157,6 +157,8 @@ class Table:
         dtype = self.schema[self.columns.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
+        if self.columns.scores == "float32":
+            score = score.cast(pl.Float32)
         if self.columns.drops_first:
             score = pl.when(pl.col(self.columns.label) >= 0).then(score)
         return score
@@ -212,7 +214,8 @@ class Table:
         last = row if doc is None else doc
         if last is None:
             return keys, True
-        return [reverse(self.score, self.schema[self.columns.score]), *(-x for x in keys[1:]), last], False
+        dtype = pl.Float32() if self.columns.scores == "float32" else self.schema[self.columns.score]
+        return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """What makes the table unfit, as flags on rows that are to be read inside one query."""

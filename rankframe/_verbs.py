@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ import polars.selectors as cs
 
 from ._check import check as check_frame
 from ._check import describe, for_every_run
+from ._conventions import under
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -28,7 +29,7 @@ from ._plan import (
 )
 from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
-from ._registry import AGREEMENTS, METRICS, Call, Metric
+from ._registry import AGREEMENTS, METRICS, Call, Metric, call_of, of
 from ._table import MARK, Table, carried, failing, fresh, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
@@ -37,11 +38,31 @@ __all__ = ["agreement", "check", "curve", "evaluate", "explain", "judge", "measu
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Missing: TypeAlias = Literal["keep", "drop", "error"]
+Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     _refuse_names([call.text for call in calls], columns.query, "the query")
+    under_policies: dict[Columns, dict[str, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call.text] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(*query, *(pl.col(meant.text).alias(text) for text, meant in named.items()))
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return _like(frame, result.select(*query, *(call.text for call in calls)), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     table = Table.of(columns, frame.collect_schema())
     eager = isinstance(frame, pl.DataFrame)
     wanted, values = ask(calls, table, contiguous=eager)
@@ -59,7 +80,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
 
 
-def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked."""
     calls: list[Call] = []
     expressions: dict[str, pl.Expr] = {}
@@ -70,7 +91,8 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
             expressions[name] = request
             names.append(name)
         else:
-            read = [call for call in parse(request) if call not in calls]
+            named = [call_of(of(request), (), {})] if callable(request) else parse(request)
+            read = [call for call in named if call not in calls]
             calls += read
             names += [call.text for call in read]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
@@ -92,7 +114,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
     return _like(frame, result.select(*columns.query, *names), columns)
 
 
-def with_metrics(frame: Frame, columns: Columns, *requests: str | pl.Expr) -> Frame:
+def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, columns, *requests).lazy()
     schema = frame.collect_schema()
@@ -146,7 +168,14 @@ def _rows(
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
     _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    wanted, values = ask_rows(calls, table, show=show)
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
     rows = per_row(rows, wanted, values, table, show=show)
     if isinstance(frame, pl.DataFrame):  # query by query, as first seen

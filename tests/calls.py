@@ -21,7 +21,13 @@ SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
 cutoffs: list[Options] = [{}, {"k": 1}, {"k": 3}, {"k": 10}]
 gains: list[Options] = [{}, {"gain": "exponential"}, {"gain": GAIN}]
-levels: list[Options] = [{"min_label": 2}, {"min_label": 0.5, "k": 3}, {"gain": GAIN, "min_label": 2}]
+levels: list[Options] = [
+    {"gain": "binary"},
+    {"gain": "binary", "k": 3},
+    {"min_label": 2},
+    {"min_label": 0.5, "k": 3},
+    {"gain": GAIN, "min_label": 2},
+]
 discounts: list[Options] = [{}, {"discount": "original"}]
 other_discounts: list[Options] = [
     {"discount": "rank"},
@@ -61,9 +67,12 @@ CALLS: dict[str, list[Options]] = {
     ),
     "reciprocal_rank": cutoffs,
     "bpref": [{}],
-    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}], cutoffs),
-    "interpolated_precision": [{"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)],
-    "eleven_point_average": [{}],
+    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}, {"gain": "linear"}], cutoffs),
+    "interpolated_precision": [
+        *({"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)),
+        *({"recall": r, "rounding": "up"} for r in (0, 0.3, 0.7)),
+    ],
+    "eleven_point_average": [{}, {"rounding": "up"}],
     "auc": [{}],
 }
 POLICIES: list[Options] = [

@@ -62,6 +62,45 @@ def trec_eval(table: Table, *, relevant: int = 1, judged_only: bool = False) -> 
                 yield query, "interpolated_precision", {"recall": r}, values[f"iprec_at_recall_{r:.2f}"]
 
 
+CUT = ",".join(map(str, CUTOFFS))
+# By trec_eval's own names. No text (relstring), and only parameters that keep their meaning sorted as text.
+NAMED = [
+    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", f"P.{CUT}", f"recall.{CUT}",
+    "infAP", "gm_bpref", "Rprec_mult.0.1,0.25,0.5,1.0,1.5", "utility.1,2,3,4", "11pt_avg", "binG", "G", "ndcg",
+    "ndcg_rel", "Rndcg", f"ndcg_cut.{CUT}", f"map_cut.{CUT}", f"relative_P.{CUT}", f"success.{CUT}", "set_P",
+    "set_relative_P", "set_recall", "set_map", "set_F.0.5", "num_nonrel_judged_ret", "iprec_at_recall",
+]  # fmt: skip
+
+
+def trec_eval_9(
+    table: Table, *, relevant: int = 1, judged_only: bool = False, depth: int | None = None
+) -> dict[Any, dict[str, float]]:
+    """Each query's measures by trec_eval's names, and their summary under "all", where version 9 has an answer."""
+    qrels = {q: {doc: int(label) for doc, _, label in rows if label is not None} for q, rows in table.items()}
+    # All judgments negative: the C code keeps the previous query's counts.
+    qrels = {q: labels for q, labels in qrels.items() if any(label >= 0 for label in labels.values())}
+    run = {
+        q: dict(
+            sorted(
+                ((doc, score) for doc, score, _ in rows if score is not None),
+                key=lambda item: (item[1], item[0].encode()),
+                reverse=True,
+            )[:depth]
+        )
+        for q, rows in table.items()
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, NAMED, relevance_level=relevant, judged_docs_only_flag=judged_only
+    )
+    found = evaluator.evaluate({q: scores for q, scores in run.items() if scores})
+    names = next(iter(found.values()))
+    summary = {
+        name: pytrec_eval.compute_aggregated_measure(name, [values[name] for values in found.values()])
+        for name in names
+    }
+    return {**found, "all": summary}
+
+
 def scikit_learn(table: Table) -> Iterator[Value]:
     """AUC; nDCG, DCG and average precision where all is retrieved, judged, and scored differently."""
     for query, rows in table.items():

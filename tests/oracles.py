@@ -107,10 +107,12 @@ def top(items: Sequence[Any], k: int | None) -> list[tuple[int, Any]]:
 # Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005 ----------------------------------------------
 
 
-def gain_of(row: Row, gain: Gain, min_label: float = 0) -> float:
+def gain_of(row: Row, gain: Gain, min_label: float = 0, relevant: float = 1) -> float:
     if not is_judged(row):
         return 0.0
     label = row[2] if row[2] >= min_label else 0
+    if gain == "binary":
+        return float(label >= relevant)
     if gain == "linear":
         return label
     if gain == "exponential":
@@ -132,13 +134,13 @@ def divisor(rank: int, discount: str | float) -> float:
 
 
 def cg(q: Query, k: int | None = None, gain: Gain = "linear", min_label: float = 0) -> float:
-    return sum(gain_of(row, gain, min_label) for _, row in top(q.ranking, k))
+    return sum(gain_of(row, gain, min_label, q.relevant) for _, row in top(q.ranking, k))
 
 
 def dcg(
     q: Query, k: int | None = None, gain: Gain = "linear", discount: str | float = "log2", min_label: float = 0
 ) -> float:
-    return discounted([gain_of(row, gain, min_label) for row in q.ranking], k, discount)
+    return discounted([gain_of(row, gain, min_label, q.relevant) for row in q.ranking], k, discount)
 
 
 def ndcg(
@@ -150,7 +152,7 @@ def ndcg(
     min_label: float = 0,
 ) -> float:
     of = q.ranking if ideal == "retrieved" else q.rows
-    best = sorted((gain_of(row, gain, min_label) for row in of if is_judged(row)), reverse=True)
+    best = sorted((gain_of(row, gain, min_label, q.relevant) for row in of if is_judged(row)), reverse=True)
     if ideal == "perfect":
         assert k is not None
         best = [max(best, default=0.0)] * k
@@ -224,7 +226,7 @@ def r_precision(q: Query) -> float:
 def average_precision(q: Query, k: int | None = None, divisor: str = "R") -> float:
     depth = q.n if k is None else k
     most = {
-        "R": q.R, "min(k,R)": min(depth, q.R), "min(n,R)": min(depth, q.n, q.R), "hits": q.hits(k), "k": depth,
+        "R": q.R, "min(k,R)": q.R if k is None else min(k, q.R), "min(n,R)": min(depth, q.n, q.R), "hits": q.hits(k), "k": depth,
     }[divisor]  # fmt: skip
     return ratio(sum(q.precision(rank) for rank in q.relevant_ranks if k is None or rank <= k), most)
 
@@ -251,18 +253,20 @@ def rbp(q: Query, k: int | None = None, p: float = 0.8, gain: Mapping[float, flo
     return (1 - p) * total
 
 
-def interpolated_precision(q: Query, recall: float) -> float:
-    """The best precision at or below the rank where recall is reached (trec_eval 10)."""
+def interpolated_precision(q: Query, recall: float, rounding: str = "nearest") -> float:
+    """The best precision at or below the rank where recall is reached (trec_eval 10, or 9 where rounded up)."""
     wanted = recall * q.R
     count = math.floor(wanted) + (wanted - math.floor(wanted) >= 0.5)
+    if rounding == "up":
+        count = int(wanted + 0.9)
     if count > q.hits(None):
         return 0.0
     start = q.relevant_ranks[count - 1] if count else 1
     return max((q.precision(rank) for rank in range(start, q.n + 1)), default=0.0)
 
 
-def eleven_point_average(q: Query) -> float:
-    return sum(interpolated_precision(q, tenth / 10) for tenth in range(11)) / 11
+def eleven_point_average(q: Query, rounding: str = "nearest") -> float:
+    return sum(interpolated_precision(q, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
 def auc(q: Query) -> float | None:

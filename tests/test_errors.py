@@ -72,7 +72,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a cutoff said twice": (lambda: OK.rank.evaluate("ndcg(k=3)@10"), rf.InvalidOption, "says k twice"),
     "a persistence above 1": (lambda: OK.rank.evaluate("rbp(p=2)"), rf.InvalidOption, "write rbp(p=0.8)"),
     "graded gains of RBP above 1": (lambda: OK.rank.rbp(gain={1: 2}), rf.InvalidOption, "divide them by the largest"),
-    "a word as gain of RBP": (lambda: OK.rank.evaluate("rbp(gain=linear)"), rf.InvalidOption, "{label: gain}"),
+    "a word as gain of RBP": (lambda: OK.rank.evaluate("rbp(gain=exponential)"), rf.InvalidOption, "{label: gain}"),
     "an unknown gain": (lambda: OK.rank.evaluate("ndcg(gain=exp)"), rf.InvalidOption, "'linear', 'exponential'"),
     "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "a mapping, as {1: 3, 2: 7}"),
     "a truth as gain": (lambda: OK.rank.ndcg(gain=True), rf.InvalidOption, "'linear', 'exponential'"),

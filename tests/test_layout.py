@@ -16,9 +16,10 @@ PACKAGE = Path(rankframe.__file__).parent
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
     ["errors"],
+    ["_policies"],
     ["_ranking"],
     ["_registry", "_table", "_wanted", "_pair"],
-    ["metrics", "_parse", "io", "_expected"],
+    ["metrics", "_parse", "io", "_expected", "_conventions"],
     ["_frame"],
     ["_plan", "_group", "_check"],
     ["_verbs"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking, is_number
+from .._ranking import MaxLabel, Ranking, ShareGain, is_number
 from .._registry import metric
 from ..errors import InvalidOption
 
@@ -90,7 +90,7 @@ def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
 
 
 @metric("rank_biased_precision", bounds=(0, 1), dot="p")
-def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float, float] | None = None) -> pl.Expr:
+def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = None) -> pl.Expr:
     """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
 
     Parameters
@@ -100,7 +100,8 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float
     p
         The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
     gain
-        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1.
+        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1;
+        ``"linear"`` takes the label itself, as ranx does, so that labels above 1 leave the scale.
 
     Returns
     -------
@@ -119,11 +120,13 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: Mapping[float
     """
     if not is_number(p) or not 0 < p < 1:
         raise InvalidOption(f"rbp(p={p!r}): p is a probability between 0 and 1; write rbp(p=0.8)")
-    if gain is not None and not isinstance(gain, Mapping):
+    if isinstance(gain, Mapping):
+        if any(worth > 1 for worth in gain.values()):
+            raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
+    elif gain not in (None, "linear"):
         raise InvalidOption(
             f"rbp(gain={gain!r}): write None for relevant or not, or {{label: gain}} as {{1: 0.5, 2: 1}}"
         )
-    if gain is not None and any(worth > 1 for worth in gain.values()):
-        raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
     worth = r.relevant if gain is None else r.gain(gain)
-    return ((1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))).clip(upper_bound=1.0)  # a last bit may be above
+    value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
+    return value if gain == "linear" else value.clip(upper_bound=1.0)  # a last bit may be above

@@ -20,7 +20,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, where documents without a label, or with a negative one, are worth 0; or a Polars
         expression over the table's columns, whatever the label, as ``pl.col("price")``, 0 or more.
     min_label
@@ -64,7 +64,7 @@ def dcg(
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, or a Polars expression over the table's columns.
     discount
         ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on, leaving rank 1 as it is,
@@ -118,7 +118,7 @@ def ndcg(
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
         ``{label: gain}``, or a Polars expression over the table's columns.
     discount
         ``"log2"`` divides by log2(rank + 1), ``"original"`` by log2(rank) from rank 2 on, ``"rank"`` by the rank; a

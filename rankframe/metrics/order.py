@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import AverageDivisor, Ranking, check_word, is_number
+from .._ranking import AverageDivisor, Ranking, Rounding, check_word, is_number
 from .._registry import metric
 from ..errors import InvalidOption
 
@@ -47,7 +47,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
         return found / r.hits_down_to(k)
     most = {
         "R": [r.n_relevant],
-        "min(k,R)": [r.depth(k), r.n_relevant],
+        "min(k,R)": [r.cutoff(k), r.n_relevant],
         "min(n,R)": [r.depth(k), r.n_retrieved, r.n_relevant],
         "k": [r.depth(k)],
     }[divisor]
@@ -108,14 +108,15 @@ def bpref(r: Ranking) -> pl.Expr:
 
 
 @metric("iprec_at_recall", "iprec", bounds=(0, 1))
-def interpolated_precision(r: Ranking, recall: float) -> pl.Expr:
+def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
 
     Parameters
     ----------
     recall
-        The recall level, from 0 to 1. It stands for recall * R relevant documents, rounded half up, as trec_eval 10
-        rounds; earlier versions round up from one tenth on.
+        The recall level, from 0 to 1. It stands for recall * R relevant documents, a whole number after `rounding`.
+    rounding
+        ``"nearest"`` rounds it half up, as trec_eval 10 does; ``"up"`` up from one tenth on, as earlier versions do.
 
     Returns
     -------
@@ -136,13 +137,20 @@ def interpolated_precision(r: Ranking, recall: float) -> pl.Expr:
         raise InvalidOption(
             f"interpolated_precision@{recall}: recall is a share from 0 to 1, as in iprec_at_recall_0.30"
         )
-    needed = (recall * r.n_relevant).round(mode="half_away_from_zero")
+    check_word("rounding", rounding, Rounding)
+    wanted = recall * r.n_relevant
+    needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
     return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank))
 
 
 @metric("11pt_avg", bounds=(0, 1))
-def eleven_point_average(r: Ranking) -> pl.Expr:
+def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
+
+    Parameters
+    ----------
+    rounding
+        As for ``interpolated_precision``.
 
     Returns
     -------
@@ -159,7 +167,7 @@ def eleven_point_average(r: Ranking) -> pl.Expr:
     >>> df.rank.evaluate("11pt_avg").row(0)
     (1, 0.5)
     """
-    levels = [interpolated_precision(r, tenth / 10) for tenth in range(11)]
+    levels = [interpolated_precision(r, tenth / 10, rounding=rounding) for tenth in range(11)]
     return pl.sum_horizontal(levels) / 11
 
 

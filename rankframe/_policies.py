@@ -1,0 +1,130 @@
+"""The names of a table's columns, and the policies that its metrics follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+from dataclasses import dataclass
+from numbers import Integral, Real
+from types import EllipsisType
+from typing import Literal, TypeAlias, TypeGuard, get_args
+
+from .errors import InvalidOption, did_you_mean
+
+__all__ = [
+    "Columns",
+    "NoRelevant",
+    "Scores",
+    "Ties",
+    "Unjudged",
+    "Unretrieved",
+    "check_threshold",
+    "check_word",
+    "is_number",
+]
+
+Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
+Unjudged: TypeAlias = Literal["nonrelevant", "drop"]
+Scores: TypeAlias = Literal["as_given", "float32"]
+Unretrieved: TypeAlias = Literal["missed", "drop"]
+NoRelevant: TypeAlias = Literal["zero", "null", "one"]
+
+DEFAULT_DOC = "doc_id"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a table's columns and the policies that its metrics follow."""
+
+    query: tuple[str, ...] = ("query_id",)
+    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
+    score: str = "score"
+    label: str = "label"
+    relevant: float = 1
+    ties: Ties = "doc_desc"
+    unjudged: Unjudged = "nonrelevant"
+    unretrieved: Unretrieved = "missed"
+    no_relevant: NoRelevant = "zero"
+    depth: int | None = None
+    collection_size: int | None = None
+    scores: Scores = "as_given"
+    convention: str | None = None
+    said: frozenset[str] = frozenset()
+    """The policies that were said beside a convention, which leaves them as they are."""
+
+    @property
+    def drops_first(self) -> bool:
+        """Whether unjudged documents are taken out before ranks are given."""
+        return self.unjudged == "drop" and self.depth is None
+
+    @property
+    def drops_after_cut(self) -> bool:
+        """Whether unjudged documents are taken out of the top that `depth` leaves, as trec_eval does."""
+        return self.unjudged == "drop" and self.depth is not None
+
+    @property
+    def doc_name(self) -> str | None:
+        """The document column's name; one that nobody said may be missing from a table."""
+        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
+
+    def doc_in(self, names: Container[str]) -> str | None:
+        """The document column of a table with these columns; one that was said, whether it is there or not."""
+        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
+
+    @property
+    def orders_by_label(self) -> bool:
+        """Whether ranks depend on labels."""
+        return self.ties in ("best", "worst") or self.unjudged == "drop"
+
+    def __post_init__(self) -> None:
+        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
+        for name in names:
+            if not isinstance(name, str):
+                raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
+                )
+        twice = [name for name in names[:-2] if names.count(name) > 1]
+        if not self.query:
+            raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
+        if twice:
+            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+        check_threshold(self.relevant)
+        if not isinstance(self.relevant, (int, float)):  # a number of another library's
+            object.__setattr__(self, "relevant", float(self.relevant))
+        check_word("ties", self.ties, Ties)
+        check_word("unjudged", self.unjudged, Unjudged)
+        check_word("unretrieved", self.unretrieved, Unretrieved)
+        check_word("no_relevant", self.no_relevant, NoRelevant)
+        check_word("scores", self.scores, Scores)
+        for name, least in (("depth", 1), ("collection_size", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        if self.depth is not None and self.ties == "expected":
+            raise InvalidOption(
+                "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"
+            )
+
+
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether something is a real number: Python's, NumPy's or a fraction, but neither a truth value nor a Decimal."""
+    return isinstance(given, Real) and not isinstance(given, bool)
+
+
+def check_threshold(relevant: object) -> None:
+    """Refuse a relevance threshold that no judged label could be held against."""
+    if not is_number(relevant) or not 0 <= relevant < math.inf:
+        raise InvalidOption(
+            f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
+            "(a negative label means: in the pool, not judged)"
+        )
+
+
+def check_word(option: str, given: object, words: object) -> None:
+    """Refuse a value that is none of the option's words."""
+    known = [word for arg in get_args(words) for word in (get_args(arg) or [arg]) if isinstance(word, str)]
+    if given not in known:
+        listed = ", ".join(map(repr, known))
+        raise InvalidOption(f"{option}={given!r}: write one of {listed}.{did_you_mean(str(given), known)}")

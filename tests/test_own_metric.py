@@ -1,0 +1,90 @@
+"""A metric of the user's own: declared once, there everywhere, gone when it is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+import pytest
+from tables import frame
+
+import rankframe as rf
+
+DF = frame({"q": [("a", 3.0, 0), ("b", 2.0, 2), ("c", 1.0, 1)], "p": [("a", 1.0, 0)]}, seed=None)
+
+
+def declare(**options: float) -> Callable[..., pl.Expr]:
+    @rf.metric(bounds=(0, 1), **options)  # type: ignore[arg-type]
+    def steep(r: rf.Ranking, k: int | None = None, *, power: float = 2) -> pl.Expr:
+        """Sum of 1 / rank^power over the relevant documents of the top k, over the number of relevant ones."""
+        return r.total(r.relevant, k, over=r.rank**power) / r.n_relevant
+
+    return steep
+
+
+@pytest.fixture
+def steep() -> Iterator[Callable[..., pl.Expr]]:
+    formula = declare()
+    yield formula
+    rf.unregister(formula)
+
+
+HALF = (1 / 4 + 1 / 9) / 2
+
+
+def test_it_is_a_text_a_method_an_expression_and_an_argument(steep: Callable[..., pl.Expr]) -> None:
+    wanted = [("q", pytest.approx(HALF)), ("p", 0.0)]
+    assert DF.rank.evaluate("steep").rows() == wanted
+    assert DF.rank.evaluate(steep).rows() == wanted
+    assert DF.rank.steep().rows() == wanted
+    assert DF.lazy().rank.steep().collect().sort("query_id", descending=True).rows() == wanted
+    assert DF.group_by("query_id", maintain_order=True).agg(rf.expr.steep()).rows() == wanted
+    assert DF.to_pandas().rank.steep()["steep"].tolist() == [pytest.approx(HALF), 0.0]
+    assert DF.to_pandas().rank.evaluate(steep, "rr").columns.tolist() == ["steep", "rr"]
+
+
+def test_it_takes_options_cutoffs_policies_and_has_a_curve(steep: Callable[..., pl.Expr]) -> None:
+    assert DF.rank.evaluate("steep(power=1)@2").row(0) == ("q", 0.25)
+    assert DF.rank.on(relevant=2).steep(k=2, power=1).row(0) == ("q", 0.5)
+    assert DF.rank.on(ties="expected").steep().row(0) == ("q", pytest.approx(HALF))
+    assert DF.rank.curve("steep")["steep"].to_list() == pytest.approx([0, 1 / 8, HALF, 0])
+    assert "steep" in dir(DF.rank)
+    assert "steep" in dir(DF.to_pandas().rank)
+
+
+def test_declared_again_it_takes_the_place_of_the_first() -> None:
+    first, second = declare(), declare()
+    assert rf.METRICS["steep"].formula is second
+    with pytest.raises(rf.UnknownMetric, match="steep"):
+        rf.unregister(first)
+    rf.unregister(second)
+
+
+def test_once_taken_out_it_is_gone_everywhere() -> None:
+    formula = declare()
+    rf.unregister(formula)
+    assert "steep" not in rf.METRICS
+    for unknown in (
+        lambda: DF.rank.evaluate("steep"),
+        lambda: DF.rank.evaluate(formula),
+        lambda: rf.unregister(formula),
+    ):
+        with pytest.raises(rf.UnknownMetric, match="steep"):
+            unknown()
+    for ranker in (DF.rank, rf.expr, DF.to_pandas().rank):
+        with pytest.raises(AttributeError, match="steep"):
+            _ = ranker.steep
+
+
+def test_names_of_other_metrics_are_taken_and_the_librarys_own_stay() -> None:
+    def mine(r: rf.Ranking) -> pl.Expr:
+        return r.n_relevant
+
+    for declaration in (rf.metric("ndcg"), rf.metric(text="map_cut"), rf.metric(spellings={"dcg_burges": {}})):
+        with pytest.raises(rf.InvalidOption, match="is a name of the metric"):
+            declaration(mine)
+    with pytest.raises(rf.InvalidOption, match="letters"):
+        rf.metric(text="a@b")(mine)
+    with pytest.raises(rf.InvalidOption, match="stays"):
+        rf.unregister("ndcg")
+    assert "mine" not in rf.METRICS
