@@ -12,7 +12,7 @@ from .errors import InvalidOption, RankframeError
 
 __all__ = ["check", "describe", "for_every_run"]
 
-SAYS = ("severity", "problem", "rows", "advice")
+SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
 
 SHOWN = 3
@@ -90,7 +90,31 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             "no document of the query has a score; its metrics count nothing found", query,
         )
     )  # fmt: skip
+    if columns.ties != "error":
+        parts.append(_tied(frame, table, query))
     return pl.concat(parts, how="diagonal")
+
+
+def _tied(frame: pl.LazyFrame, table: Table, query: list[str]) -> pl.LazyFrame:
+    """The queries in which documents share a score, and what share of the retrieved ones does."""
+    at = [carried(name) for name in query]
+    retrieved = frame.filter(table.score.is_not_null()).select(
+        *(pl.col(name).alias(key) for name, key in zip(query, at, strict=True)),
+        table.score.is_duplicated().over(query).alias("#tied"),
+    )
+    counted = retrieved.group_by(at, maintain_order=True).agg(
+        pl.col("#tied").sum().cast(pl.UInt32).alias("rows"), pl.len().alias("#n")
+    )
+    counted = counted.filter(pl.col("rows") > 0)
+    advice = f"documents of the query share a score; they stand as ties={table.columns.ties!r} says"
+    return counted.select(
+        pl.lit("note").alias("severity"),
+        pl.lit("tied scores").alias("problem"),
+        *at,
+        "rows",
+        (pl.col("rows") / pl.col("#n")).alias("tied_fraction"),
+        pl.lit(advice).alias("advice"),
+    )
 
 
 def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
@@ -120,7 +144,8 @@ def _finding(
     else:
         counted = places.group_by(at, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows"))
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
-    return counted.select(*named, *at, "rows", pl.lit(advice).alias("advice"))
+    share = pl.lit(None, dtype=pl.Float64).alias("tied_fraction")
+    return counted.select(*named, *at, "rows", share, pl.lit(advice).alias("advice"))
 
 
 def for_every_run(qrels: pl.LazyFrame, frame: pl.LazyFrame, runs: Sequence[str]) -> pl.LazyFrame:

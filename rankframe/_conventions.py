@@ -151,14 +151,14 @@ CONVENTIONS: Mapping[str, Convention] = {
         "given labels beside the relevant documents, nDCG is ndcg(gain=exponential,min_label=1) instead",
     ),
     "tf_ranking": Convention(
-        {**LIST_ONLY, "ties": "order", "unjudged": "drop", "scores": "float32"},
+        {**LIST_ONLY, "ties": "order", "scores": "float32"},
         {
             **{name: {} for name in ("rr", "hit_rate", "recall", "map", "bpref")},
             "precision": {"divisor": "min(k,n)"},
             "dcg": {"gain": "exponential"},
             "ndcg": {"gain": "exponential"},
         },
-        "ties are drawn at random; results are 32-bit floats",
+        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats",
     ),
     "ptranking": Convention(
         {**LIST_ONLY, "ties": "order", "scores": "float32", "no_relevant": "null"},
@@ -180,7 +180,7 @@ def bind(columns: Columns, name: str) -> Columns:
         raise InvalidOption(
             f"convention={name!r}: write one of {', '.join(map(repr, CONVENTIONS))}.{did_you_mean(name, CONVENTIONS)}"
         )
-    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label")}
+    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from ._expected import Expectation
-from ._ranking import Columns, Gain, NoExpectation, Ranking
+from ._ranking import Columns, Gain, NoExpectation, Ranking, gain_rises
 from ._wanted import POSITION, Wanted
 
 __all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]
@@ -28,6 +28,9 @@ class FrameRanking(Ranking):
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size
         self.expected = Expectation(wanted) if columns.ties == "expected" else None
+        self.asked: set[str] = set()
+        if columns.weight is not None:
+            self.weight = self.column(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
         self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
 
     @property
@@ -68,9 +71,11 @@ class FrameRanking(Ranking):
     def ideal(self, gain: Gain = "linear") -> FrameRanking:
         best = copy(self)
         best.expected = None
-        best.worth = self.label if isinstance(gain, str) and gain != "binary" else self.gain(gain)
+        best.worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
         best.label = self._best(self.label, best.worth)
+        if self.weight is not None:
+            best.weight = self._best(self.weight, best.worth)
         return best
 
     def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:

@@ -11,9 +11,9 @@ import polars as pl
 import polars.selectors as cs
 
 from ._conventions import under
-from ._ranking import Columns, Gain, Ranking
+from ._ranking import Columns, Gain, Ranking, gain_rises
 from ._registry import Call
-from ._table import BY_DOCUMENT, failing, naming, said
+from ._table import BY_DOCUMENT, failing, is_weight, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -56,6 +56,10 @@ class GroupRanking(Ranking):
         if columns.unretrieved == "drop":
             self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
+        self.asked: set[str] = set()
+        if columns.weight is not None:
+            self.weight = self.ranked(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
+            self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight)), said("weight", columns))
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -106,8 +110,10 @@ class GroupRanking(Ranking):
         )
 
     def ideal(self, gain: Gain = "linear") -> GroupRanking:
-        worth = self.label if isinstance(gain, str) and gain != "binary" else self.gain(gain)
+        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best = copy(self)
+        if self.weight is not None:
+            best.weight = self.weight.sort_by(worth, descending=True)
         best.label = self.label.sort_by(worth, descending=True)
         best.raw = self.raw.sort_by(worth, descending=True)
         best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)

@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 from pandas.api.types import infer_dtype
 
-from . import _verbs
+from . import _summary, _verbs
 from ._frame_ranker import FrameRanker
 from ._ranking import Columns
 from ._registry import Call
@@ -238,6 +238,10 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)
+    if columns.weight is not None:
+        needed.add(columns.weight)
+    if verb is _summary.summarize:
+        needed.update(args[0], () if args[1] is None else (args[1],))
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]

@@ -40,6 +40,7 @@ class Columns:
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
     score: str = "score"
     label: str = "label"
+    weight: str | None = None
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
@@ -78,7 +79,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
-        for name in names:
+        for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
             if name == "*" or (name.startswith("^") and name.endswith("$")):

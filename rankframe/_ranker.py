@@ -47,6 +47,7 @@ class Ranker(ABC, Generic[R]):
         doc: str | EllipsisType | None = ...,
         score: str | None = None,
         label: str | None = None,
+        weight: str | None = None,
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
@@ -71,6 +72,10 @@ class Ranker(ABC, Generic[R]):
         label
             The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
             pool but not judged.
+        weight
+            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; at first every
+            document counts once. Metrics that add up what documents are worth (cg, dcg, ndcg, precision, recall,
+            hits) multiply it with the weight; others refuse.
         relevant
             The least label that counts as relevant; at first 1.
         ties
@@ -123,6 +128,7 @@ class Ranker(ABC, Generic[R]):
             "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
             "score": score,
             "label": label,
+            "weight": weight,
             "relevant": relevant,
             "ties": ties,
             "unjudged": unjudged,

@@ -41,6 +41,7 @@ __all__ = [
     "Unjudged",
     "Unretrieved",
     "check_word",
+    "gain_rises",
     "is_number",
 ]
 
@@ -54,6 +55,11 @@ AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 Rounding: TypeAlias = Literal["nearest", "up"]
 
 R = TypeVar("R", bound="Ranking")
+
+
+def gain_rises(gain: Gain) -> bool:
+    """Whether the order of the labels is that of their gains."""
+    return isinstance(gain, str) and gain != "binary"
 
 
 class NoExpectation(InvalidOption):
@@ -84,6 +90,11 @@ class Ranking(ABC):
     threshold: float = 1
     #: How many documents there are to retrieve from; None where nobody said.
     collection_size: float | None = None
+    #: What each document weighs; None where nobody said.
+    weight: pl.Expr | None = None
+
+    #: What a formula has asked for beyond the ranks and labels.
+    asked: set[str]
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking where a label from `relevant` on counts as relevant."""
@@ -156,6 +167,11 @@ class Ranking(ABC):
     def stops(self, x: pl.Expr) -> pl.Expr:
         """The probability that a reader stops here, whom each document satisfies with probability `x`."""
         return x * self.product_before(1 - x)
+
+    def weighed(self, x: pl.Expr) -> pl.Expr:
+        """What documents are worth, times their weights; a metric that does not say so has no weighted form."""
+        self.asked.add("weight")
+        return x if self.weight is None else x * self.weight
 
     @property
     def n_relevant(self) -> pl.Expr:

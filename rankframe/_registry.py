@@ -128,6 +128,8 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
+        if ranking.weight is not None and "weight" not in ranking.asked:
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)

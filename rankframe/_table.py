@@ -19,6 +19,7 @@ __all__ = [
     "carried",
     "failing",
     "fresh",
+    "is_weight",
     "naming",
     "require",
     "said",
@@ -48,6 +49,8 @@ TEXTS = {
     "doc_desc, doc_asc, order, best, worst or trec_eval",
     "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
     "them, or say ties='doc_desc' to compare them as they are",
+    "weight": "column {weight!r} holds a weight that is null, negative, infinite or NaN, of a judged "
+    "document; give each of them its weight, as in df.with_columns(pl.col({weight!r}).fill_null(1))",
     "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
     "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
 }
@@ -57,7 +60,9 @@ TEXTS = {
 def said(problem: str, columns: Columns) -> str:
     """The text for a problem, with the names of the columns and the way out."""
     key, doc = [*columns.query, columns.doc_name], columns.doc_name
-    return TEXTS[problem].format(score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties)
+    return TEXTS[problem].format(
+        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight
+    )
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,9 @@ class Table:
         elif columns.ties in BY_DOCUMENT:
             raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
         _require_number(schema, columns.score, "score")
+        if columns.weight is not None:
+            require(schema, columns.weight, "weight")
+            _require_number(schema, columns.weight, "weight")
         for name in (*columns.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(
@@ -229,10 +237,19 @@ class Table:
             )
         if doc is not None:
             found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns))
+        if label and columns.weight is not None:
+            unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight))
+            found.append(Fault.of("weight", columns.weight, unfit, columns))
         if columns.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault.of("tied score", columns.score, tied, columns))
         return found
+
+
+def is_weight(x: pl.Expr) -> pl.Expr:
+    """Whether a document can have the weight."""
+    x = x.cast(pl.Float64)
+    return (x.is_finite() & (x >= 0)).fill_null(False)
 
 
 def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:

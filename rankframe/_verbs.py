@@ -34,7 +34,18 @@ from ._table import MARK, Table, carried, failing, fresh, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
-__all__ = ["agreement", "check", "curve", "evaluate", "explain", "judge", "measure", "with_metrics", "with_ranks"]
+__all__ = [
+    "agreement",
+    "check",
+    "curve",
+    "evaluate",
+    "explain",
+    "judge",
+    "like",
+    "measure",
+    "with_metrics",
+    "with_ranks",
+]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Missing: TypeAlias = Literal["keep", "drop", "error"]
@@ -59,7 +70,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     for other in results[1:]:
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
-    return _like(frame, result.select(*query, *(call.text for call in calls)), columns)
+    return like(frame, result.select(*query, *(call.text for call in calls)), columns)
 
 
 def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -111,7 +122,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
         values = measure(frame, columns, *calls).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
-    return _like(frame, result.select(*columns.query, *names), columns)
+    return like(frame, result.select(*columns.query, *names), columns)
 
 
 def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
@@ -120,7 +131,7 @@ def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     schema = frame.collect_schema()
     _refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
     joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
-    return _like(frame, joined, columns)
+    return like(frame, joined, columns)
 
 
 def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
@@ -136,7 +147,7 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
-    return _like(frame, ranked.drop(table.row, table.place, strict=False), columns)
+    return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
@@ -184,7 +195,7 @@ def _rows(
     query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
     rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
     along = [pl.col(carried(name)).alias(name) for name in named]
-    return _like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
+    return like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
 
 
 def judge(
@@ -240,7 +251,7 @@ def judge(
     on = [*runs, *keys]
     joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
     extra = [name for name in qrels_schema if name not in keys and name != columns.label]
-    return _like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
+    return like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
 
 
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
@@ -248,7 +259,7 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     if qrels is not None:
         _require_frame(qrels)
     found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
-    return _like(frame, found, columns)
+    return like(frame, found, columns)
 
 
 def _only_common(
@@ -276,30 +287,37 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     table = Table.of(columns, schema, label=False)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    both = table.score.is_not_null() & others.score.is_not_null()
-    rows = with_row(frame.lazy().filter(both), table).select(
+    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    both = retrieved & other_retrieved
+    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
         *table.query,
-        table.score.alias("#score"),
-        others.score.alias("#other"),
-        position(table).alias("#rank"),
-        position(others).alias("#other_rank"),
+        pl.when(both).then(table.score).alias("#score"),
+        pl.when(both).then(others.score).alias("#other"),
+        pl.when(retrieved).then(position(table)).alias("#rank"),
+        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits = 32  # the most rows that Polars holds
+    bits, complete = 32, False  # the most rows that Polars holds
     if isinstance(frame, pl.DataFrame):
         bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+        complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
     wanted = Wanted(table.key, contiguous=False)
-    values = {call.text: call.metric.formula(Pair(wanted, bits), **call.arguments) for call in calls}
+    pair = Pair(wanted, bits, complete)
+    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     result = (
         wanted.with_columns(rows)
         .group_by(table.key)
-        .agg(*(x.sum().alias(name) for name, x in wanted.sums.items()), *(pl.col(name).any() for name in faults))
+        .agg(
+            *(x.sum().alias(name) for name, x in wanted.sums.items()),
+            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(pl.col(name).any() for name in faults),
+        )
     )
     result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
     queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
     result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)
-    return _like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
+    return like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
 
 
 def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -> list[Call]:
@@ -344,7 +362,7 @@ def _refuse_names(names: Sequence[str], taken: Container[str], where: str) -> No
             )
 
 
-def _like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
+def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
     """The result as the kind of frame that was given."""
     return result if isinstance(frame, pl.LazyFrame) else _collect(result, frame, columns)
 

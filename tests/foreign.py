@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterator
@@ -137,7 +138,7 @@ def scikit_learn(table: Table) -> Iterator[Value]:
 
 
 def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, Any], float | None]]:
-    """Rank correlations, None where they are nan; the distance follows from tau where nothing is tied."""
+    """Rank correlations, None where they are nan; where nothing is tied, the others follow from tau."""
     for query, rows in table.items():
         both = scored_twice(rows)
         x, y = [row[1] for row in both], [row[2] for row in both]
@@ -152,6 +153,16 @@ def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, An
                 if len(both) > 1:
                     tau = stats.kendalltau(*zip(*best[:k], strict=True)).statistic
                     yield query, "kendall_distance", {"k": k}, none_if_nan((1 - tau) / 2)
+            if len(both) > 1:
+                yield query, "tau_ap", {}, tau_ap(sorted(zip(y, x, strict=True), reverse=True))
+
+
+def tau_ap(best: list[tuple[float, float]]) -> float:
+    """The mean, over all ranks but the first, of what each adds to the balance of concordant and discordant pairs."""
+    tau = [0.0] + [stats.kendalltau(*zip(*best[:i], strict=True)).statistic for i in range(2, len(best) + 1)]
+    balance = [t * i * (i - 1) / 2 for i, t in enumerate(tau, 1)]
+    added = [(after - before) / i for i, (before, after) in enumerate(itertools.pairwise(balance), 1)]
+    return float(sum(added) / len(added))
 
 
 def none_if_nan(x: float) -> float | None:

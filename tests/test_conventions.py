@@ -43,7 +43,7 @@ def table_for(tool: str, metric: str, seed: int) -> Table:
     """A random table of what the tool takes, and of what its convention can repeat."""
     chosen = oracle.choices(tool, metric)
     labels = [x for x in LABELS if oracle.takes(tool, metric, [x])]
-    if chosen["negative"] not in ("unjudged", "unseen"):
+    if chosen["negative"] != "unjudged":
         labels = [x for x in labels if x is None or x >= 0]
     if chosen["relevant"] == "share":
         labels = [0, 1]
@@ -164,3 +164,45 @@ def test_an_unknown_tool_or_a_metric_that_the_tool_lacks_is_an_error() -> None:
         DF.rank.on(convention="lightgmb")
     with pytest.raises(rf.InvalidOption, match="lightgbm has no bpref; it has ndcg, map"):
         DF.rank.on(convention="lightgbm").evaluate("ndcg@3", "bpref")
+
+
+# Hand calculations: with x = 1 / log2(3), the first query's nDCG is (1 + 2x) / (2 + x) where gains are linear.
+X = math.log(2) / math.log(3)
+TWO = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+
+
+def test_the_table_of_conventions_says_what_each_tool_prints_and_why() -> None:
+    found = {row["tool"]: row for row in TWO.rank.conventions("ndcg@10").iter_rows(named=True)}
+    assert set(found) == {"rankframe", *(tool for tool in CONVENTIONS if "ndcg" in CONVENTIONS[tool].metrics)}
+    linear, exponential = (1 + 2 * X) / (2 + X), (1 + 3 * X) / (3 + X)
+    for tool in ("rankframe", "trec_eval", "ranx", "sklearn"):
+        assert found[tool]["value"] == pytest.approx(linear / 2)
+        assert found[tool]["differs_by"] == ""
+    assert found["lightgbm"]["value"] == pytest.approx((exponential + 1) / 2)
+    assert found["lightgbm"]["differs_by"] == "no_relevant=one, gain=exponential"
+    assert found["lightgbm"]["metric"] == "ndcg(gain=exponential)@10"
+    assert found["ptranking"]["value"] == pytest.approx(exponential)
+    assert found["ptranking"]["differs_by"] == "no_relevant=null, gain=exponential"
+    assert found["catboost"]["differs_by"] == "no_relevant=one"
+    assert found["spark"]["value"] == pytest.approx(0.5)
+
+
+def test_the_table_of_conventions_names_thresholds_and_what_cannot_be_repeated() -> None:
+    half = TWO.with_columns(label=pl.Series([0.75, 0, 0]))
+    found = {row["tool"]: row for row in half.rank.conventions("rr").iter_rows(named=True)}
+    assert (found["rankframe"]["value"], found["catboost"]["value"]) == (0, 0.5)
+    assert found["catboost"]["differs_by"] == "relevant=above 0.5"
+    tied = TWO.with_columns(score=pl.lit(1))
+    sklearn = tied.rank.conventions("map").filter(tool="sklearn").row(0, named=True)
+    assert sklearn["value"] is None
+    assert "ties='error'" in sklearn["note"]
+    with pytest.raises(rf.InvalidOption, match="names 2 metrics"):
+        TWO.rank.conventions("ndcg_cut.5,10")
+
+
+def test_lazy_and_pandas_tables_give_the_same_table_of_conventions() -> None:
+    wanted = DF.rank.conventions("map@5")
+    assert DF.lazy().rank.conventions("map@5").collect().equals(wanted)
+    assert DF.to_pandas().rank.conventions("map@5").fillna(-1).values.tolist() == [
+        [-1 if x is None else x for x in row] for row in wanted.rows()
+    ]

@@ -350,7 +350,16 @@ VERBS: dict[str, tuple[Any, ...]] = {
     "with_metrics": ("ndcg", "map", "err", "rbp(p=0.5)"),
     "curve": ("ndcg", "map", "err", "rbp(p=0.5)"),
     "explain": ("ndcg", "map", "err", "rbp(p=0.5)"),
-    "agreement": ("other", "kendall_distance@10", "kendall_tau", "spearman"),
+    "agreement": (
+        "other",
+        "kendall_distance@10",
+        "kendall_tau",
+        "spearman",
+        "tau_ap",
+        "overlap@10",
+        "rbo",
+        "rbo_residual@10",
+    ),
     "check": (),
 }
 

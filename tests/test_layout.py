@@ -23,6 +23,7 @@ LEVELS = [
     ["_frame"],
     ["_plan", "_group", "_check"],
     ["_verbs"],
+    ["_tools", "_summary"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],

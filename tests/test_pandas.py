@@ -95,8 +95,9 @@ def test_a_metrics_method_gives_its_column(kind: Any) -> None:
 @every_kind
 def test_agreement_is_that_of_polars(kind: Any) -> None:
     df = frame(random_table(2))
-    wanted = df.rank.agreement("label", "kendall_tau", "spearman", "kendall_distance@3")
-    assert_same_values(kind(df).rank.agreement("label", "kendall_tau", "spearman", "kendall_distance@3"), wanted)
+    measures = ("kendall_tau", "spearman", "kendall_distance@3", "tau_ap", "overlap@3", "rbo", "rbo_residual")
+    wanted = df.rank.agreement("label", *measures)
+    assert_same_values(kind(df).rank.agreement("label", *measures), wanted)
 
 
 INDEXES: dict[str, Callable[[int], Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import log2
 from typing import Any
@@ -152,6 +153,20 @@ AGREEMENT_CASES: list[tuple[str, dict[str, Any], Scores, Scores, float | None]] 
     ("kendall_distance", {"k": 3}, [4, 3, None, 1], [1, 2, 3, None], 1 / 1),  # only rows scored twice
     ("kendall_distance", {"k": 3}, [4, None], [1, 2], None),
     ("kendall_distance", {"k": 3}, [1, 1, 1], [3, 2, 1], 3 / 3),  # all tied: the greatest id first
+    # By the other score each rank but the first has, of those above it, in order: 0 of 1, 1 of 2, 3 of 3, 4 of 4, 4 of 5.
+    ("tau_ap", {}, [4, 6, 5, 3, 1, 2], [6, 5, 4, 3, 2, 1], 2 / 5 * (0 + 1 / 2 + 1 + 1 + 4 / 5) - 1),
+    ("tau_ap", {}, [4, 3, 2, 1], [3, 4, 2, 1], 1 / 3),  # a swap at the top: 0, 1, 1
+    ("tau_ap", {}, [4, 3, 2, 1], [4, 3, 1, 2], 7 / 9),  # and at the bottom: 1, 1, 2 of 3
+    ("tau_ap", {}, [4, None], [1, 2], None),
+    ("overlap", {"k": 2}, [4, 3, 2, None], [None, 4, 3, 2], 1 / 2),
+    ("overlap", {"k": 10}, [2, 1], [1, 2], 2 / 10),
+    ("overlap", {}, [3, 2, 1], [None, 1, None], 1 / 3),
+    ("rbo", {}, [7, 6, 5, 4], [6, 7, 5, 4], 0.9),  # but at depth 1, which has a tenth of the weight, they agree
+    ("rbo", {"p": 0.5}, [2, 1], [2, None], 1.0),  # all of the shorter one, at every depth
+    ("rbo", {"p": 0.5}, [2, None], [None, 2], 0.0),
+    ("rbo_min", {"p": 0.5}, [1], [2], math.log(2)),
+    ("rbo_residual", {"p": 0.5}, [1], [2], 1 - math.log(2)),
+    ("rbo_residual", {"p": 0.5}, [2, None], [None, 2], 1 / 2),  # nothing at depth 1, all from depth 2 on
 ]  # fmt: skip
 
 
@@ -167,7 +182,29 @@ def test_worked_agreement(
     assert AGREEMENT[name](rows, **options) == (value if value is None else pytest.approx(value, abs=1e-12))
     columns = {"query_id": 1, "doc_id": range(len(rows)), "score": first, "other": second, "label": 0}
     result = pl.DataFrame(columns, schema_overrides={"score": pl.Float64, "other": pl.Float64})
-    measure = f"{name}@{options['k']}" if options else name
+    measure = name + (f"(p={options['p']})" if "p" in options else "") + (f"@{options['k']}" if "k" in options else "")
     found = result.rank.agreement("other", measure)
     assert found.columns == ["query_id", measure]
     assert found.item(0, 1) == (value if value is None else pytest.approx(value, abs=1e-12))
+
+
+def ranked_lists(first: str, second: str) -> pl.DataFrame:
+    """Two rankings of documents that are letters, best first."""
+    docs = sorted({*first, *second})
+    scores = ([-ranking.index(doc) if doc in ranking else None for doc in docs] for ranking in (first, second))
+    return pl.DataFrame({"query_id": 1, "doc_id": docs, **dict(zip(("score", "other"), scores, strict=True))})
+
+
+def test_overlaps_of_the_paper_s_two_rankings() -> None:
+    """Webber, Moffat, Zobel 2010, figure 5: the agreement at each depth, and its mean over the depths so far."""
+    found = ranked_lists("abcdefg", "zcavwxy").rank.agreement("other", *(f"overlap@{d}" for d in range(1, 8)))
+    overlaps = found.row(0)[1:]
+    assert overlaps == pytest.approx([0.000, 0.000, 0.667, 0.500, 0.400, 0.333, 0.286], abs=5e-4)
+    means = [sum(overlaps[:d]) / d for d in range(1, 8)]
+    assert means == pytest.approx([0.000, 0.000, 0.222, 0.292, 0.313, 0.317, 0.312], abs=6e-4)
+
+
+def test_the_first_ten_ranks_have_86_percent_of_the_weight() -> None:
+    """Webber, Moffat, Zobel 2010, after equation 21: what is sure of two rankings that are the same down to there."""
+    found = ranked_lists("abcdefghij", "abcdefghij").rank.agreement("other", "rbo_min(p=0.9)")
+    assert found.item(0, 1) == pytest.approx(0.86, abs=5e-3)

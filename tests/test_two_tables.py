@@ -136,7 +136,7 @@ def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
     frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]})
     found = frame.rank.check()
     assert found.is_empty()
-    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "advice"]
+    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "tied_fraction", "advice"]
 
 
 def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
@@ -146,9 +146,16 @@ def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
     assert "df.rank.judge(qrels)" in RUN.rank.check()["advice"][0]
 
 
-def test_check_finds_ties_only_where_they_are_forbidden() -> None:
+def test_check_notes_what_share_of_a_querys_documents_is_tied() -> None:
+    scores = [1.0, 1.0, 2.0, 2.0, 3.0, None, None, 1.0]
+    frame = pl.DataFrame({"query_id": [1] * 7 + [2], "doc_id": list("abcdefga"), "score": scores, "label": 1})
+    for found in (frame.rank.check(), frame.lazy().rank.check().collect()):
+        assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.8)]
+
+
+def test_check_finds_each_tie_where_they_are_forbidden() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, 0]})
-    assert findings(frame.rank.check()) == []
+    assert findings(frame.rank.check()) == [("note", "tied scores", 1, None, 2)]
     assert findings(frame.rank.on(ties="error").check()) == [
         ("error", "tied score", 1, "a", 1),
         ("error", "tied score", 1, "b", 1),
@@ -197,7 +204,7 @@ def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None
 
 
 def test_check_notes_a_column_that_seems_to_name_documents() -> None:
-    frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 1.0], "label": [1, 1]})
+    frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 2.0], "label": [1, 1]})
     found = frame.rank.check()
     assert findings(found) == [("note", "documents not named", None, None, 0)]
     assert "df.rank.on(doc='DocNo')" in found["advice"][0]

@@ -1,6 +1,6 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
-from .agreement import kendall_distance, kendall_tau, spearman
+from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, hit_rate, hits, precision, r_precision, recall
 from .cascade import err, nerr, rbp
 from .gain import cg, dcg, ndcg
@@ -22,10 +22,15 @@ __all__ = [
     "kendall_tau",
     "ndcg",
     "nerr",
+    "overlap",
     "precision",
     "r_precision",
+    "rbo",
+    "rbo_min",
+    "rbo_residual",
     "rbp",
     "recall",
     "reciprocal_rank",
     "spearman",
+    "tau_ap",
 ]

@@ -1,4 +1,4 @@
-"""How two rankings of the same documents agree: Kendall's and Spearman's measures."""
+"""How two rankings agree: correlations of the documents that both have, overlaps of all that either has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import polars as pl
 
 from .._pair import Pair
 from .._registry import agreement
+from ..errors import InvalidOption
 
-__all__ = ["kendall_distance", "kendall_tau", "spearman"]
+__all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman", "tau_ap"]
 
 
 @agreement(bounds=(0, 1))
-def kendall_distance(p: Pair, k: int | None = None) -> pl.Expr:
+def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     """Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders otherwise.
 
     Parameters
@@ -35,13 +36,13 @@ def kendall_distance(p: Pair, k: int | None = None) -> pl.Expr:
     >>> df.rank.agreement("other", "kendall_distance").row(0)     # 1 of 3 pairs
     (1, 0.3333333333333333)
     """
-    top = p.down_to(k)
+    top = pair.common.top(k)
     pairs = top.n * (top.n - 1) / 2
-    return pl.when(pairs > 0).then(top.inversions(top.rank, top.other_rank) / pairs)
+    return pl.when(pairs > 0).then(top.total(top.greater_before(top.rank, top.other_rank)) / pairs)
 
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
-def kendall_tau(p: Pair) -> pl.Expr:
+def kendall_tau(pair: Pair) -> pl.Expr:
     """Kendall's tau-b: concordant less discordant pairs, over what ties leave of all pairs.
 
     Returns
@@ -59,15 +60,17 @@ def kendall_tau(p: Pair) -> pl.Expr:
     >>> df.rank.agreement("other", "kendall_tau").row(0)          # (2 - 1) / 3
     (1, 0.3333333333333333)
     """
-    pairs = p.n * (p.n - 1) / 2
-    tied, other_tied, both_tied = p.tied_pairs(p.score), p.tied_pairs(p.other), p.tied_pairs(p.score, p.other)
-    discordant = p.inversions(p.rising, p.other_level)
+    both = pair.common
+    pairs = both.n * (both.n - 1) / 2
+    tied, other_tied = both.tied_pairs(both.score), both.tied_pairs(both.other)
+    both_tied = both.tied_pairs(both.score, both.other)
+    discordant = both.total(both.greater_before(both.rising, both.other_level))
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
     return pl.when(untied > 0).then((pairs - tied - other_tied + both_tied - 2 * discordant) / untied)
 
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
-def spearman(p: Pair) -> pl.Expr:
+def spearman(pair: Pair) -> pl.Expr:
     """Spearman's rho: the correlation of the two rankings' ranks, tied documents sharing the mean of theirs.
 
     Returns
@@ -85,4 +88,191 @@ def spearman(p: Pair) -> pl.Expr:
     >>> df.rank.agreement("other", "spearman").row(0)
     (1, 0.5)
     """
-    return p.correlation(p.mean_rank(p.score), p.mean_rank(p.other))
+    both = pair.common
+    return both.correlation(both.mean_rank(both.score), both.mean_rank(both.other))
+
+
+@agreement("tauap", "ap_correlation", bounds=(-1, 1))
+def tau_ap(pair: Pair) -> pl.Expr:
+    """AP correlation: Kendall's tau that counts a pair of documents for more the nearer it is to the top.
+
+    For each rank but the first of the *other* ranking, the share of the documents above it that the ranker's own
+    score puts above it too; twice their mean, less 1. So the ranker's own ranking is the reference, and the other
+    is judged by it; the two cannot be exchanged.
+
+    Returns
+    -------
+    One Float64 per query, 1 for the same order, -1 for the reverse; null with fewer than two documents. Tied scores
+    are ordered by the tie rule, in both rankings.
+
+    References
+    ----------
+    Yilmaz, Aslam, Robertson, A new rank correlation coefficient for information retrieval, SIGIR 2008.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df.rank.agreement("other", "tau_ap").row(0)               # c: 1 of 1 above it, b: 1 of 2; 2 * 0.75 - 1
+    (1, 0.5)
+    """
+    both = pair.common
+    above = both.other_rank - 1
+    wrong = pl.when(above > 0).then(both.greater_before(both.other_rank, both.rank) / above)
+    return pl.when(both.n > 1).then(1 - 2 * both.total(wrong) / (both.n - 1))
+
+
+@agreement(bounds=(0, 1))
+def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
+    """Overlap: how many documents both rankings have in their top `k`, over `k`.
+
+    Parameters
+    ----------
+    k
+        Ranks to compare, and the divisor, however few documents were retrieved. ``None`` takes the length of the
+        longer ranking.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null where neither ranking has a document.
+
+    References
+    ----------
+    The agreement at depth k of Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4),
+    2010.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df.rank.agreement("other", "overlap@2", "overlap@3").row(0)     # a; a, b and c
+    (1, 0.5, 1.0)
+    """
+    top = pair.down_to(k)
+    depth = top.largest(pl.max_horizontal(top.rank, top.other_rank)) if k is None else pl.lit(float(k))
+    return top.total(top.shared_from.is_not_null()) / depth
+
+
+@agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
+def rbo(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+    """Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
+
+    The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the
+    documents that there are, the agreement is taken to stay what it was. A document that only one ranking has
+    counts as one that the other does not agree to.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+    p
+        The reader's persistence, between 0 and 1: the first ten ranks have 86% of the weight at 0.9.
+
+    Returns
+    -------
+    One Float64 per query, 1 for the same ranking, 0 for nothing in common; null where neither ranking has a
+    document. Tied scores are ordered by the tie rule, in both rankings.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 32.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]})
+    >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)           # at depth 1 none, from depth 2 on all
+    (1, 0.5)
+    """
+    seen, shares = _depths("rbo", pair, k, p)
+    near = seen.shared_from <= seen.shorter
+    last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
+    found = pl.when(near).then(shares.shorter).otherwise(shares.longer) - _above(
+        seen.shared_from, shares.shared_from, p
+    )
+    return seen.total(found + p**last / last).clip(0, 1)  # rounding may leave it
+
+
+@agreement(bounds=(0, 1))
+def rbo_min(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+    """Rank-biased overlap, the least it can be: as if the two rankings had nothing more in common further down.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+    p
+        The reader's persistence, between 0 and 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1 (it stays below 1: nobody knows what follows); null where neither ranking has
+    a document.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 11, at the
+    depth of the longer ranking.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "other": [1]})
+    >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(0)       # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
+    (1, 0.6931471805599453)
+    """
+    seen, shares = _depths("rbo_min", pair, k, p)
+    everywhere = -pl.lit(-p).log1p() * (1 - p) / p  # the sum of its shares at all depths
+    return seen.total(everywhere - _above(seen.shared_from, shares.shared_from, p))
+
+
+@agreement("rbo_res", bounds=(0, 1))
+def rbo_residual(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+    """Residual of rank-biased overlap: how far what follows below the rankings may yet raise it above ``rbo_min``.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+    p
+        The reader's persistence, between 0 and 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1: the largest value less the least; null where neither ranking has a document.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 30.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "other": [1]})
+    >>> df.rank.agreement("other", "rbo_residual(p=0.5)").row(0)  # 1 - ln 2
+    (1, 0.3068528194400547)
+    """
+    seen, shares = _depths("rbo_residual", pair, k, p)
+    # Numbered as they are first seen, the first d documents may all be shared at depth d, and no more.
+    number = pl.when(seen.seen_from.is_not_null()).then(seen.so_far(seen.seen_from.is_not_null(), seen.seen_from))
+    to_number = seen.so_far(_share(number, p), number)
+    surplus = _above(number, to_number, p) - _above(seen.seen_from, shares.seen_from, p)
+    return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
+
+
+def _depths(name: str, pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
+    """The depths of the documents down to `k`, and what one shared document is worth from the top to there."""
+    if isinstance(p, (str, bool)) or p is None or not 0 < p < 1:
+        raise InvalidOption(f"{name}(p={p!r}): p is a probability between 0 and 1; write {name}(p=0.9)")
+    seen = pair.down_to(k)
+    return seen, seen.summed(lambda depth: _share(depth, p))
+
+
+def _share(depth: pl.Expr, p: float) -> pl.Expr:
+    """What one shared document adds at `depth`: the weight of the depth, over as many documents."""
+    return (1 - p) * p ** (depth.cast(pl.Float64) - 1) / depth
+
+
+def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
+    """What one shared document is worth above `depth`, where it is worth `to_depth` down to there."""
+    return to_depth - _share(depth, p)

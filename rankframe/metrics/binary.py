@@ -45,7 +45,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     """
     check_word("divisor", divisor, PrecisionDivisor)
     most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
-    return r.total(r.relevant, k) / pl.min_horizontal(r.depth(k), *most)
+    return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
 @metric("r", "set_recall", "setr", bounds=(0, 1))
@@ -72,7 +72,8 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
     """
-    return r.total(r.relevant, k) / r.n_relevant
+    relevant = r.weighed(r.relevant)
+    return r.total(relevant, k) / r.whole(relevant)
 
 
 @metric("set_f", "setf", bounds=(0, 1))
@@ -126,7 +127,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.hits()["hits"].item()
     2.0
     """
-    return r.total(r.relevant, k)
+    return r.total(r.weighed(r.relevant), k)
 
 
 @metric("success", "accuracy", bounds=(0, 1))

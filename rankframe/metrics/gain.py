@@ -42,7 +42,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k)
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
 @metric(
@@ -90,7 +90,7 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(r.from_label(min_label).gain(gain), k, over=_divisor(r.rank, discount))
+    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=_divisor(r.rank, discount))
 
 
 @metric(
@@ -152,7 +152,9 @@ def ndcg(
         if k is None:
             raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
-        return found / (r.largest(r.gain(gain)) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum())
+        return found / (
+            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(_divisor(pl.lit(ranks), discount)).to_series()).sum()
+        )
     of = r.retrieved_only() if ideal == "retrieved" else r
     return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
 
