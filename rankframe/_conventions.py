@@ -65,7 +65,26 @@ TREC_EVAL = Convention(
         },
         "interpolated_precision": {},
         "eleven_point_average": {},
-        "rbp": {"p": 0.9},
+        "rbp": {"p": 0.9, "gain": "scaled"},
+        **{
+            name: {}
+            for name in (
+                "num_nonrel_judged_ret",
+                "unj",
+                "r_precision_multiple",
+                "utility",
+                "yaap",
+                "bin_g",
+                "g",
+                "ndcg_rel",
+                "rndcg",
+                "ideal_dcg",
+                "rbp_resid",
+                "gm_map",
+                "gm_bpref",
+                "relstring",
+            )
+        },
     },
     "labels are cut to whole numbers",
 )
@@ -75,7 +94,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     "trec_eval9": Convention(
         {"ties": "trec_eval", "scores": "float32"},
         {
-            **{name: settings for name, settings in TREC_EVAL.metrics.items() if name != "rbp"},
+            **{
+                name: settings
+                for name, settings in TREC_EVAL.metrics.items()
+                if name not in ("rbp", "rbp_resid", "unj")
+            },
             "interpolated_precision": {"rounding": "up"},
             "eleven_point_average": {"rounding": "up"},
         },

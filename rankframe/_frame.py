@@ -162,6 +162,14 @@ class FrameRanking(Ranking):
     def stops(self, x: pl.Expr) -> pl.Expr:
         return super().stops(x) if self.expected is None else self.expected.stops(x, self._product_before(1 - x))
 
+    def below(self, x: pl.Expr) -> pl.Expr:
+        self._need_order()
+        return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
+
+    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
+        self._need_order()
+        return self.wanted.max(pl.when(self.rank == rank).then(x))
+
     def so_far(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
         return self._so_far(x)
@@ -244,6 +252,9 @@ class RowRanking(FrameRanking):
         return self.hits if self.show == "curve" else self.whole(self._down_to(self.relevant, k))
 
     def best(self, x: pl.Expr) -> pl.Expr:
+        return x
+
+    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         return x
 
     def depth(self, k: int | None) -> pl.Expr:

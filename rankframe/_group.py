@@ -159,6 +159,12 @@ class GroupRanking(Ranking):
         best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
         return best
 
+    def below(self, x: pl.Expr) -> pl.Expr:
+        return x.shift(-1, fill_value=0.0)
+
+    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
+        return pl.when(self.rank == rank).then(x).max()
+
     def so_far(self, x: pl.Expr) -> pl.Expr:
         return x.cum_sum()
 

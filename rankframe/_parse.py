@@ -17,6 +17,14 @@ __all__ = ["parse"]
 TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 """The ranks at which trec_eval cuts off where none is given."""
 
+TREC_DEFAULTS = {
+    "ndcg_cut": TREC_CUTOFFS,
+    "map_cut": TREC_CUTOFFS,
+    "iprec_at_recall": tuple(tenth / 10 for tenth in range(11)),
+    "Rprec_mult": tuple(fifth / 5 for fifth in range(1, 11)),
+}
+"""The names that trec_eval reads as several measures, and their parameters."""
+
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k"}
 """ir_measures' names of options, and ours."""
 
@@ -79,8 +87,8 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
             _call(entry, implied, at, match["level"], match["inside"], text, **d)
             for d in _dotted(entry, match["dotted"], text)
         ]
-    if name in ("ndcg_cut", "map_cut") and at is None:
-        return [call_of(entry, (k,), {}) for k in TREC_CUTOFFS]
+    if name in TREC_DEFAULTS and at is None and match["inside"] is None:
+        return [call_of(entry, (at,), implied) for at in TREC_DEFAULTS[name]]
     return [_call(entry, implied, at, match["level"], match["inside"], text)]
 
 
@@ -152,6 +160,13 @@ def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
         if entry.first is None:
             raise InvalidOption(f"{entry.name} takes no parameter, but {text!r} gives .{dotted}; write {entry.name!r}")
         return [{entry.first: _number(part, text)} for part in parts]
+    if "," in entry.dot:  # several options, in this order
+        names = entry.dot.split(",")
+        if len(parts) != len(names):
+            raise InvalidOption(
+                f"{text!r} gives {len(parts)} numbers; {entry.name} takes {len(names)}: {', '.join(names)}"
+            )
+        return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
     digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
     return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]
 

@@ -210,6 +210,22 @@ class Ranker(ABC, Generic[R]):
     auc = method(metrics.auc)
     ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
 
+    # trec_eval's own
+    num_nonrel_judged_ret = method(metrics.num_nonrel_judged_ret)
+    unjudged = method(metrics.unjudged)
+    r_precision_multiple = method(metrics.r_precision_multiple)
+    utility = method(metrics.utility)
+    yaap = method(metrics.yaap)
+    bin_g = method(metrics.bin_g)
+    g = method(metrics.g)
+    ndcg_rel = method(metrics.ndcg_rel)
+    rndcg = method(metrics.rndcg)
+    ideal_dcg = method(metrics.ideal_dcg)
+    rbp_resid = method(metrics.rbp_resid)
+    gm_map = method(metrics.gm_map)
+    gm_bpref = method(metrics.gm_bpref)
+    relstring = method(metrics.relstring)
+
     # novelty and diversity
     alpha_dcg = method(metrics.alpha_dcg)
     alpha_ndcg = method(metrics.alpha_ndcg)

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[float, float] | pl.Expr
-ShareGain: TypeAlias = Mapping[float, float] | Literal["linear"] | None
+ShareGain: TypeAlias = Mapping[float, float] | Literal["linear", "scaled"] | None
 Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
 Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
@@ -244,6 +244,19 @@ class Ranking(ByScore):
     @abstractmethod
     def ideal(self, gain: Gain = "linear") -> Ranking:
         """The best possible ranking: all judged documents, by falling gain."""
+
+    def side_by_side(self, gain: Gain = "linear") -> Ranking:
+        """The best possible ranking, whose rank i stands on the same row as this one's; `so_far` keeps step in both."""
+        self.keep(pl.lit(True))
+        return self.ideal(gain)
+
+    @abstractmethod
+    def below(self, x: pl.Expr) -> pl.Expr:
+        """`x` one rank further down; 0 at the end."""
+
+    @abstractmethod
+    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
+        """`x` of the document at a rank, null where there is none; no sum, so without curve."""
 
     @abstractmethod
     def so_far(self, x: pl.Expr) -> pl.Expr:

@@ -54,6 +54,8 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    adds_up
+        Whether the value is a sum of what ranks contribute, over something, so that it has a curve.
     higher_is_better
         Whether of two values the higher one is that of the better ranking.
     judging
@@ -71,6 +73,7 @@ class Metric:
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
     higher_is_better: bool = True
+    adds_up: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
 
@@ -100,6 +103,7 @@ def metric(
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
     higher_is_better: bool = True,
+    adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
 ) -> Callable[[F], F]:
@@ -124,6 +128,8 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    adds_up
+        False where the value is more than a sum of what ranks contribute, over something: it has no curve then.
     higher_is_better
         False where the lower of two values is that of the better ranking.
     judging
@@ -159,7 +165,9 @@ def metric(
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, kind, higher_is_better, judging, over)
+        entry = Metric(
+            name, formula, tuple(others), known, bounds, dot, summary, kind, higher_is_better, adds_up, judging, over
+        )
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

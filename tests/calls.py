@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import oracles_own  # noqa: F401 - adds to ORACLES
 import polars as pl
 from oracles import ORACLES, Row, evaluate
 from tables import max_label
@@ -89,12 +90,29 @@ CALLS: dict[str, list[Options]] = {
     ),
     "reciprocal_rank": cutoffs,
     "bpref": [{}],
-    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}, {"gain": "linear"}], cutoffs),
+    "rbp": every([{}, {"p": 0.5}, {"p": 0.95}, {"gain": SHARE}, {"gain": "linear"}, {"gain": "scaled"}], cutoffs),
     "interpolated_precision": [
         *({"recall": r} for r in (0, 0.1, 0.3, 0.5, 0.7, 1)),
         *({"recall": r, "rounding": "up"} for r in (0, 0.3, 0.7)),
     ],
     "eleven_point_average": [{}, {"rounding": "up"}],
+    "num_nonrel_judged_ret": [{}],
+    "unjudged": cutoffs,
+    "r_precision_multiple": [{"multiple": x} for x in (0.2, 0.5, 1, 1.4)],
+    "utility": [
+        {},
+        {"relevant_retrieved": 2, "nonrelevant_retrieved": -0.5},
+        {"relevant_missed": -1, "nonrelevant_missed": 0.25},
+    ],
+    "yaap": [{}],
+    "bin_g": [{}],
+    "g": [{}, {"gain": "exponential"}, {"gain": "binary"}],
+    "ndcg_rel": [{}, {"gain": "exponential"}, {"gain": GAIN}],
+    "rndcg": [{}, {"gain": "exponential"}, {"gain": GAIN}],
+    "ideal_dcg": [{}, {"k": 3}, {"gain": "exponential"}, {"gain": GAIN, "k": 1}],
+    "rbp_resid": [{}, {"p": 0.5}],
+    "gm_map": [{}],
+    "gm_bpref": [{}],
     "auc": [
         {},
         {"k": 3},
@@ -138,7 +156,7 @@ CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items(
 def spell(name: str, options: Options) -> str:
     """The canonical text of a call: the cutoff (or the recall level) after an @, other options in brackets."""
     parameters = rf.METRICS[CANONICAL[name]].parameters
-    at = "recall" if name == "interpolated_precision" else "k"
+    at = rf.METRICS[CANONICAL[name]].first
     order = [*parameters, "relevant"]
     inside = ",".join(f"{key}={literal(options[key])}" for key in order if key in options and key != at)
     return CANONICAL[name] + (f"({inside})" if inside else "") + (f"@{literal(options[at])}" if at in options else "")

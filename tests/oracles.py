@@ -276,6 +276,8 @@ def bpref(q: Query) -> float:
 
 def rbp(q: Query, k: int | None = None, p: float = 0.8, gain: Mapping[float, float] | None = None) -> float:
     """Moffat and Zobel 2008."""
+    if gain == "scaled":
+        gain = {row[2]: row[2] / max(1, max_of(q.rows)) for row in q.rows if is_judged(row)}
     total = 0.0
     for rank, row in top(q.ranking, k):
         total += (q.is_relevant(row) if gain is None else gain_of(row, gain)) * p ** (rank - 1)

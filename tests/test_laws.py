@@ -25,7 +25,10 @@ policies = st.sampled_from(POLICIES)
 TEXTS = [spell(*call) for call in SOME]
 ALONE = [call for call in SOME if not needs_table(*call)]
 ALONE_TEXTS = [spell(*call) for call in ALONE]
-NOT_SUMS = {"interpolated_precision", "eleven_point_average", "auc", "ordered_pair_accuracy"}
+NOT_SUMS = {
+    "interpolated_precision", "eleven_point_average", "auc", "ordered_pair_accuracy", "num_nonrel_judged_ret", "utility",
+    "yaap", "ndcg_rel", "rndcg", "ideal_dcg", "rbp_resid", "gm_map", "gm_bpref",
+}  # fmt: skip
 
 
 def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:

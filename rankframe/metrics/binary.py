@@ -142,7 +142,7 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k) / others
 
 
-@metric(judging="monotone")
+@metric("num_rel_ret", "NumRelRet", summary="sum", judging="monotone")
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hits: the number of relevant documents in the top `k`.
 

@@ -168,7 +168,8 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = N
         The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
     gain
         ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1;
-        ``"linear"`` takes the label itself, as ranx does, so that labels above 1 leave the scale.
+        ``"linear"`` takes the label itself, as ranx does, so that labels above 1 leave the scale; ``"scaled"`` over
+        the query's largest label where that is above 1, as trec_eval 10 does.
 
     Returns
     -------
@@ -190,10 +191,13 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = N
     if isinstance(gain, Mapping):
         if any(worth > 1 for worth in gain.values()):
             raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
-    elif gain not in (None, "linear"):
+    elif gain not in (None, "linear", "scaled"):
         raise InvalidOption(
             f"rbp(gain={gain!r}): write None for relevant or not, or {{label: gain}} as {{1: 0.5, 2: 1}}"
         )
-    worth = r.relevant if gain is None else r.gain(gain)
+    if gain == "scaled":
+        worth = r.label / pl.max_horizontal(r.largest_label, 1.0)
+    else:
+        worth = r.relevant if gain is None else r.gain(gain)
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
     return value if gain == "linear" else value.clip(upper_bound=1.0)  # a last bit may be above

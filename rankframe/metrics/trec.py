@@ -1,0 +1,451 @@
+"""trec_eval's own measures: what no other tool has, by the definitions of its source."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Gain, Ranking, is_number
+from .._registry import metric
+from ..errors import InvalidOption
+from .gain import dcg
+from .order import average_precision, bpref
+
+__all__ = [
+    "bin_g",
+    "g",
+    "gm_bpref",
+    "gm_map",
+    "ideal_dcg",
+    "ndcg_rel",
+    "num_nonrel_judged_ret",
+    "r_precision_multiple",
+    "rbp_resid",
+    "relstring",
+    "rndcg",
+    "unjudged",
+    "utility",
+    "yaap",
+]
+
+SMALLEST = 1e-5
+"""The least value that enters a geometric mean."""
+
+
+@metric(summary="sum", higher_is_better=False)
+def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
+    """How many of the retrieved documents were judged non-relevant; summed over the queries.
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on.
+
+    References
+    ----------
+    trec_eval's ``num_nonrel_judged_ret``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, None, 1]})
+    >>> df.rank.num_nonrel_judged_ret().item(0, 1)
+    1.0
+    """
+    return r.count(r.retrieved & r.nonrelevant)
+
+
+@metric("unj", text="unj", bounds=(0, 1), higher_is_better=False)
+def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
+    """The share of the top `k` that nobody judged; the divisor is `k` even where fewer were retrieved.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved, and divides by their number.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval 10's ``unj``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]})
+    >>> df.rank.evaluate("unj@5").item(0, 1)
+    0.2
+    """
+    return r.total(r.unjudged, k) / r.depth(k)
+
+
+@metric("Rprec_mult", bounds=(0, 1))
+def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
+    """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
+
+    Parameters
+    ----------
+    multiple
+        What R is multiplied with, above 0.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where that rank is 0.
+
+    References
+    ----------
+    trec_eval's ``Rprec_mult``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df.rank.evaluate("Rprec_mult_0.50").item(0, 1)            # at rank floor(0.5 x 2 + 0.9) = 1
+    1.0
+    """
+    if not is_number(multiple) or not multiple > 0:
+        raise InvalidOption(f"r_precision_multiple@{multiple}: write a number above 0, as in Rprec_mult_0.40")
+    rank = (multiple * r.n_relevant + 0.9).floor()
+    return r.total(r.relevant, rank) / rank
+
+
+@metric(bounds=(None, None), dot="relevant_retrieved,nonrelevant_retrieved,relevant_missed,nonrelevant_missed")
+def utility(
+    r: Ranking,
+    *,
+    relevant_retrieved: float = 1,
+    nonrelevant_retrieved: float = -1,
+    relevant_missed: float = 0,
+    nonrelevant_missed: float = 0,
+) -> pl.Expr:
+    """Utility: what the retrieved and the missed documents are worth, added up.
+
+    Parameters
+    ----------
+    relevant_retrieved
+        The worth of each relevant document that was retrieved.
+    nonrelevant_retrieved
+        The worth of each other document that was retrieved, judged or not.
+    relevant_missed
+        The worth of each relevant document that was not retrieved.
+    nonrelevant_missed
+        The worth of each other document of the collection that was not retrieved; ``on(collection_size=...)`` says
+        how many documents there are, and trec_eval takes 0 where nobody does.
+
+    Returns
+    -------
+    One Float64 per query, of any sign.
+
+    References
+    ----------
+    trec_eval's ``utility``, whose ``-m utility.1,-1,0,0`` gives the four in this order.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df.rank.evaluate("utility", "utility.2,-1,0,0").row(0)[1:]
+    (1.0, 3.0)
+    """
+    r.keep(r.retrieved)
+    hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant)), r.n_retrieved, r.n_relevant
+    rest = (r.collection_size or 0) + hits - n - relevant
+    return (
+        relevant_retrieved * hits
+        + nonrelevant_retrieved * (n - hits)
+        + relevant_missed * (relevant - hits)
+        + nonrelevant_missed * rest
+    )
+
+
+@metric(bounds=(None, None), adds_up=False)
+def yaap(r: Ranking) -> pl.Expr:
+    """Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
+
+    Returns
+    -------
+    One Float64 per query, of any sign; 0 where no document is relevant.
+
+    References
+    ----------
+    Robertson, On smoothing average precision, ECIR 2012; trec_eval's ``yaap``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
+    >>> round(df.rank.yaap().item(0, 1), 4)                       # ln(2 / 1)
+    0.6931
+    """
+    found = r.total(r.hits_at_relevant, over=r.rank)
+    return ((1 + found) / (1 + r.n_relevant - found)).log()
+
+
+@metric("binG", bounds=(0, 1))
+def bin_g(r: Ranking) -> pl.Expr:
+    """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval's ``binG``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]})
+    >>> df.rank.bin_g().item(0, 1)                                # 1 / log2(2 + 2)
+    0.5
+    """
+    return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
+
+
+@metric()
+def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """G: each gain discounted by how much more could have been gained down to its rank.
+
+    The gain of rank i is divided by log2(2 + cost - gain), where the cost of a rank is the ideal ranking's gain there,
+    1 at least, and cost and gain are summed down to i; the sum is divided by the ideal ranking's gain.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; from 0 to 1 for gains of 1 and more.
+
+    References
+    ----------
+    trec_eval's ``G``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]})
+    >>> round(df.rank.g().item(0, 1), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
+    0.5
+    """
+    best = r.side_by_side(gain)
+    worth = r.gain(gain)
+    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0)) - r.so_far(worth)
+    return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
+
+
+@metric("ndcg_rel", bounds=(0, 1))
+def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """NDCG averaged over the ranks of the documents with gain; those that were not retrieved count as at the end.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval's ``ndcg_rel``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> round(df.rank.ndcg_rel().item(0, 1), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
+    0.8066
+    """
+    found, ideal, last = _down_the_ranks(r, gain)
+    worth = (r.gain(gain) > 0).cast(pl.Float64)
+    m, retrieved = r.whole(worth), r.whole(pl.when(r.retrieved).then(worth))
+    at_gains = r.whole(pl.when(r.retrieved & (worth > 0)).then(found / ideal))
+    return (at_gains + (m - retrieved) * last) / m
+
+
+@metric("Rndcg", bounds=(0, 1))
+def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
+
+    A ranking that goes on for longer than one document after the ideal ranking's last gain counts its end as well.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where no document is relevant.
+
+    References
+    ----------
+    trec_eval's ``Rndcg``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]})
+    >>> round(df.rank.rndcg().item(0, 1), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
+    0.6799
+    """
+    found, ideal, last = _down_the_ranks(r, gain)
+    level = r.side_by_side(gain).gain(gain)
+    falls = level > r.below(level)
+    at_falls, n_falls = r.whole(pl.when(falls).then(found / ideal)), r.whole(falls.cast(pl.Float64))
+    longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
+    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
+    return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
+
+
+def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """The DCG and the ideal DCG down to each rank, and nDCG at the end."""
+    best = r.side_by_side(gain)
+    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
+    ideal = best.gain(gain) / (best.rank + 1).log(2)
+    return r.so_far(found), r.so_far(ideal), r.whole(found) / r.whole(ideal)
+
+
+@metric()
+def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
+    """The DCG of the best order of all judged documents: what nDCG divides by.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on.
+
+    References
+    ----------
+    trec_eval's ``ideal_dcg``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]})
+    >>> df.rank.ideal_dcg().item(0, 1)
+    3.0
+    """
+    return dcg(r.ideal(gain), k, gain=gain)
+
+
+@metric(bounds=(0, 1), dot="p", higher_is_better=False)
+def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
+    """What judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
+
+    It is 0 where every retrieved document is judged, whatever stands below.
+
+    Parameters
+    ----------
+    p
+        The reader's persistence, between 0 and 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval 10's ``rbp_resid``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]})
+    >>> df.rank.rbp_resid(p=0.5).item(0, 1)                       # 1/4 at rank 2, 1/4 below
+    0.5
+    """
+    if not is_number(p) or not 0 < p < 1:
+        raise InvalidOption(f"rbp_resid(p={p!r}): p is a probability between 0 and 1; write rbp_resid(p=0.9)")
+    below = pl.lit(float(p)) ** r.n_retrieved
+    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * p ** (r.rank - 1)))
+    some = r.count(r.retrieved & ~r.judged) > 0
+    return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
+
+
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False)
+def gm_map(r: Ranking) -> pl.Expr:
+    """Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
+
+    Returns
+    -------
+    One Float64 per query, from 0.00001 to 1; pytrec_eval has its logarithm per query. ``summarize`` takes the
+    geometric mean.
+
+    References
+    ----------
+    Robertson, On GMAP, CIKM 2006; trec_eval's ``gm_map``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]})
+    >>> round(df.rank.summarize("gm_map")["mean"].item(), 6)      # the root of 1 x 0.00001
+    0.003162
+    """
+    return pl.max_horizontal(average_precision(r), SMALLEST)
+
+
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False)
+def gm_bpref(r: Ranking) -> pl.Expr:
+    """bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
+
+    Returns
+    -------
+    One Float64 per query, from 0.00001 to 1; ``summarize`` takes the geometric mean.
+
+    References
+    ----------
+    trec_eval's ``gm_bpref``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "label": [0]})
+    >>> df.rank.gm_bpref().item(0, 1)
+    1e-05
+    """
+    return pl.max_horizontal(bpref(r), SMALLEST)
+
+
+@metric(bounds=(None, None), dtype=pl.String())
+def relstring(r: Ranking, k: int = 10) -> pl.Expr:
+    """The labels of the top `k` as one letter each, in rank order.
+
+    A digit is the label, ``>`` a label above 9, ``-`` a document without a label, ``.`` one with a negative label.
+
+    Parameters
+    ----------
+    k
+        Ranks to show.
+
+    Returns
+    -------
+    One String per query, `k` letters long, or as many as there are ranks.
+
+    References
+    ----------
+    trec_eval's ``relstring``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, None, 12]})
+    >>> df.rank.relstring().item(0, 1)
+    '1->'
+    """
+    r.keep(r.rank <= k)
+    digit = pl.when(r.raw > 9).then(pl.lit(">")).otherwise(r.label.floor().cast(pl.UInt8, strict=False).cast(pl.String))
+    letter = pl.when(r.raw.is_null()).then(pl.lit("-")).when(r.raw < 0).then(pl.lit(".")).otherwise(digit)
+    return pl.concat_str([r.at(rank, letter) for rank in range(1, k + 1)], ignore_nulls=True)
