@@ -121,17 +121,17 @@ class GroupRanking(Ranking):
 
     @property
     def inverted_pairs(self) -> pl.Expr:
-        return self._pairs(lambda higher, lower: higher > lower)
+        return self._pairs(lambda higher, lower: higher < lower)
 
-    def _pairs(self, ranks: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
-        """How many pairs with a higher and a lower label have the `ranks`, found by going through all pairs."""
-        candidate = self.retrieved | self.judged
-        label, rank = self.label.filter(candidate), self.mean_rank.filter(candidate)
-        n = candidate.sum().cast(pl.Int64)
+    def _pairs(self, holds: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+        """How many pairs of a higher and a lower label have scores of which it `holds`, by going through all pairs."""
+        label = pl.when(self.retrieved | self.judged).then(self.label)
+        level = self.score.rank("dense").fill_null(0)
+        n = pl.len().cast(pl.Int64)
         pair = pl.int_range(n * n)
         one, other = pair // n, pair % n
         differ = label.gather(one) > label.gather(other)
-        return (differ & ranks(rank.gather(one), rank.gather(other))).sum().cast(pl.Float64)
+        return (differ & holds(level.gather(one), level.gather(other))).sum().cast(pl.Float64)
 
     def column(self, x: pl.Expr) -> pl.Expr:
         return self.ranked(x)

@@ -115,7 +115,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a label above the top": (
         lambda: OK.rank.err(max_label=0.5),
         rf.InvalidData,
-        "a label is above max_label=0.5; give the top of the label scale (found: label 1.0)",
+        "a label is above max_label=0.5; give the top of the label scale, as max_label=4",
     ),
     "a label above any power of 2": (
         lambda: OK.with_columns(label=1000).rank.ndcg(gain="exponential"),

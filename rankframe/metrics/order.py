@@ -260,11 +260,11 @@ def ordered_pair_accuracy(r: Ranking, *, tied: float = 0.0) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [1, 2, 0]})
-    >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a above c; b below a and tied with c
-    (1, 0.3333333333333333, 0.5)
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
+    >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a is above b, c tied with it
+    (1, 0.5, 0.75)
     """
     if not is_number(tied) or not 0 <= tied <= 1:
         raise InvalidOption(f"ordered_pair_accuracy(tied={tied!r}): write what a tied pair counts, from 0 to 1")
-    pairs = r.unequal_pairs
-    return pl.when(pairs > 0).then((pairs - r.inverted_pairs - (1 - tied) * r.tied_pairs) / pairs)
+    lost = r.inverted_pairs + (1 - tied) * r.tied_pairs
+    return 1 - lost / r.unequal_pairs.replace(0.0, None)  # said once, as an expression counts the pairs anew each time
