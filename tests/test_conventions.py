@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from tables import INTEGER_LABELS, Table, frame, random_table
 from tools import conventions as oracle
+from tools import formulas
 
 import rankframe as rf
 from rankframe._conventions import CONVENTIONS
@@ -58,7 +59,7 @@ def table_for(tool: str, metric: str, seed: int) -> Table:
 
 def options_of(tool: str, metric: str) -> Iterator[dict[str, Any]]:
     """The cutoffs that both sides know, and none."""
-    takes = inspect.signature(oracle.METRICS[metric]).parameters
+    takes = inspect.signature(formulas.METRICS[metric]).parameters
     if metric == "interpolated_precision":
         yield from ({"recall": tenth / 10} for tenth in range(11))
     elif metric == "rbp":
@@ -97,10 +98,10 @@ def test_values_are_the_tools(tool: str, metric: str) -> None:
             text = text_of(metric, options)
             found = dict(df.rank.on(convention=tool).evaluate(text).iter_rows())
             for query, rows in table.items():
-                wanted = oracle.value(tool, metric, rows, **options)
+                wanted = formulas.value(tool, metric, rows, **options)
                 if chosen["beyond"] is not None and options.get("k", 0) > len(rows):
                     continue  # stated in the convention's note
-                seen = rows if metric != "auc" else oracle.prepare(rows, chosen).ranking[: options.get("k")]
+                seen = rows if metric != "auc" else formulas.prepare(rows, chosen).ranking[: options.get("k")]
                 if "no_nonrelevant" in chosen and found[query] != wanted and all_relevant(metric, seen):
                     continue  # stated in the convention's note
                 if metric == "ordered_pairs" and found[query] is None and len({label for _, _, label in rows}) == 1:

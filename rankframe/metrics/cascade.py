@@ -14,7 +14,7 @@ __all__ = ["err", "nerr", "pfound", "rbp"]
 
 
 def _judging(k: int | None = None, gain: Gain = "exponential", max_label: MaxLabel = None) -> Judging:
-    fixed = is_number(max_label) or not isinstance(gain, str)
+    fixed = is_number(max_label) and isinstance(gain, str)
     return "monotone" if fixed else None  # else the top of the scale depends on the judgments
 
 
