@@ -109,7 +109,10 @@ class Source:
     of Polars may mean any of them, cross over if they can.
     """
 
-    def __init__(self, frame: pd.DataFrame, needed: Container[str], *, others: bool = False) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, needed: Container[str], *, others: bool = False, lists: str | None = None
+    ) -> None:
+        self.lists = lists  # the column whose objects may be several values each
         if frame.columns.nlevels > 1:
             raise InvalidData(
                 f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
@@ -131,7 +134,9 @@ class Source:
     def _cross(self, name: str, needed: bool) -> pl.Series | None:
         try:
             self.columns[name] = self._column(name)
-            return _cross(self.columns[name], name)
+            column = self.columns[name]
+            lists = _cross_lists(column, name) if name == self.lists else None
+            return _cross(column, name) if lists is None else lists
         except InvalidData:
             if needed:
                 raise
@@ -249,7 +254,7 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
     expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
     needed.update(*(x.root_names() for x in expressions))
-    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions))
+    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=columns.subtopic)
 
 
 def _cross(column: pd.Series[Any], name: str) -> pl.Series:
@@ -281,6 +286,18 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
     )
 
 
+def _cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
+    """A column of lists, tuples, sets or arrays, or None where it holds anything else."""
+    values = [] if column.dtype.kind != "O" else column.to_list()
+    there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
+    if not any(there) or not column[[not is_list for is_list in there]].isna().all():
+        return None
+    try:
+        return pl.Series(name, [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)])
+    except TypeError as error:
+        raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
+
+
 def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
     """Python objects of one kind; texts, most of the time."""
     try:
@@ -297,11 +314,6 @@ def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
         return pl.Series(name, values.tolist(), dtype=pl.String)
     if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
         return _cross(pd.Series(values).infer_objects(), name)
-    if all(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in there):
-        try:
-            return pl.Series(name, [None if value is None else list(value) for value in values])
-        except TypeError as error:
-            raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
     if all(isinstance(value, UUID) for value in there):  # in the order of their texts
         return pl.Series(name, [None if value is None else str(value) for value in values])
     if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
