@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 from pandas.api.types import infer_dtype
 
-from . import _verbs
+from . import _summary, _verbs
 from ._frame_ranker import FrameRanker
 from ._ranking import Columns
 from ._registry import Call
@@ -240,6 +240,8 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
         needed.add(columns.label)
     if columns.weight is not None:
         needed.add(columns.weight)
+    if verb is _summary.summarize:
+        needed.update(args[0], () if args[1] is None else (args[1],))
     if verb is _verbs.agreement:
         needed.add(args[0])
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]

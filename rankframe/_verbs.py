@@ -35,7 +35,18 @@ from ._table import MARK, Table, carried, failing, fresh, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
-__all__ = ["agreement", "check", "curve", "evaluate", "explain", "judge", "measure", "with_metrics", "with_ranks"]
+__all__ = [
+    "agreement",
+    "check",
+    "curve",
+    "evaluate",
+    "explain",
+    "judge",
+    "like",
+    "measure",
+    "with_metrics",
+    "with_ranks",
+]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Missing: TypeAlias = Literal["keep", "drop", "error"]
@@ -68,7 +79,7 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     for other in results[1:]:
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
-    return _like(frame, result.select(*query, *names), columns)
+    return like(frame, result.select(*query, *names), columns)
 
 
 def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -123,7 +134,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
         values = measure(frame, columns, *calls).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
-    return _like(frame, result.select(*columns.query, *names), columns)
+    return like(frame, result.select(*columns.query, *names), columns)
 
 
 def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
@@ -132,7 +143,7 @@ def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     schema = frame.collect_schema()
     _refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
     joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
-    return _like(frame, joined, columns)
+    return like(frame, joined, columns)
 
 
 def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
@@ -148,7 +159,7 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
-    return _like(frame, ranked.drop(table.row, table.place, strict=False), columns)
+    return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
 def _names(columns: Columns, call: Call) -> Sequence[str]:
@@ -204,7 +215,7 @@ def _rows(
     query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
     rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
     along = [pl.col(carried(name)).alias(name) for name in named]
-    return _like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
+    return like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
 
 
 def judge(
@@ -260,7 +271,7 @@ def judge(
     on = [*runs, *keys]
     joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
     extra = [name for name in qrels_schema if name not in keys and name != columns.label]
-    return _like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
+    return like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
 
 
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
@@ -268,7 +279,7 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     if qrels is not None:
         _require_frame(qrels)
     found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
-    return _like(frame, found, columns)
+    return like(frame, found, columns)
 
 
 def _only_common(
@@ -326,7 +337,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
     queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
     result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)
-    return _like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
+    return like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
 
 
 def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -> list[Call]:
@@ -371,7 +382,7 @@ def _refuse_names(names: Sequence[str], taken: Container[str], where: str) -> No
             )
 
 
-def _like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
+def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
     """The result as the kind of frame that was given."""
     return result if isinstance(frame, pl.LazyFrame) else _collect(result, frame, columns)
 

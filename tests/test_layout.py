@@ -24,7 +24,7 @@ LEVELS = [
     ["_plan", "_group", "_check", "_bounds_gain"],
     ["_bounds"],
     ["_verbs"],
-    ["_tools"],
+    ["_tools", "_summary"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],

@@ -1,0 +1,111 @@
+"""Values summed up over queries, by slices and with weights; expected figures by hand or by NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from tables import frame, random_table
+
+import rankframe as rf
+
+# Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
+DF = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 2, 3, 4],
+        "doc_id": list("ababaa"),
+        "score": [2, 1, 2, 1, 1, 1],
+        "label": [1, 0, 0, 1, 0, 0],
+        "day": ["mo", "mo", "tu", "tu", "mo", "tu"],
+        "asked": [3.0, 3.0, 1.0, 1.0, 0.0, 2.0],
+    }
+)
+
+
+def test_means_deviations_totals_and_counts() -> None:
+    found = DF.rank.summarize("rr", "hits")
+    assert found.columns == ["metric", "mean", "std", "total", "n_queries"]
+    assert found.schema["n_queries"] == pl.UInt32
+    values = [1, 0.5, 0, 0]
+    assert found.row(0) == ("rr", 0.375, pytest.approx(np.std(values, ddof=1)), 1.5, 4)
+    assert found.row(1) == ("hits", 0.5, pytest.approx(np.std([1, 1, 0, 0], ddof=1)), 2.0, 4)
+
+
+def test_queries_without_a_value_do_not_count() -> None:
+    assert DF.rank.on(no_relevant="null").summarize("rr").row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 1.5, 2)
+    nothing = DF.filter(query_id=4).rank.on(no_relevant="null").summarize("rr")
+    assert nothing.row(0) == ("rr", None, None, 0.0, 0)
+
+
+def test_slices_come_as_first_seen_metric_by_metric() -> None:
+    found = DF.rank.summarize("rr", "hits", by="day")
+    assert found.select("day", "metric", "mean", "n_queries").rows() == [
+        ("mo", "rr", 0.5, 2),
+        ("tu", "rr", 0.25, 2),
+        ("mo", "hits", 0.5, 2),
+        ("tu", "hits", 0.5, 2),
+    ]
+    two = DF.with_columns(market=pl.lit(None, dtype=pl.String)).rank.summarize("rr", by=["market", "day"])
+    assert two.select("market", "day", "mean").rows() == [(None, "mo", 0.5), (None, "tu", 0.25)]
+
+
+def test_queries_weigh_what_their_column_says() -> None:
+    values, weights = np.array([1, 0.5, 0, 0]), np.array([3, 1, 0, 2])
+    mean = np.average(values, weights=weights)
+    spread = math.sqrt(np.average((values - mean) ** 2, weights=weights) * 4 / 3)
+    found = DF.rank.summarize("rr", weights="asked").row(0)
+    assert found == ("rr", pytest.approx(mean), pytest.approx(spread), pytest.approx(3.5), 4)
+    by_day = DF.rank.summarize("rr", by="day", weights="asked")
+    assert by_day["mean"].to_list() == pytest.approx([1, 0.5 / 3])
+    none = DF.filter(query_id=3).rank.summarize("rr", weights="asked")
+    assert none.select("mean", "std").row(0) == (None, None)
+
+
+def test_a_metric_of_geometric_means_is_summed_up_so() -> None:
+    @rf.metric(summary="geometric mean")
+    def floored(r: rf.Ranking) -> pl.Expr:
+        return pl.max_horizontal(r.total(r.first_relevant, over=r.rank), pl.lit(0.25))
+
+    found = DF.rank.summarize("floored").row(0)
+    rf.unregister(floored)
+    assert found[1] == pytest.approx((1 * 0.5 * 0.25 * 0.25) ** 0.25)
+    assert found[3] == 2.0
+
+
+def test_lazy_and_pandas_frames_give_the_same_summary() -> None:
+    df = frame(random_table(8)).with_columns(
+        day=pl.col("query_id").str.len_chars(), asked=pl.col("query_id").hash() % 5
+    )
+    wanted = df.rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    lazy = df.lazy().rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    assert isinstance(lazy, pl.LazyFrame)
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(lazy.collect(engine=engine), wanted, check_row_order=False, rel_tol=1e-12)
+    pandas = df.to_pandas().rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    assert pandas.columns.tolist() == wanted.columns
+    assert_frame_equal(pl.from_pandas(pandas), wanted, check_dtypes=False)
+
+
+def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
+    torn = DF.with_columns(day=pl.Series(["mo", "tu", "mo", "mo", "mo", "mo"]))
+    with pytest.raises(rf.InvalidData, match="several values of 'day'"):
+        torn.rank.summarize("rr", by="day")
+    with pytest.raises(rf.InvalidData, match="several values of 'score'"):
+        DF.rank.summarize("rr", weights="score")
+    for bad in (None, -1.0, math.nan):
+        with pytest.raises(rf.InvalidData, match="weight, 'w', is null"):
+            DF.with_columns(w=pl.lit(bad, dtype=pl.Float64)).rank.summarize("rr", weights="w")
+    with pytest.raises(rf.MissingColumn, match="no column 'dya' for by"):
+        DF.rank.summarize("rr", by="dya")
+
+
+def test_what_is_no_metric_is_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="summarize"):
+        DF.rank.summarize()
+    with pytest.raises(rf.InvalidOption, match="an expression"):
+        DF.rank.summarize(pl.len())
+    with pytest.raises(rf.InvalidOption, match="two columns"):
+        DF.rank.on(unjudged="bounds").summarize("rr")
