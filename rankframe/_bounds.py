@@ -66,10 +66,11 @@ def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measu
             ways.setdefault(way, []).append(call)
     found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
     last = {label: of for (which, label), of in ways.items() if which == "last"}
-    in_order = replace(settled, doc="place", score="score", label="label", ties="doc_asc")
+    key = table.key if isinstance(frame, pl.LazyFrame) else ["query"]
+    in_order = replace(settled, query=tuple(key), doc="place", score="score", label="label", ties="doc_asc")
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        rows, in_order = _ranked(frame, table), replace(in_order, query=tuple(table.key))
+        rows = _ranked(frame, table)
         others = [measure(_last_at(rows, label, least), in_order, *of) for label, of in last.items()]
         found += [values.rename(names) for values in others]
         return _extremes(found, calls, columns.query)
@@ -79,7 +80,6 @@ def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measu
     if last or by_number or extreme:
         rows = _ranked(frame.lazy(), table).join(queries.lazy(), on=table.key, nulls_equal=True).drop(table.key)
         ranked = rows.sort("query", "place").collect(engine="in-memory")
-        in_order = replace(in_order, query=("query",))
         found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
         found += _by_number(ranked, by_number, in_order, labels, measure)
         for call in extreme:
