@@ -23,9 +23,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
+from ._call import Call
 from ._plan import position, with_row
 from ._ranking import Columns
-from ._registry import Call
 from ._table import Table, fresh
 from .errors import InvalidOption
 

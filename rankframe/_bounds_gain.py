@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from ._call import Call
 from ._ranking import Columns
-from ._registry import Call
 from .metrics.gain import divisor_at
 
 if TYPE_CHECKING:

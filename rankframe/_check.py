@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from ._ranking import Columns
-from ._table import USUAL_NAMES, Table, carried, require
+from ._diversity import documents, row_faults
+from ._policies import Columns
+from ._table import USUAL_NAMES, Table, carried, failing, fresh, require
 from .errors import InvalidOption, RankframeError
 
-__all__ = ["check", "describe", "for_every_run"]
+__all__ = ["check", "describe", "for_every_run", "only_common"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
@@ -45,6 +47,16 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
     asked, columns = columns, table.columns
     query = list(columns.query)
     where = query if columns.doc_name is None else [*query, columns.doc_name]
+    if columns.subtopic is not None:
+        parts += [
+            _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
+        ]
+        of_docs = replace(columns, subtopic=None)
+        rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels)
+        if table.lists_subtopics:  # which say by themselves what is relevant
+            rest = rest.filter(pl.col("problem") != "no labels")
+        parts.append(rest)
+        return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         rows = frame.filter(fault.rows.over(query))
         parts.append(_finding(rows, "error", fault.name, fault.message, where))
@@ -151,6 +163,22 @@ def _finding(
 def for_every_run(qrels: pl.LazyFrame, frame: pl.LazyFrame, runs: Sequence[str]) -> pl.LazyFrame:
     """The judgments, once for each value of the columns `runs`, which they lack."""
     return frame.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
+
+
+def only_common(
+    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: str, message: str
+) -> pl.LazyFrame:
+    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
+    if missing == "keep":
+        return rows
+    if missing == "drop":
+        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
+    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
+    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
+    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
+    name = fresh("#failure", rows.collect_schema())
+    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
+    return rows.join(passed, how="cross").drop(name)
 
 
 def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list[pl.LazyFrame]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from ._call import Call
 from ._ranking import Columns
-from ._registry import Call
 from .errors import InvalidOption, did_you_mean
 
 __all__ = ["CONVENTIONS", "Convention", "bind", "under"]
@@ -109,6 +109,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "map": {"divisor": "hits"},
             **{name: {} for name in ("rr", "precision", "recall", "hit_rate", "r_precision")},
             "ndcg": {"ties": "expected"},
+            "fall_out": {},
             "auc": {},
         },
         "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
@@ -136,9 +137,14 @@ CONVENTIONS: Mapping[str, Convention] = {
             "rr": {},
             "precision": {"divisor": "min(k,n)"},
             "recall": {"no_relevant": "one"},
+            "err": {"gain": "linear", "max_label": 1},
+            "pfound": {},
+            "mean_label": {},
             "auc": {},
+            "ordered_pair_accuracy": {"tied": 0.5},
         },
-        "labels are rounded to 32-bit floats; AUC is 0 where all are relevant",
+        "labels are rounded to 32-bit floats; AUC is 0 where all are relevant, and pair accuracy where all labels are "
+        "the same",
     ),
     "spark": Convention(
         {"ties": "order"},
@@ -157,8 +163,11 @@ CONVENTIONS: Mapping[str, Convention] = {
             "precision": {"divisor": "min(k,n)"},
             "dcg": {"gain": "exponential"},
             "ndcg": {"gain": "exponential"},
+            "average_relevance_position": {},
+            "ordered_pair_accuracy": {},
         },
-        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats",
+        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
+        "pair accuracy is 0 where all labels are the same",
     ),
     "ptranking": Convention(
         {**LIST_ONLY, "ties": "order", "scores": "float32", "no_relevant": "null"},
@@ -180,7 +189,7 @@ def bind(columns: Columns, name: str) -> Columns:
         raise InvalidOption(
             f"convention={name!r}: write one of {', '.join(map(repr, CONVENTIONS))}.{did_you_mean(name, CONVENTIONS)}"
         )
-    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight")}
+    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight", "subtopic")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 
 

@@ -58,6 +58,50 @@ class FrameRanking(Ranking):
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return self.wanted.column(pl.when(self.retrieved).then(by_score).otherwise(last))
 
+    @property
+    def n_tied(self) -> pl.Expr:
+        same = self.wanted.before_drop(SCORE.is_null().len().over(*self.wanted.key, SCORE).cast(pl.Float64))
+        missed = self.n_candidates - self.n_retrieved
+        return self.wanted.column(pl.when(self.retrieved).then(same).otherwise(missed))
+
+    def above(self, x: pl.Expr) -> pl.Expr:
+        return self._among_tied((self._by_score(x) - x).min())
+
+    def at_or_above(self, x: pl.Expr) -> pl.Expr:
+        return self._among_tied(self._by_score(x).max())
+
+    def _by_score(self, x: pl.Expr) -> pl.Expr:
+        if "#rank" in x.meta.root_names():
+            self._need_order()
+        return self._so_far(x)
+
+    def _among_tied(self, x: pl.Expr, *others: pl.Expr) -> pl.Expr:
+        return self.wanted.column(x.over(*self.wanted.key, SCORE, *others))
+
+    @property
+    def _candidate(self) -> pl.Expr:
+        """1.0 for a document that was retrieved or judged, all of which are kept, else 0.0."""
+        self.keep(self.retrieved | self.judged)
+        return (self.retrieved | self.judged).cast(pl.Float64)
+
+    @property
+    def unequal_pairs(self) -> pl.Expr:
+        same = self.wanted.column(self._candidate.sum().over(*self.wanted.key, LABEL))
+        return self.wanted.sum(self._candidate * (self.n_candidates - same) / 2)
+
+    @property
+    def tied_pairs(self) -> pl.Expr:
+        same = self._among_tied(self._candidate.sum(), LABEL)
+        return self.wanted.sum(self._candidate * (self.n_tied - same) / 2)
+
+    @property
+    def inverted_pairs(self) -> pl.Expr:
+        self.keep(self.retrieved | self.judged)
+        # by rising score and then label, so that of tied documents none is inverted
+        place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, LABEL]))
+        level = self.wanted.column((LABEL.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
+        return self.wanted.sum(self.wanted.greater_before(place, level, self.wanted.most_labels().bit_length()))
+
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(x.max().over(self.wanted.key))
 
@@ -77,6 +121,11 @@ class FrameRanking(Ranking):
         if self.weight is not None:
             best.weight = self._best(self.weight, best.worth)
         return best
+
+    def retrieved_only(self) -> FrameRanking:
+        other = super().retrieved_only()
+        other.label = self.wanted.column(other.label)
+        return other
 
     def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:
         return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))

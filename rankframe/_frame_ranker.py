@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from . import _summary, _tools, _verbs
+from . import _measure, _summary, _tools, _verbs
+from ._call import Call
 from ._ranker import Ranker
-from ._registry import Call
 
 __all__ = ["FrameRanker"]
 
@@ -23,7 +23,7 @@ class FrameRanker(Ranker[R]):
         """The verb's result as the caller's kind of frame."""
 
     def _measure(self, call: Call) -> R:
-        return self._run(_verbs.measure, call)
+        return self._run(_measure.measure, call)
 
     def evaluate(self, *metrics: _verbs.Request) -> R:
         """Many metrics in one pass: one row per query.

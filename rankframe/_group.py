@@ -5,14 +5,15 @@ Each word sorts for itself, so this form is slower than a frame's plan; its resu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 import polars as pl
 import polars.selectors as cs
 
+from ._call import Call
 from ._conventions import under
 from ._ranking import Columns, Gain, Ranking, gain_rises
-from ._registry import Call
 from ._table import BY_DOCUMENT, failing, is_weight, naming, said
 from .errors import InvalidOption
 
@@ -97,6 +98,41 @@ class GroupRanking(Ranking):
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
 
+    @property
+    def n_tied(self) -> pl.Expr:
+        tied = self.score.rank("max") - self.score.rank("min") + 1
+        return pl.when(self.retrieved).then(tied).otherwise(self.n_candidates - self.n_retrieved)
+
+    def above(self, x: pl.Expr) -> pl.Expr:
+        starts = self.score.ne_missing(self.score.shift(1)) | (pl.int_range(pl.len()) == 0)
+        return pl.when(starts).then(x.cum_sum() - x).forward_fill()
+
+    def at_or_above(self, x: pl.Expr) -> pl.Expr:
+        ends = self.score.ne_missing(self.score.shift(-1)) | (pl.int_range(pl.len()) == pl.len() - 1)
+        return pl.when(ends).then(x.cum_sum()).backward_fill()
+
+    @property
+    def unequal_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher.is_not_null())
+
+    @property
+    def tied_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher == lower)
+
+    @property
+    def inverted_pairs(self) -> pl.Expr:
+        return self._pairs(lambda higher, lower: higher > lower)
+
+    def _pairs(self, ranks: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+        """How many pairs with a higher and a lower label have the `ranks`, found by going through all pairs."""
+        candidate = self.retrieved | self.judged
+        label, rank = self.label.filter(candidate), self.mean_rank.filter(candidate)
+        n = candidate.sum().cast(pl.Int64)
+        pair = pl.int_range(n * n)
+        one, other = pair // n, pair % n
+        differ = label.gather(one) > label.gather(other)
+        return (differ & ranks(rank.gather(one), rank.gather(other))).sum().cast(pl.Float64)
+
     def column(self, x: pl.Expr) -> pl.Expr:
         return self.ranked(x)
 
@@ -154,6 +190,11 @@ class GroupRanking(Ranking):
 
 def aggregation(call: Call, columns: Columns) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
+    if call.metric.over == "subtopics":
+        raise InvalidOption(
+            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
+        )
     columns, meant = under(columns, call)
     ranking = GroupRanking(columns)
     value = meant.value(ranking, columns.no_relevant)

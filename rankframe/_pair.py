@@ -157,17 +157,9 @@ class Common:
         return self.total((self.wanted.column(pl.len().over(*self.wanted.key, *x)).cast(pl.Float64) - 1) / 2)
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
-        """How many documents of a greater `value` stand before each by `order`.
-
-        Two values differ first in one binary digit, where the greater one has a 1 and the other a 0. So for each digit, count the ones before each zero among the values that agree so far.
-        """
-        counts = []
-        for bit in range(self.bits):
-            prefix, digit = value // 2 ** (bit + 1), (value // 2**bit) % 2
-            ones = pl.when(self.kept).then(digit).otherwise(0)
-            ones_before = self.wanted.column(ones.cum_sum().over(*self.wanted.key, prefix, order_by=order))
-            counts.append(pl.when(self.kept & (digit == 0)).then(ones_before).otherwise(0))
-        return pl.sum_horizontal(counts).cast(pl.Float64)
+        """How many of these documents with a greater `value` stand before each by `order`; 0 for other documents."""
+        before = self.wanted.greater_before(order, value, self.bits, self.kept)
+        return pl.when(self.kept).then(before).otherwise(0.0)
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
         """Pearson's correlation of two columns; null where one of them does not vary."""

@@ -14,10 +14,10 @@ import pandas as pd
 import polars as pl
 from pandas.api.types import infer_dtype
 
-from . import _summary, _verbs
+from . import _measure, _summary, _verbs
+from ._call import Call
 from ._frame_ranker import FrameRanker
 from ._ranking import Columns
-from ._registry import Call
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -43,7 +43,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
         @wraps(FrameRanker.on)
         def on(self, **given: Any) -> PandasRanker:
-            roles = {"query", "doc", "score", "label"} & given.keys()
+            roles = {"query", "doc", "score", "label", "subtopic"} & given.keys()
             return super().on(**given | {role: _as_text(given[role]) for role in roles})
 
     def _with(self, columns: Columns) -> PandasRanker:
@@ -220,7 +220,7 @@ def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
 SHAPES: dict[Callable[..., Any], Shape] = {
-    _verbs.measure: _per_query,
+    _measure.measure: _per_query,
     _verbs.evaluate: _per_query,
     _verbs.agreement: _per_query,
     _verbs.with_metrics: _per_row,
@@ -238,6 +238,8 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     scores_alone = verb in (_verbs.with_ranks, _verbs.agreement)
     if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
         needed.add(columns.label)
+    if columns.subtopic is not None:
+        needed.add(columns.subtopic)
     if columns.weight is not None:
         needed.add(columns.weight)
     if verb is _summary.summarize:
@@ -295,6 +297,11 @@ def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
         return pl.Series(name, values.tolist(), dtype=pl.String)
     if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
         return _cross(pd.Series(values).infer_objects(), name)
+    if all(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in there):
+        try:
+            return pl.Series(name, [None if value is None else list(value) for value in values])
+        except TypeError as error:
+            raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
     if all(isinstance(value, UUID) for value in there):  # in the order of their texts
         return pl.Series(name, [None if value is None else str(value) for value in values])
     if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):

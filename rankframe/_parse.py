@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ._call import Call, call_of
 from ._policies import check_threshold
-from ._registry import METRICS, Call, Metric, call_of, find
+from ._registry import METRICS, Metric, find
 from .errors import InvalidOption, UnknownMetric
 
 __all__ = ["parse"]

@@ -7,14 +7,14 @@ ranked inside one `group_by` and exploded, which is faster in memory and leaves 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
 import polars as pl
 
+from ._call import Call
 from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
-from ._registry import Call
 from ._table import Fault, Table, carried, failing, naming
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
@@ -139,9 +139,16 @@ def explode_ranked(grouped: pl.LazyFrame, table: Table, wanted: Wanted, *, score
 # ---------------------------------------------------------------------------------------------------------- the plans
 
 
-def ask(calls: Sequence[Call], table: Table, *, contiguous: bool) -> tuple[Wanted, dict[str, pl.Expr]]:
-    """Run the formulas: what they want of the rows, and the value of each call over the grouped result."""
-    wanted = Wanted(["#query"] if contiguous else table.key, contiguous)
+def ask(
+    calls: Sequence[Call], table: Table, most_labels: Callable[[], int] | None = None
+) -> tuple[Wanted, dict[str, pl.Expr]]:
+    """Run the formulas: what they want of the rows, and the value of each call over the grouped result.
+
+    `most_labels` says how many different labels a query of an eager frame may have; it has contiguous rows.
+    """
+    wanted = Wanted(table.key, contiguous=False)
+    if most_labels is not None:
+        wanted = Wanted(["#query"], contiguous=True, most_labels=most_labels)
     ranking = FrameRanking(wanted, table.columns)
     return wanted, {call.text: call.value(ranking, table.columns.no_relevant) for call in calls}
 

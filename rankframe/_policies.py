@@ -41,6 +41,7 @@ class Columns:
     score: str = "score"
     label: str = "label"
     weight: str | None = None
+    subtopic: str | None = None
     relevant: float = 1
     ties: Ties = "doc_desc"
     unjudged: Unjudged = "nonrelevant"
@@ -79,7 +80,8 @@ class Columns:
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        names = [*self.query, *([] if self.doc_name is None else [self.doc_name]), self.score, self.label]
+        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
+        names = [*self.query, *others, self.score, self.label]
         for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
                 raise InvalidOption(f"{name!r} is no column name; a column is named by its text")

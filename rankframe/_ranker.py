@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 import polars as pl
 
 from . import metrics
+from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Ranking, Scores, Ties, Unjudged, Unretrieved
-from ._registry import METRICS, Call, call_of, of
+from ._ranking import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from ._registry import METRICS, of
 
 __all__ = ["ExprRanker", "Ranker"]
 
@@ -24,7 +25,7 @@ R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 
 
-def method(formula: Callable[Concatenate[Ranking, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
+def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
     """A formula as a method of the rankers: the same options, typed, and a result of the ranker's kind."""
 
     @functools.wraps(formula)
@@ -47,6 +48,7 @@ class Ranker(ABC, Generic[R]):
         doc: str | EllipsisType | None = ...,
         score: str | None = None,
         label: str | None = None,
+        subtopic: str | None = None,
         weight: str | None = None,
         relevant: float | None = None,
         ties: Ties | None = None,
@@ -73,6 +75,11 @@ class Ranker(ABC, Generic[R]):
         label
             The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
             pool but not judged.
+        subtopic
+            The column of subtopics, for metrics of diversity; at first none. Either lists, of the subtopics that the
+            row's document is relevant to, whatever its label; or single subtopics, a row for each that a document was
+            judged for (null where it was for none): its label says whether it is relevant to that one, and for metrics
+            of documents the largest label of its rows counts.
         weight
             The column of the documents' weights, 0 or more, such as inverse propensities for clicks; at first every
             document counts once. Metrics that add up what documents are worth (cg, dcg, ndcg, precision, recall,
@@ -96,7 +103,7 @@ class Ranker(ABC, Generic[R]):
         no_relevant
             What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
             divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
-            metric whose range is 0 to 1.
+            metric whose range is 0 to 1 and whose best is 1.
         depth
             How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
@@ -135,6 +142,7 @@ class Ranker(ABC, Generic[R]):
             "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
             "score": score,
             "label": label,
+            "subtopic": subtopic,
             "weight": weight,
             "relevant": relevant,
             "ties": ties,
@@ -175,16 +183,20 @@ class Ranker(ABC, Generic[R]):
     cg = method(metrics.cg)
     dcg = method(metrics.dcg)
     ndcg = method(metrics.ndcg)
+    mean_label = method(metrics.mean_label)
+    average_relevance_position = method(metrics.average_relevance_position)
 
     # readers who stop
     err = method(metrics.err)
     nerr = method(metrics.nerr)
+    pfound = method(metrics.pfound)
     rbp = method(metrics.rbp)
 
     # counts of relevant documents
     precision = method(metrics.precision)
     recall = method(metrics.recall)
     f1 = method(metrics.f1)
+    fall_out = method(metrics.fall_out)
     hits = method(metrics.hits)
     hit_rate = method(metrics.hit_rate)
     r_precision = method(metrics.r_precision)
@@ -196,6 +208,18 @@ class Ranker(ABC, Generic[R]):
     interpolated_precision = method(metrics.interpolated_precision)
     eleven_point_average = method(metrics.eleven_point_average)
     auc = method(metrics.auc)
+    ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
+
+    # novelty and diversity
+    alpha_dcg = method(metrics.alpha_dcg)
+    alpha_ndcg = method(metrics.alpha_ndcg)
+    err_ia = method(metrics.err_ia)
+    nerr_ia = method(metrics.nerr_ia)
+    nrbp = method(metrics.nrbp)
+    nnrbp = method(metrics.nnrbp)
+    precision_ia = method(metrics.precision_ia)
+    average_precision_ia = method(metrics.average_precision_ia)
+    subtopic_recall = method(metrics.subtopic_recall)
 
 
 class ExprRanker(Ranker[pl.Expr]):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from ._by_score import ByScore
 from ._policies import (
     Columns,
     NoRelevant,
@@ -72,7 +73,7 @@ class NoExpectation(InvalidOption):
         )
 
 
-class Ranking(ABC):
+class Ranking(ByScore):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
@@ -231,14 +232,6 @@ class Ranking(ABC):
         return self.count(self.retrieved | self.judged)
 
     @property
-    @abstractmethod
-    def mean_rank(self) -> pl.Expr:
-        """The rank by score alone, where tied documents share the mean of their ranks.
-
-        Judged documents that were not retrieved tie with each other, below all others.
-        """
-
-    @property
     def largest_label(self) -> pl.Expr:
         """The largest label of the query, at least 0."""
         return self.largest(self.label)
@@ -310,7 +303,7 @@ class Ranking(ABC):
         """The cutoff `k`, without limit where there is none."""
         return pl.lit(math.inf if k is None else float(k))
 
-    def keep(self, rows: pl.Expr) -> None:  # noqa: B027 - most rankings hold every row anyway
+    def keep(self, rows: pl.Expr) -> None:
         """Say that `rows` contribute though their label is 0."""
 
     def _down_to(

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import inspect
-import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from numbers import Integral
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from ._ranking import NoExpectation, NoRelevant, Ranking, is_number
 from .errors import InvalidOption, UnknownMetric, did_you_mean
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-__all__ = ["AGREEMENTS", "METRICS", "Call", "Metric", "agreement", "call_of", "find", "metric", "of", "unregister"]
+__all__ = ["AGREEMENTS", "METRICS", "Metric", "agreement", "find", "metric", "of", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
+Over: TypeAlias = Literal["documents", "subtopics"]
 
 _metrics: dict[str, Metric] = {}
 METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
@@ -56,8 +54,12 @@ class Metric:
         What sums the queries' values up: their mean, their sum, or their geometric mean.
     dtype
         The type of the result column.
+    higher_is_better
+        Whether of two values the higher one is that of the better ranking.
     judging
         How the value follows the judgments of unjudged documents; ``None`` where that is not known.
+    over
+        What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
     """
 
     name: str
@@ -68,7 +70,9 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
+    higher_is_better: bool = True
     judging: Judging | Callable[..., Judging] = None
+    over: Over = "documents"
 
     @property
     def doc(self) -> str:
@@ -87,87 +91,6 @@ class Metric:
         return names[0] if names else None
 
 
-@dataclass(frozen=True)
-class Call:
-    """A metric with its options: one result column.
-
-    Attributes
-    ----------
-    metric
-        The metric.
-    options
-        The options that differ from their defaults, in the formula's order.
-    relevant
-        A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
-    said
-        The options that were given, defaults among them: what a convention leaves as it is.
-    """
-
-    metric: Metric
-    options: tuple[tuple[str, Any], ...] = ()
-    relevant: float | None = None
-    said: frozenset[str] = field(default=frozenset(), compare=False)
-
-    @property
-    def text(self) -> str:
-        """The canonical text, which :func:`rankframe.parse` reads back to an equal call."""
-        options = dict(self.options)
-        first = self.metric.first
-        at = f"@{_literal(options.pop(first))}" if first in options else ""
-        if self.relevant is not None:
-            options["relevant"] = self.relevant
-        inside = ",".join(f"{name}={_literal(value)}" for name, value in options.items())
-        return self.metric.name + (f"({inside})" if inside else "") + at
-
-    @property
-    def cutoff(self) -> bool:
-        """Whether the call names a rank to stop at."""
-        return any(name == "k" for name, _ in self.options)
-
-    def value(self, ranking: Ranking, no_relevant: NoRelevant) -> pl.Expr:
-        """The formula over `ranking`, as a float; for a query without relevant documents, what the policy says."""
-        if self.relevant is not None:
-            ranking = ranking.with_threshold(self.relevant)
-        try:
-            value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
-        except NoExpectation as error:
-            raise InvalidOption(f"{self.text}: {error}") from None
-        if ranking.weight is not None and "weight" not in ranking.asked:
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
-        if self.metric.dtype != pl.Float64:
-            return value
-        value = value.fill_nan(0.0)
-        if no_relevant == "null":
-            return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.metric.bounds == (0, 1):
-            return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
-        return value
-
-    def with_defaults(self, options: Mapping[str, Any]) -> Call:
-        """The same call with other values of options that it leaves at their defaults."""
-        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
-        return replace(call, said=self.said | call.said)
-
-    @property
-    def judging(self) -> Judging:
-        """How the value follows the judgments of unjudged documents."""
-        judging = self.metric.judging
-        return judging(**self.arguments) if callable(judging) else judging
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The options as the formula's keyword arguments."""
-        return {name: _thaw(value) for name, value in self.options}
-
-    @property
-    def expressions(self) -> list[pl.Expr]:
-        """The options that are expressions over the table's columns."""
-        return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
-
-    def __str__(self) -> str:
-        return self.text
-
-
 def metric(
     *aliases: str,
     text: str | None = None,
@@ -176,7 +99,9 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
     judging: Judging | Callable[..., Judging] = None,
+    over: Over = "documents",
 ) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -199,11 +124,16 @@ def metric(
         What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
         The type of the result column where it is not Float64.
+    higher_is_better
+        False where the lower of two values is that of the better ranking.
     judging
         What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document never makes the value
         less; ``"threshold"``, labels count by whether they are relevant alone; ``"gain"``, the value is one of gain
         over the ideal's, with the options of nDCG. For each, the same labels are never worth less further up. A function
         of the options given may choose. ``None``: none of these, so that bounds are refused.
+    over
+        What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
+        those of alpha-nDCG.
 
     Raises
     ------
@@ -228,7 +158,8 @@ def metric(
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
         known = dict(spellings or {})
-        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, dtype or pl.Float64(), judging)
+        kind = dtype or pl.Float64()
+        entry = Metric(name, formula, tuple(others), known, bounds, dot, summary, kind, higher_is_better, judging, over)
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
@@ -299,100 +230,3 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     where = "" if name == text else f" in {text!r}"
     hint = did_you_mean(name, known) or f" Known metrics: {', '.join(among)}"
     raise UnknownMetric(f"unknown metric {name!r}{where}.{hint}")
-
-
-def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:
-    """Bind arguments to a metric's options; defaults are left out, so equal calls are equal."""
-    signature = inspect.Signature(list(entry.parameters.values()))
-    try:
-        bound = signature.bind(*args, **options)
-    except TypeError as error:
-        takes = ", ".join(entry.parameters) or "none"
-        at = f"; {entry.first} may stand after @" if entry.first else ""
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
-    given = {}
-    for name, value in bound.arguments.items():
-        if name == "k" and value is not None:
-            value = _cutoff(entry, value)
-        elif is_number(value):
-            value = int(value) if isinstance(value, Integral) else float(value)  # also of another library's
-        elif value is not None and not isinstance(value, (str, bool, Mapping, pl.Expr)) and not callable(value):
-            raise InvalidOption(
-                f"{entry.name}: {name}={value!r} is of type {type(value).__name__}; an option is a number (int or float), "
-                "a word or a mapping, as {1: 3, 2: 7}"
-            )
-        if isinstance(value, pl.Expr) or value != entry.parameters[name].default:
-            given[name] = _freeze(value)
-    options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
-    return Call(entry, options_given, relevant, frozenset(bound.arguments))
-
-
-def _cutoff(entry: Metric, k: Any) -> int:
-    """`k` as a whole number from 1 on."""
-    try:
-        if isinstance(k, bool):
-            raise TypeError
-        whole = operator.index(k)
-    except TypeError:
-        raise InvalidOption(
-            f"{entry.name}: k={k!r} is no whole number; write {entry.name}@10, or leave k out for no cutoff"
-        ) from None
-    if whole < 1:
-        raise InvalidOption(f"{entry.name}@{whole}: a cutoff is 1 or more; leave it out (k=None) to count every rank")
-    return whole
-
-
-def _freeze(value: Any) -> Any:
-    """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
-    if isinstance(value, pl.Expr):
-        return _Expression(value)
-    if not isinstance(value, Mapping):
-        return value
-    try:
-        return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
-    except (TypeError, ValueError):
-        raise InvalidOption(
-            f"{dict(value)!r} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}"
-        ) from None
-
-
-class _Pairs(tuple[tuple[Any, Any], ...]):
-    """A frozen mapping."""
-
-    __slots__ = ()
-
-
-class _Expression:
-    """A frozen expression: equal to another one that says the same."""
-
-    def __init__(self, x: pl.Expr) -> None:
-        self.x = x
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Expression) and self.x.meta.eq(other.x)
-
-    def __hash__(self) -> int:
-        return hash(self.x.meta.serialize())
-
-    def __repr__(self) -> str:
-        return str(self.x)
-
-
-def _thaw(value: Any) -> Any:
-    if isinstance(value, _Expression):
-        return value.x
-    return dict(value) if isinstance(value, _Pairs) else value
-
-
-def _literal(value: Any) -> str:
-    """An option's value as text: words bare, whole numbers without a point."""
-    if isinstance(value, _Pairs):
-        return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
-    if isinstance(value, str):
-        return value if value.isidentifier() else repr(value)
-    if value is None or isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, (int, float)):
-        return getattr(value, "__name__", repr(value))
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -8,9 +8,11 @@ from typing import Literal
 import polars as pl
 
 from . import _verbs
+from ._call import Call, call_of
+from ._measure import Frame, like, measure
 from ._parse import parse
 from ._policies import Columns
-from ._registry import Call, call_of, of
+from ._registry import of
 from ._table import failing, require
 from .errors import InvalidOption
 
@@ -18,8 +20,8 @@ __all__ = ["summarize"]
 
 
 def summarize(
-    frame: _verbs.Frame, columns: Columns, by: Sequence[str], weights: str | None, *requests: _verbs.Request
-) -> _verbs.Frame:
+    frame: Frame, columns: Columns, by: Sequence[str], weights: str | None, *requests: _verbs.Request
+) -> Frame:
     """One row per slice and metric: mean, standard deviation, total and number of queries that count."""
     calls = _calls(requests)
     if columns.unjudged == "bounds":
@@ -47,7 +49,7 @@ def summarize(
     )
     eager = isinstance(frame, pl.DataFrame)
     order: Literal["left", "none"] = "left" if eager else "none"
-    values = _verbs.measure(frame, columns, *calls).lazy()
+    values = measure(frame, columns, *calls).lazy()
     values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
     figures = {f"{name} {call.text}": x for call in calls for name, x in _figures(call).items()}
     if by:
@@ -62,7 +64,7 @@ def summarize(
         )
         for call in calls
     ]
-    return _verbs.like(frame, pl.concat(rows), columns)
+    return like(frame, pl.concat(rows), columns)
 
 
 FIGURES = ("mean", "std", "total", "n_queries")

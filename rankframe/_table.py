@@ -32,6 +32,7 @@ USUAL_NAMES = {
     "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
     "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
     "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
+    "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
 }
 """What the columns are called elsewhere, for the hint in an error; never taken unasked."""
@@ -45,6 +46,11 @@ TEXTS = {
     "label not finite": "column {label!r} holds NaN or an infinite label; write null for a document that nobody judged",
     "repeated document": "a query holds the same {doc!r} twice; keep one row of each, for instance with df.unique({key}), "
     "or name the columns that tell them apart, as query=['run', 'query_id']",
+    "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
+    "df.unique({key_of_subtopic})",
+    "subtopic listed twice": "a list in column {subtopic!r} names a subtopic twice; name each once",
+    "two scores": "a document has different values of {score!r} on the rows of its subtopics; give it one score, the same "
+    "on every row",
     "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
     "doc_desc, doc_asc, order, best, worst or trec_eval",
     "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
@@ -61,8 +67,9 @@ def said(problem: str, columns: Columns) -> str:
     """The text for a problem, with the names of the columns and the way out."""
     key, doc = [*columns.query, columns.doc_name], columns.doc_name
     return TEXTS[problem].format(
-        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight
-    )
+        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight,
+        subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -135,6 +142,7 @@ class Table:
         elif columns.ties in BY_DOCUMENT:
             raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
         _require_number(schema, columns.score, "score")
+        _check_subtopic(columns, schema)
         if columns.weight is not None:
             require(schema, columns.weight, "weight")
             _require_number(schema, columns.weight, "weight")
@@ -147,6 +155,17 @@ class Table:
         if doc is not None and columns.ties == "trec_eval" and schema[doc].is_nested():
             raise InvalidData(said("nested document", columns))
         return cls(columns, schema)
+
+    @property
+    def lists_subtopics(self) -> bool:
+        """Whether the subtopics of a document stand in a list, on its one row."""
+        return self.columns.subtopic is not None and is_list(self.schema[self.columns.subtopic])
+
+    @property
+    def subtopic(self) -> pl.Expr:
+        """The subtopic, or the list of subtopics; only where a column was named."""
+        name = str(self.columns.subtopic)
+        return pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
 
     @property
     def query(self) -> list[pl.Expr]:
@@ -182,9 +201,18 @@ class Table:
         name = self.columns.doc_name
         if name is None:
             return None
-        doc, dtype = pl.col(name), self.schema[name]
-        as_text = self.columns.ties == "trec_eval" or dtype in (pl.Categorical, pl.Enum)
+        return self.compared(pl.col(name))
+
+    def compared(self, doc: pl.Expr) -> pl.Expr:
+        """A document's id as documents are compared by it."""
+        name = self.columns.doc_name
+        as_text = self.columns.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
+
+    @property
+    def key_of_documents(self) -> list[str]:
+        """The caller's columns that name a document."""
+        return [*self.columns.query, *([] if self.columns.doc_name is None else [self.columns.doc_name])]
 
     @property
     def row(self) -> str:
@@ -273,6 +301,26 @@ def require(schema: Iterable[str], name: str, role: str, where: str = "the table
         if role == "label":
             advice += "; or bring the judgments of another table: df.rank.judge(qrels)"
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
+
+
+def is_list(dtype: pl.DataType) -> bool:
+    """Whether a subtopic column of this type holds several a row."""
+    return isinstance(dtype, (pl.List, pl.Array))
+
+
+def _check_subtopic(columns: Columns, schema: pl.Schema) -> None:
+    name = columns.subtopic
+    if name is None:
+        return
+    require(schema, name, "subtopic")
+    dtype = schema[name]
+    if dtype == pl.Object:
+        raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
+    if not is_list(dtype) and columns.doc_name is None:
+        raise InvalidOption(
+            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say "
+            "df.rank.on(doc=...), or give its subtopics as a list"
+        )
 
 
 def _require_number(schema: pl.Schema, name: str, role: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from . import _verbs
+from ._call import Call
 from ._conventions import CONVENTIONS, bind, under
+from ._measure import Frame, measure
 from ._parse import parse
 from ._policies import Columns
-from ._registry import Call
 from .errors import InvalidOption, RankframeError
 
 __all__ = ["conventions"]
@@ -23,7 +23,7 @@ POLICIES = ("relevant", "ties", "unjudged", "unretrieved", "no_relevant", "depth
 SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
 
 
-def conventions(frame: _verbs.Frame, columns: Columns, text: str) -> _verbs.Frame:
+def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
     """One row per tool that has the metric: the mean of what it prints, and why it is another number."""
     calls = parse(text)
     if len(calls) != 1:
@@ -34,7 +34,7 @@ def conventions(frame: _verbs.Frame, columns: Columns, text: str) -> _verbs.Fram
     def value(policies: Columns, call: Call) -> float | None:
         """The mean over the queries that count."""
         if (policies, call) not in found:
-            mean = _verbs.measure(table, policies, call).lazy().select(pl.col(call.text).mean())
+            mean = measure(table, policies, call).lazy().select(pl.col(call.text).mean())
             found[policies, call] = mean.collect().item()
         return found[policies, call]
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
-from ._bounds import bounds, bounds_of
+from ._call import Call, call_of
 from ._check import check as check_frame
-from ._check import describe, for_every_run
+from ._check import for_every_run, only_common
 from ._conventions import under
+from ._diversity import refuse_agreement, refuse_by_document
+from ._measure import Frame, by_document, like, measure, names_of, refuse_names
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
-    ask,
     ask_rows,
-    explode_ranked,
-    group_ranked,
     guarded,
     per_row,
     position,
@@ -28,10 +26,9 @@ from ._plan import (
     ranks,
     with_row,
 )
-from ._plan import evaluate as evaluate_rows
 from ._ranking import Columns, check_word
-from ._registry import AGREEMENTS, METRICS, Call, Metric, call_of, of
-from ._table import MARK, Table, carried, failing, fresh, require
+from ._registry import AGREEMENTS, METRICS, Metric, of
+from ._table import Table, carried, failing, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
@@ -48,59 +45,8 @@ __all__ = [
     "with_ranks",
 ]
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
-
-
-def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
-    """One row per query: the query columns and a column per call."""
-    names = [name for call in calls for name in _names(columns, call)]
-    _refuse_names(names, columns.query, "the query")
-    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
-    for call in calls:
-        policies, meant = under(columns, call)
-        under_policies.setdefault(policies, {})[call] = meant
-    query = list(columns.query)
-    results = [
-        _measure(frame, policies, *dict.fromkeys(named.values()))
-        .lazy()
-        .select(
-            *query,
-            *(
-                pl.col(x).alias(y)
-                for call, meant in named.items()
-                for x, y in zip(_names(policies, meant), _names(policies, call), strict=True)
-            ),
-        )
-        for policies, named in under_policies.items()
-    ]
-    result = results[0]
-    for other in results[1:]:
-        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*query, *names), columns)
-
-
-def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
-    if columns.unjudged == "bounds":
-        both: Frame = bounds(frame, columns, calls, _measure)
-        return both
-    table = Table.of(columns, frame.collect_schema())
-    eager = isinstance(frame, pl.DataFrame)
-    wanted, values = ask(calls, table, contiguous=eager)
-    names = dict(zip(table.key, columns.query, strict=True))
-    if isinstance(frame, pl.LazyFrame):
-        rows = ranked_by_window(frame, table, source=wanted.source)
-        return evaluate_rows(rows, wanted, values, table).rename(names)
-    scores = table.columns.ties == "expected" or any("#score" in x.meta.root_names() for x in wanted.early.values())
-    grouped = _collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
-    for fault in table.faults():
-        if grouped[fault.column].any():
-            raise InvalidData(describe(frame, columns, fault.message))
-    rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
-    result = _collect(evaluate_rows(rows, wanted, values, table), frame, columns)
-    return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
 
 
 def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
@@ -117,14 +63,14 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
             named = [call_of(of(request), (), {})] if callable(request) else parse(request)
             read = [call for call in named if call not in calls]
             calls += read
-            names += [name for call in read for name in _names(columns, call)]
+            names += [name for call in read for name in names_of(columns, call)]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
             raise InvalidOption(
                 f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
             )
-    _refuse_names(names, columns.query, "the query")
+    refuse_names(names, columns.query, "the query")
     if not expressions:
         return measure(frame, columns, *calls)
     Table.of(columns, frame.collect_schema(), label=bool(calls))
@@ -141,7 +87,7 @@ def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, columns, *requests).lazy()
     schema = frame.collect_schema()
-    _refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
+    refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
     joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
     return like(frame, joined, columns)
 
@@ -154,17 +100,18 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
         )
     schema = frame.collect_schema()
     table = Table.of(columns, schema, label=False)
-    _refuse_names([name], schema, "the table")
+    refuse_names([name], schema, "the table")
+    if columns.subtopic is not None and not table.lists_subtopics:
+        docs, of_docs = by_document(frame, columns)
+        ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
+        on = table.key_of_documents
+        joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
+        return like(frame, joined, columns)
     rows, rank = ranks(frame.lazy(), table)
     faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
-
-
-def _names(columns: Columns, call: Call) -> Sequence[str]:
-    """The columns of a result that a call makes."""
-    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
 
 
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
@@ -193,12 +140,14 @@ def _rows(
     if columns.unjudged == "bounds":
         what = "curve" if show == "curve" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
+    refuse_by_document(columns, calls)
+    frame, columns = by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
     table = Table.of(columns, frame.collect_schema())
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
     named = [*named, *carry]
-    _refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
+    refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
     meant = [under(columns, call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
         raise InvalidOption(
@@ -252,7 +201,7 @@ def judge(
         raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
     run, judged = frame.lazy(), qrels.lazy()
     judged_queries = judged.select(query).unique()
-    run = _only_common(
+    run = only_common(
         run,
         judged_queries,
         query,
@@ -260,7 +209,7 @@ def judge(
         "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
     )
     runs = [name for name in columns.query if name not in query]
-    judged = _only_common(
+    judged = only_common(
         for_every_run(judged, frame.lazy(), runs),
         frame.lazy().select(*runs, *query).unique(),
         [*runs, *query],
@@ -282,29 +231,14 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     return like(frame, found, columns)
 
 
-def _only_common(
-    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: Missing, message: str
-) -> pl.LazyFrame:
-    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
-    if missing == "keep":
-        return rows
-    if missing == "drop":
-        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
-    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
-    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
-    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
-    name = fresh("#failure", rows.collect_schema())
-    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
-    return rows.join(passed, how="cross").drop(name)
-
-
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
-    _refuse_names([call.text for call in calls], columns.query, "the query")
+    refuse_names([call.text for call in calls], columns.query, "the query")
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
+    refuse_agreement(table)
     others = Table.of(replace(columns, score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
     retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
@@ -372,27 +306,3 @@ def _require_frame(qrels: object) -> None:
 def _require_metrics(names: Sequence[str], example: str) -> None:
     if not names:
         raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
-
-
-def _refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
-    for name in names:
-        if name in taken:
-            raise InvalidOption(
-                f"the result would have a second column {name!r}, which {where} has; rename that column"
-            )
-
-
-def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
-    """The result as the kind of frame that was given."""
-    return result if isinstance(frame, pl.LazyFrame) else _collect(result, frame, columns)
-
-
-def _collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-    """Run an eager call's plan; a message of ours comes out as our own error."""
-    try:
-        return lf.collect(engine="in-memory")
-    except pl.exceptions.InvalidOperationError as error:
-        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
-        if found is None:
-            raise
-        raise InvalidData(describe(frame, columns, found[1])) from None

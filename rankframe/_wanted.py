@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -24,10 +25,13 @@ class Wanted:
         The columns that name a query.
     contiguous
         Whether rows stand query by query in rank order, so that windows need no order of their own.
+    most_labels
+        How many different labels a query has at the most; called only where it matters.
     """
 
     key: list[str]
     contiguous: bool
+    most_labels: Callable[[], int] = lambda: 2**32 - 1  # the most rows that Polars holds
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
@@ -64,6 +68,30 @@ class Wanted:
     def max(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` per query, a column of the grouped result."""
         return self._once("max", x, self.largest)
+
+    def greater_before(
+        self,
+        order: pl.Expr,
+        value: pl.Expr,
+        bits: int,
+        among: pl.Expr = pl.lit(True),  # noqa: B008
+    ) -> pl.Expr:
+        """How many rows of the query, `among` those given, with a greater `value` stand before each by `order`.
+
+        Values are whole numbers of `bits` binary digits. Two of them differ first in one digit, where the greater one
+        has a 1; so for each digit, count the ones before each zero among the values that agree so far.
+        """
+        counts = []
+        for bit in range(bits):
+            prefix, digit = value // 2 ** (bit + 1), (value // 2**bit) % 2
+            ones = pl.when(among).then(digit).otherwise(0)
+            ones_before = self.column(ones.cum_sum().over(*self.key, prefix, order_by=order))
+            counts.append(pl.when(digit == 0).then(ones_before).otherwise(0))
+        return pl.sum_horizontal(pl.lit(0), *counts).cast(pl.Float64)
+
+    def reads(self, name: str) -> bool:
+        """Whether a column that was asked for is made of the column `name`."""
+        return any(name in x.meta.root_names() for columns in (self.early, *self.late) for x in columns.values())
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds."""

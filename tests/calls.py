@@ -42,6 +42,15 @@ ideals: list[Options] = [
 ]
 top_labels: list[Options] = [{}, {"max_label": "query"}, {"max_label": 4}, {"max_label": 5.5}]
 
+chances: list[Options] = [
+    {"gain": "linear"},
+    {"gain": SHARE},
+    {"gain": "linear", "max_label": 4, "k": 3},
+    {"gain": SHARE, "k": 10},
+    {"gain": "linear", "max_label": "query"},
+    {"gain": "binary", "max_label": 4},
+]
+
 
 def every(*axes: Iterable[Options]) -> list[Options]:
     return [
@@ -54,8 +63,21 @@ CALLS: dict[str, list[Options]] = {
     "cg": [*every(gains, cutoffs), *levels],
     "dcg": [*every(gains, discounts, cutoffs), *other_discounts, *levels],
     "ndcg": [*every(gains, discounts, cutoffs), *other_discounts, *ideals, *levels],
-    "err": every(top_labels, cutoffs),
-    "nerr": every(top_labels, cutoffs),
+    "err": [*every(top_labels, cutoffs), *chances],
+    "nerr": [*every(top_labels, cutoffs), *chances],
+    "pfound": [
+        {"max_label": 4},
+        {"max_label": 5.5, "k": 3},
+        {"max_label": "query", "decay": 0.5},
+        {"max_label": None, "k": 10},
+        {"gain": SHARE, "k": 3},
+        {"gain": "exponential", "max_label": 4, "decay": 1},
+        {"gain": SHARE, "decay": 0},
+    ],
+    "mean_label": cutoffs,
+    "average_relevance_position": [*gains, {"gain": "binary"}],
+    "fall_out": cutoffs,
+    "ordered_pair_accuracy": [{}, {"tied": 0.5}, {"tied": 1}],
     "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
     "recall": cutoffs,
     "f1": cutoffs,
@@ -73,7 +95,16 @@ CALLS: dict[str, list[Options]] = {
         *({"recall": r, "rounding": "up"} for r in (0, 0.3, 0.7)),
     ],
     "eleven_point_average": [{}, {"rounding": "up"}],
-    "auc": [{}],
+    "auc": [
+        {},
+        {"k": 3},
+        {"max_fpr": 0.3},
+        {"k": 10},
+        {"max_fpr": 0.1},
+        {"max_fpr": 0.5, "k": 5},
+        {"max_fpr": 1, "k": 1},
+        {"max_fpr": 1},
+    ],
 }
 POLICIES: list[Options] = [
     {},
@@ -93,6 +124,14 @@ POLICIES: list[Options] = [
     {"unretrieved": "drop", "unjudged": "drop", "relevant": 0},
 ]
 
+
+def needs_table(name: str, options: Options) -> bool:
+    """Whether the largest label of the table counts, so that a query's value depends on the others."""
+    if name not in ("err", "nerr", "pfound") or isinstance(options.get("gain"), Mapping):
+        return False
+    return options.get("max_label", 1 if name == "pfound" else None) is None
+
+
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
 
@@ -110,7 +149,7 @@ def literal(value: Any) -> str:
         return "{" + ",".join(f"{key}:{literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
-    return str(value) if value != int(value) else str(int(value))
+    return str(value) if value is None or value != int(value) else str(int(value))
 
 
 def texts(name: str) -> list[str]:

@@ -17,6 +17,7 @@ from tables import Table
 Value = tuple[Any, str, dict[str, Any], float]
 
 CUTOFFS = (1, 2, 3, 5, 10, 100)
+SHARES = (0.1, 0.35, 0.9)
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 WITHOUT_CUTOFF = {
     "map": "average_precision", "set_P": "precision", "set_recall": "recall", "set_F": "f1",
@@ -109,12 +110,9 @@ def scikit_learn(table: Table) -> Iterator[Value]:
         floor = min([0.0] + [score for _, score, _ in pool if score is not None]) - 1
         truth = [label is not None and label >= 1 for _, _, label in pool]
         if 0 < sum(truth) < len(truth):
-            yield (
-                query,
-                "auc",
-                {},
-                roc_auc_score(truth, [floor if score is None else score for _, score, _ in pool]),
-            )
+            scored = [floor if score is None else score for _, score, _ in pool]
+            for max_fpr in (None, *SHARES):
+                yield query, "auc", {"max_fpr": max_fpr}, roc_auc_score(truth, scored, max_fpr=max_fpr)
         scores = [score for _, score, _ in rows if score is not None]
         if len(rows) < 2 or len(set(scores)) < len(rows) or not all(map(is_judged, rows)):
             continue

@@ -7,6 +7,7 @@ nor numpy, nor polars.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,12 +165,25 @@ def ndcg(
 
 def cascade(labels: Sequence[float], k: int | None, top_label: float) -> float:
     """Expected 1/rank at which a user stops who is satisfied at each rank with probability R."""
+    return stopping([(2**label - 1) / 2**top_label for label in labels], k)
+
+
+def stopping(satisfied: Sequence[float], k: int | None) -> float:
     total, still_reading = 0.0, 1.0
-    for rank, label in top(labels, k):
-        satisfied = (2**label - 1) / 2**top_label
-        total += still_reading * satisfied / rank
-        still_reading *= 1 - satisfied
+    for rank, chance in top(satisfied, k):
+        total += still_reading * chance / rank
+        still_reading *= 1 - chance
     return total
+
+
+def chances(q: Query, rows: Sequence[Row], gain: Gain, max_label: float | str | None) -> list[float]:
+    """How likely each document satisfies."""
+    largest = top_label(q, max_label)
+    if gain == "exponential":
+        return [gain_of(row, gain) / 2**largest for row in rows]
+    if gain == "linear":
+        return [ratio(gain_of(row, gain), largest) for row in rows]
+    return [gain_of(row, gain, relevant=q.relevant) for row in rows]
 
 
 def top_label(q: Query, max_label: float | str | None) -> float:
@@ -182,13 +196,28 @@ def max_of(rows: Sequence[Row]) -> float:
     return max([0.0] + [row[2] for row in rows if row[2] is not None])
 
 
-def err(q: Query, k: int | None = None, max_label: float | str | None = None) -> float:
-    return cascade([gain_of(row, "linear") for row in q.ranking], k, top_label(q, max_label))
+def err(q: Query, k: int | None = None, gain: Gain = "exponential", max_label: float | str | None = None) -> float:
+    return stopping(chances(q, q.ranking, gain, max_label), k)
 
 
-def nerr(q: Query, k: int | None = None, max_label: float | str | None = None) -> float:
-    ideal = sorted((row[2] for row in q.rows if is_judged(row)), reverse=True)
-    return ratio(err(q, k, max_label), cascade(ideal, k, top_label(q, max_label)))
+def nerr(q: Query, k: int | None = None, gain: Gain = "exponential", max_label: float | str | None = None) -> float:
+    ideal = sorted(chances(q, [row for row in q.rows if is_judged(row)], gain, max_label), reverse=True)
+    return ratio(err(q, k, gain, max_label), stopping(ideal, k))
+
+
+def pfound(
+    q: Query,
+    k: int | None = None,
+    decay: float = 0.85,
+    gain: Gain = "linear",
+    max_label: float | str | None = 1,
+) -> float:
+    """Gulin et al. 2009: P(look at i + 1) = P(look at i) (1 - P(satisfied at i)) decay."""
+    total, looking = 0.0, 1.0
+    for _, chance in top(chances(q, q.ranking, gain, max_label), k):
+        total += looking * chance
+        looking *= (1 - chance) * decay
+    return total
 
 
 # Sets -------------------------------------------------------------------------------------------------------
@@ -269,32 +298,87 @@ def eleven_point_average(q: Query, rounding: str = "nearest") -> float:
     return sum(interpolated_precision(q, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
-def auc(q: Query) -> float | None:
+def auc(q: Query, k: int | None = None, max_fpr: float | None = None) -> float | None:
     """P(a relevant document is scored above another), ties count a half; rows without a score tie, last."""
-    relevant = [row for row in q.rows if q.is_relevant(row)]
-    others = [row for row in q.ranking if not q.is_relevant(row)] + [
-        row for row in q.unretrieved if q.is_nonrelevant(row)
-    ]
+    rows = candidates(q) if k is None else q.ranking[:k]
+    relevant = [row for row in rows if q.is_relevant(row)]
+    others = [row for row in rows if not q.is_relevant(row)]
     if not relevant:
         return 0.0
     if not others:
         return None
-    wins = 0.0
-    for _, score, _ in relevant:
-        for _, other, _ in others:
-            a, b = ((s is not None, s or 0.0) for s in (score, other))
-            wins += 1.0 if a > b else 0.5 if a == b else 0.0
-    return wins / (len(relevant) * len(others))
+    if max_fpr is None:
+        return sum(won(a, b, 0.5) for a in relevant for b in others) / (len(relevant) * len(others))
+    share = area(roc(rows, q), max_fpr * len(others)) / (len(relevant) * len(others))
+    least = max_fpr**2 / 2  # McClish 1989: that of a random order; the most is max_fpr
+    return (1 + (share - least) / (max_fpr - least)) / 2
+
+
+# What learning libraries have ----------------------------------------------------------------------------------
+
+
+def mean_label(q: Query, k: int | None = None) -> float:
+    return ratio(cg(q, k), min(q.n, q.n if k is None else k))
+
+
+def average_relevance_position(q: Query, gain: Gain = "linear") -> float:
+    worths = [gain_of(row, gain, relevant=q.relevant) for row in q.ranking]
+    return ratio(sum(worth * rank for rank, worth in enumerate(worths, 1)), sum(worths))
+
+
+def candidates(q: Query) -> list[Row]:
+    return q.ranking + [row for row in q.unretrieved if is_judged(row)]
+
+
+def fall_out(q: Query, k: int | None = None) -> float:
+    others = sum(not q.is_relevant(row) for row in candidates(q))
+    if q.collection_size is not None:
+        others = max(others, q.collection_size - q.R)
+    return ratio(sum(not q.is_relevant(row) for _, row in top(q.ranking, k)), others)
+
+
+def won(row: Row, other: Row, tied: float) -> float:
+    """What the pair counts if the first row should score higher; rows without a score tie, last."""
+    a, b = ((score is not None, score or 0.0) for _, score, _ in (row, other))
+    return 1.0 if a > b else tied if a == b else 0.0
+
+
+def ordered_pair_accuracy(q: Query, tied: float = 0.0) -> float | None:
+    rows = [(row, gain_of(row, "linear")) for row in candidates(q)]
+    pairs = [(a, b) for a, label in rows for b, other in rows if label > other]
+    return sum(won(a, b, tied) for a, b in pairs) / len(pairs) if pairs else None
+
+
+def roc(rows: Sequence[Row], q: Query) -> list[tuple[float, float]]:
+    """The curve of (others, relevant) passed, score by score from the highest on."""
+    points = [(0.0, 0.0)]
+    for level in sorted({(row[1] is not None, row[1] or 0.0) for row in rows}, reverse=True):
+        passed = [row for row in rows if (row[1] is not None, row[1] or 0.0) >= level]
+        found = sum(q.is_relevant(row) for row in passed)
+        points.append((len(passed) - found, found))
+    return points
+
+
+def area(points: Sequence[tuple[float, float]], limit: float) -> float:
+    """The area under a curve that rises, up to `limit`, by trapezoids."""
+    total = 0.0
+    for (x, y), (x1, y1) in itertools.pairwise(points):
+        end = min(x1, limit)
+        if end > x:
+            total += (end - x) * (y + (y + (y1 - y) * (end - x) / (x1 - x))) / 2
+    return total
 
 
 ORACLES: dict[str, Callable[..., float | None]] = {
     oracle.__name__: oracle
     for oracle in (
         cg, dcg, ndcg, err, nerr, precision, recall, f1, hits, hit_rate, r_precision, average_precision,
-        reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, auc,
+        reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, auc, pfound, mean_label,
+        average_relevance_position, fall_out, ordered_pair_accuracy,
     )
 }  # fmt: skip
-UNBOUNDED = {"cg", "dcg", "hits"}
+UNBOUNDED = {"cg", "dcg", "hits", "mean_label", "average_relevance_position"}
+LOWER_IS_BETTER = {"average_relevance_position", "fall_out"}
 
 
 def evaluate(
@@ -304,7 +388,7 @@ def evaluate(
     q = prepare(rows, **policies)
     if q.R == 0 and no_relevant == "null":
         return None
-    if q.R == 0 and no_relevant == "one" and name not in UNBOUNDED:
+    if q.R == 0 and no_relevant == "one" and name not in UNBOUNDED | LOWER_IS_BETTER:
         return 1.0
     return ORACLES[name](q, **options)
 

@@ -34,7 +34,7 @@ class Options:
 
 @dataclass
 class TrecQuery(Query):
-    collection: int
+    collection: int = 0
 
     def top(self, k: int | None) -> list[Row]:
         return self.ranking[:k]
@@ -47,7 +47,7 @@ def trec_query(rows: Sequence[Row], options: Options = Options()) -> TrecQuery:
     rest = [row for row in rows if row not in ranking]
     if options.judged_only:
         ranking = [row for row in ranking if is_judged(row)]
-    return TrecQuery(ranking, rest, options.level, 0, options.collection)
+    return TrecQuery(ranking, rest, options.level, 0, collection=options.collection)
 
 
 # Counts and sets --------------------------------------------------------------------------------------------

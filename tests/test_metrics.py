@@ -8,15 +8,28 @@ from typing import Any
 
 import polars as pl
 import pytest
-from calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, assert_equal, expected, spell, texts, values
+from calls import (
+    ALL,
+    CALLS,
+    CANONICAL,
+    POLICIES,
+    SOME,
+    Options,
+    assert_equal,
+    expected,
+    needs_table,
+    spell,
+    texts,
+    values,
+)
 from foreign import Value, scikit_learn, trec_eval
-from oracles import ORACLES, UNBOUNDED
+from oracles import LOWER_IS_BETTER, ORACLES, UNBOUNDED
 from polars.testing import assert_frame_equal
 from tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 
 import rankframe as rf
 
-NAMES = [metric.formula.__name__ for metric in rf.METRICS.values()]
+NAMES = [metric.formula.__name__ for metric in rf.METRICS.values() if metric.over == "documents"]
 
 
 def test_every_metric_has_an_oracle_and_calls() -> None:
@@ -33,6 +46,7 @@ def test_every_option_is_called_with_more_than_its_default(name: str) -> None:
 
 def test_metrics_without_an_upper_bound_are_those_that_count_or_add_up() -> None:
     assert {name for name in NAMES if rf.METRICS[CANONICAL[name]].bounds != (0, 1)} == UNBOUNDED
+    assert {name for name in NAMES if not rf.METRICS[CANONICAL[name]].higher_is_better} == LOWER_IS_BETTER
 
 
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
@@ -52,7 +66,7 @@ def test_values_are_the_oracles(labels: list[float | None], policies: Options) -
 def test_expressions_have_the_oracles_values(policies: Options) -> None:
     table = random_table(100 + POLICIES.index(policies), labels=FRACTIONAL_LABELS)
     half = SOME[POLICIES.index(policies) % 2 :: 2]
-    calls = [(name, options) for name, options in half if name not in ("err", "nerr") or "max_label" in options]
+    calls = [call for call in half if not needs_table(*call)]
     expressions = [getattr(rf.expr.on(**policies), name)(**options) for name, options in calls]
     found = frame(table, seed=None).group_by("query_id").agg(expressions)
     for name, options in calls:
@@ -105,7 +119,7 @@ def test_values_are_scikit_learns(ties: bool) -> None:
     labels = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     table = random_table(103, queries=200, labels=labels, ties=ties)
     foreign = by_call(scikit_learn(table))
-    assert len(foreign) == 30
+    assert len(foreign) == 33
     assert_foreign(table, foreign)
 
 
@@ -465,7 +479,7 @@ def test_queries_of_one_table_only_may_be_refused(lazy: bool) -> None:
 @pytest.mark.parametrize("relevant", [0, 2])
 def test_a_text_may_have_a_threshold_of_its_own(relevant: int, no_relevant: str) -> None:
     table = random_table(25)
-    names = [name for name in NAMES if name not in ("cg", "dcg", "ndcg", "err", "nerr")]
+    names = [name for name in NAMES if name not in ("cg", "dcg", "ndcg", "err", "nerr", "pfound")]
     calls = [(name, {**CALLS[name][-1], "relevant": relevant}) for name in names]
     found = frame(table).rank.on(no_relevant=no_relevant).evaluate("map", *(spell(*call) for call in calls))
     for name, options in [("average_precision", {"relevant": 1}), *calls]:

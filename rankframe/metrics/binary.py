@@ -7,7 +7,7 @@ import polars as pl
 from .._ranking import PrecisionDivisor, Ranking, check_word
 from .._registry import Judging, metric
 
-__all__ = ["f1", "hit_rate", "hits", "precision", "r_precision", "recall"]
+__all__ = ["f1", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall"]
 
 
 def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
@@ -106,6 +106,40 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     0.5
     """
     return 2 * r.total(r.relevant, k) / (r.depth(k) + r.n_relevant)
+
+
+@metric("fallout", bounds=(0, 1), higher_is_better=False)
+def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Fall-out: the share of the documents that are not relevant which stands in the top `k`; lower is better.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where all documents are relevant. There are as many that are not relevant as
+    ``collection_size`` leaves, which ``df.rank.on`` takes; without it, those that were retrieved or judged.
+
+    References
+    ----------
+    van Rijsbergen, Information Retrieval, 1979; torchmetrics' ``retrieval_fall_out``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]})
+    >>> df.rank.evaluate("fall_out@2", "fall_out").row(0)       # a of a and c, then both
+    (1, 0.5, 1.0)
+    >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
+    0.1
+    """
+    r.keep(r.retrieved)
+    others = r.n_candidates - r.n_relevant
+    if r.collection_size is not None:
+        others = pl.max_horizontal(others, r.collection_size - r.n_relevant)
+    return r.total(1 - r.relevant, k) / others
 
 
 @metric(judging="monotone")

@@ -1,4 +1,4 @@
-"""Models of a reader who goes down the list and stops: ERR and rank-biased precision."""
+"""Models of a reader who goes down the list and stops: ERR, PFound and rank-biased precision."""
 
 from __future__ import annotations
 
@@ -6,31 +6,34 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking, ShareGain, is_number
+from .._ranking import Gain, MaxLabel, Ranking, ShareGain, gain_rises, is_number
 from .._registry import Judging, metric
 from ..errors import InvalidOption
 
-__all__ = ["err", "nerr", "rbp"]
+__all__ = ["err", "nerr", "pfound", "rbp"]
 
 
-def _judging(k: int | None = None, max_label: MaxLabel = None) -> Judging:
-    return "monotone" if is_number(max_label) else None  # else the top of the scale depends on the judgments
+def _judging(k: int | None = None, gain: Gain = "exponential", max_label: MaxLabel = None) -> Judging:
+    fixed = is_number(max_label) and isinstance(gain, str)
+    return "monotone" if fixed else None  # else the top of the scale depends on the judgments
 
 
 @metric("expected_reciprocal_rank", bounds=(0, 1), judging=_judging)
-def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.Expr:
+def err(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
     """Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
-
-    A document with label l satisfies with probability (2^l - 1) / 2^max_label.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
+    gain
+        How likely a document with label l satisfies: ``"exponential"`` (2^l - 1) / 2^max_label, ``"linear"``
+        l / max_label, ``"binary"`` 1 if it is relevant, a mapping ``{label: probability}``, or a Polars expression
+        over the table's columns.
     max_label
         The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
         the largest label of the table. Say the number when results of different tables are compared, and in
-        ``rf.expr``, which sees one query at a time.
+        ``rf.expr``, which sees one query at a time. It matters to ``"exponential"`` and ``"linear"`` only.
 
     Returns
     -------
@@ -38,7 +41,8 @@ def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.E
 
     References
     ----------
-    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009.
+    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009; with
+    ``gain="linear"`` and ``max_label=1``, CatBoost's ``ERR``.
 
     Examples
     --------
@@ -46,18 +50,22 @@ def err(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.E
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
     >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
     0.53125
+    >>> df.rank.err(gain={1: 0.5, 2: 1}).item(0, 1)             # 1/2 + (1/2) 1 (1 - 1/2)
+    0.75
     """
-    return r.total(r.stops(_satisfied(r, max_label)), k, over=r.rank)
+    return r.total(r.stops(_satisfied(r, gain, max_label)), k, over=r.rank)
 
 
 @metric("normalized_err", "normalised_err", bounds=(0, 1))
-def nerr(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.Expr:
+def nerr(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
     """Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
 
     Parameters
     ----------
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
+    gain
+        How likely a document satisfies, as for ``err``.
     max_label
         The top of the label scale: a number, ``"query"``, or ``None`` for the largest label of the table.
 
@@ -76,11 +84,62 @@ def nerr(r: Ranking, k: int | None = None, *, max_label: MaxLabel = None) -> pl.
     >>> df.rank.nerr()["nerr"].item()                           # (1/2) (1/2) over 1/2
     0.5
     """
-    return err(r, k, max_label=max_label) / err(r.ideal(), k, max_label=max_label)
+    best = r.ideal(gain)
+    return err(r, k, gain=gain, max_label=max_label) / err(best, k, gain=gain, max_label=max_label)
 
 
-def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
+@metric("PFound", bounds=(0, 1))
+def pfound(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    decay: float = 0.85,
+    gain: Gain = "linear",
+    max_label: MaxLabel = 1,
+) -> pl.Expr:
+    """PFound: the probability that a reader is satisfied, who goes on with probability `decay` when not.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    decay
+        How likely a reader whom a document did not satisfy looks at the next one, from 0 to 1.
+    gain
+        How likely a document with label l satisfies: ``"linear"`` l / max_label, which is the label itself where
+        labels are probabilities; or as for ``err``.
+    max_label
+        The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
+        the largest label of the table. It matters to ``"linear"`` and ``"exponential"`` only.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Gulin, Karpovich, Raskovalov and Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms by machine
+    learning methods, 2009; CatBoost's ``PFound``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0.5, 1]})
+    >>> df.rank.pfound(decay=0.8)["pfound(decay=0.8)"].item()   # 0.5 + (1 - 0.5) 0.8 x 1
+    0.9
+    """
+    if not is_number(decay) or not 0 <= decay <= 1:
+        raise InvalidOption(f"pfound(decay={decay!r}): decay is a probability from 0 to 1; write pfound(decay=0.85)")
+    return r.total(r.stops(_satisfied(r, gain, max_label)), k, weight=decay ** (r.rank - 1))
+
+
+def _satisfied(r: Ranking, gain: Gain, max_label: MaxLabel) -> pl.Expr:
     """The probability that each document satisfies the reader."""
+    worth = r.gain(gain)
+    if not isinstance(gain, str):
+        r.refuse(worth > 1, "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1")
+    if not gain_rises(gain):
+        return worth
     if max_label is None:
         top = r.largest_label_of_table
     elif max_label == "query":
@@ -88,9 +147,13 @@ def _satisfied(r: Ranking, max_label: MaxLabel) -> pl.Expr:
     elif not is_number(max_label) or not 0 <= max_label < 1024:
         raise InvalidOption(f"max_label={max_label!r}: write the top of the label scale, 'query' or None")
     else:
-        r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
+        r.refuse(
+            r.label > max_label,
+            f"a label is above max_label={max_label}; give the top of the label scale, as max_label=4, or the "
+            "probability of each label, as gain={1: 0.5, 2: 1}",
+        )
         top = pl.lit(float(max_label))
-    return r.gain("exponential") / 2.0**top
+    return worth / 2.0**top if gain == "exponential" else pl.when(worth > 0).then(worth / top).otherwise(0.0)
 
 
 @metric("rank_biased_precision", bounds=(0, 1), dot="p", judging="monotone")

@@ -8,7 +8,7 @@ from .._ranking import Discount, Gain, Ideal, Ranking, check_word
 from .._registry import metric
 from ..errors import InvalidOption
 
-__all__ = ["cg", "dcg", "divisor_at", "ndcg"]
+__all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
 @metric("cumulative_gain", judging="monotone")
@@ -43,6 +43,65 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     3.0
     """
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
+
+
+@metric("query_average", judging="monotone")
+def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Mean label: the mean of the labels in the top `k`; of a shorter ranking, the mean of what it holds.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; 0 where nothing was retrieved. A document that nobody judged has label 0.
+
+    References
+    ----------
+    CatBoost's ``QueryAverage``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df.rank.mean_label(k=2)["mean_label@2"].item()
+    1.5
+    """
+    return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+
+
+@metric("arp", higher_is_better=False)
+def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """Average relevance position: the mean rank of the retrieved documents, weighted by what they are worth.
+
+    Lower is better, and 0 is no ranking's: it says that nothing of worth was retrieved.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        ``{label: gain}``, or a Polars expression over the table's columns.
+
+    Returns
+    -------
+    One Float64 per query, from 1 on, or 0.
+
+    References
+    ----------
+    TF-Ranking's ``ARPMetric``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 3]})
+    >>> df.rank.evaluate("arp").item(0, 1)                      # (1 x 1 + 3 x 3) / (1 + 3)
+    2.5
+    """
+    r = r.retrieved_only()
+    worth = r.gain(gain)
+    return r.total(worth, weight=r.rank) / r.whole(worth)
 
 
 @metric(

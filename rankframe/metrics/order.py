@@ -5,10 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from .._ranking import AverageDivisor, Ranking, Rounding, check_word, is_number
-from .._registry import metric
+from .._registry import Judging, metric
 from ..errors import InvalidOption
 
-__all__ = ["auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "reciprocal_rank"]
+__all__ = [
+    "auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "ordered_pair_accuracy",
+    "reciprocal_rank",
+]  # fmt: skip
 
 
 @metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold")
@@ -171,21 +174,34 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     return pl.sum_horizontal(levels) / 11
 
 
-@metric("area_under_curve", bounds=(0, 1), judging="threshold")
-def auc(r: Ranking) -> pl.Expr:
+def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
+    return "threshold" if k is None and max_fpr is None else None
+
+
+@metric("area_under_curve", bounds=(0, 1), judging=_auc_judging)
+def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl.Expr:
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
     Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
     leaves them out); judged documents that were not retrieved stand below all others, tied.
 
+    Parameters
+    ----------
+    k
+        Count only the documents that stand in the top `k`, as the tie rule has them; ``None`` counts all.
+    max_fpr
+        The greatest share of non-relevant documents to pass, above 0 and up to 1: the area under the ROC curve up
+        to there, scaled so that a random order has 1/2 and the best one 1. ``None`` for the whole curve.
+
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where the query has relevant documents and no other.
+    One Float64 per query, from 0 to 1; null where relevant documents are counted and no other.
 
     References
     ----------
-    Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982; scikit-learn's
-    ``roc_auc_score``.
+    Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982; McClish, Analyzing a
+    portion of the ROC curve, Medical Decision Making 9(3), 1989; scikit-learn's ``roc_auc_score``; with `k`,
+    torchmetrics' ``retrieval_auroc``.
 
     Examples
     --------
@@ -194,6 +210,61 @@ def auc(r: Ranking) -> pl.Expr:
     >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
     0.25
     """
-    relevant, others = r.n_relevant, r.n_candidates - r.n_relevant
-    beaten_by = r.whole(r.relevant * r.mean_rank) - relevant * (relevant + 1) / 2
-    return pl.when((others > 0) | (relevant == 0)).then(1 - beaten_by / (relevant * others))
+    if max_fpr is not None and (not is_number(max_fpr) or not 0 < max_fpr <= 1):
+        raise InvalidOption(
+            f"auc(max_fpr={max_fpr!r}): the share of non-relevant documents to pass is above 0 and up to 1; write "
+            "auc(max_fpr=0.1)"
+        )
+    top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
+    relevant = r.whole(top)
+    others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
+    if k is None and max_fpr is None:
+        lost = r.whole(top * r.mean_rank) - relevant * (relevant + 1) / 2
+        area = relevant * others - lost
+    else:
+        last = r.mean_rank + (r.n_tied - 1) / 2
+        # a relevant document lifts the curve between the non-relevant ones above it and those above or tied
+        start = last - r.n_tied - r.above(top)
+        end = (last if k is None else last.clip(upper_bound=k)) - r.at_or_above(top)
+        limit = others if max_fpr is None else max_fpr * others
+        within = (limit - start) ** 2 / (2 * (end - start))
+        under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
+        area = r.whole(top * under)
+    share = area / (relevant * others)
+    if max_fpr is not None:
+        least = max_fpr**2 / 2
+        share = (1 + (share - least) / (max_fpr - least)) / 2
+    return pl.when((others > 0) | (relevant == 0)).then(share)
+
+
+@metric("opa", bounds=(0, 1))
+def ordered_pair_accuracy(r: Ranking, *, tied: float = 0.0) -> pl.Expr:
+    """Ordered pair accuracy: the share of pairs of documents with different labels whose higher label scores higher.
+
+    Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
+    retrieved stand below all others, tied.
+
+    Parameters
+    ----------
+    tied
+        What a pair with one score counts: 0 (TF-Ranking), or 1/2, so that a random order has 1/2 (CatBoost).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels. ``relevant`` plays no part.
+
+    References
+    ----------
+    TF-Ranking's ``OPAMetric``; with ``tied=0.5``, CatBoost's ``QueryAUC:type=Ranking``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [1, 2, 0]})
+    >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a above c; b below a and tied with c
+    (1, 0.3333333333333333, 0.5)
+    """
+    if not is_number(tied) or not 0 <= tied <= 1:
+        raise InvalidOption(f"ordered_pair_accuracy(tied={tied!r}): write what a tied pair counts, from 0 to 1")
+    pairs = r.unequal_pairs
+    return pl.when(pairs > 0).then((pairs - r.inverted_pairs - (1 - tied) * r.tied_pairs) / pairs)

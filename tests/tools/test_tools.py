@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from tables import INTEGER_LABELS, Table, random_table
 
-from tools.conventions import CONVENTIONS, METRICS, choices, seen, takes, value
+from tools.conventions import CONVENTIONS, choices, seen, takes
+from tools.formulas import METRICS, value
 
 # TensorFlow, Spark and others warn of their own versions.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,147 @@
+"""The metrics of a frame: one row per query, whatever the policies, conventions and kinds of metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from ._bounds import bounds, bounds_of
+from ._call import Call
+from ._check import describe
+from ._conventions import under
+from ._diversity import documents, refuse_without_subtopics
+from ._diversity import evaluate as evaluate_subtopics
+from ._plan import ask, explode_ranked, group_ranked, ranked_by_window
+from ._plan import evaluate as evaluate_rows
+from ._policies import Columns
+from ._table import MARK, Table
+from .errors import InvalidData, InvalidOption
+
+__all__ = ["Frame", "by_document", "collect", "like", "measure", "names_of", "refuse_names"]
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+
+def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    """One row per query: the query columns and a column per call."""
+    names = [name for call in calls for name in names_of(columns, call)]
+    refuse_names(names, columns.query, "the query")
+    of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
+    if columns.subtopic is None:
+        refuse_without_subtopics(of_subtopics)
+        return _of_documents(frame, columns, *calls)
+    if of_subtopics and columns.unjudged == "bounds":
+        raise InvalidOption(
+            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
+        )
+    others = [call for call in calls if call not in of_subtopics]
+    docs, of_docs = by_document(frame, columns, [name for call in others for name in call.columns], label=bool(others))
+    if not of_subtopics:
+        return _of_documents(docs, of_docs, *calls)
+    table = Table.of(columns, frame.collect_schema(), label=False)
+    ordered = isinstance(frame, pl.DataFrame)
+    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics, ordered=ordered)
+    if others:
+        order: Literal["left", "none"] = "left" if ordered else "none"
+        values = _of_documents(docs, of_docs, *others).lazy()
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
+    return like(frame, result.select(*columns.query, *names), columns)
+
+
+def by_document(
+    frame: Frame, columns: Columns, carry: Sequence[str] = (), *, label: bool = True
+) -> tuple[Frame, Columns]:
+    """The frame with one row per document, and its columns, none of which holds subtopics."""
+    schema = frame.collect_schema()
+    if columns.subtopic is None:
+        return frame, columns
+    table = Table.of(columns, schema, label=False)
+    if label or not table.lists_subtopics:
+        table = Table.of(columns, schema)
+    of_docs = replace(columns, subtopic=None)
+    if table.lists_subtopics:
+        return frame, of_docs
+    docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
+    return like(frame, docs, columns), of_docs
+
+
+def _of_documents(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    """The metrics of documents, each of which stands on a row."""
+    names = [name for call in calls for name in names_of(columns, call)]
+    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(names_of(policies, meant), names_of(policies, call), strict=True)
+            ),
+        )
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
+    return like(frame, result.select(*query, *names), columns)
+
+
+def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    if columns.unjudged == "bounds":
+        both: Frame = bounds(frame, columns, calls, _measure)
+        return both
+    table = Table.of(columns, frame.collect_schema())
+    most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
+    wanted, values = ask(calls, table, most_labels)
+    names = dict(zip(table.key, columns.query, strict=True))
+    if isinstance(frame, pl.LazyFrame):
+        rows = ranked_by_window(frame, table, source=wanted.source)
+        return evaluate_rows(rows, wanted, values, table).rename(names)
+    scores = table.columns.ties == "expected" or wanted.reads("#score")
+    grouped = collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
+    for fault in table.faults():
+        if grouped[fault.column].any():
+            raise InvalidData(describe(frame, columns, fault.message))
+    rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
+    result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
+    return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
+
+
+def names_of(columns: Columns, call: Call) -> Sequence[str]:
+    """The columns of a result that a call makes."""
+    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
+
+
+def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
+    for name in names:
+        if name in taken:
+            raise InvalidOption(
+                f"the result would have a second column {name!r}, which {where} has; rename that column"
+            )
+
+
+def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
+    """The result as the kind of frame that was given."""
+    return result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns)
+
+
+def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """Run an eager call's plan; a message of ours comes out as our own error."""
+    try:
+        return lf.collect(engine="in-memory")
+    except pl.exceptions.InvalidOperationError as error:
+        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+        if found is None:
+            raise
+        raise InvalidData(describe(frame, columns, found[1])) from None

@@ -1,0 +1,183 @@
+"""What a reader gains and reads who at each rank goes on with a certain chance: what the C/W/L metrics are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._ranking import MaxLabel, Ranking, check_word
+from ..errors import InvalidOption
+
+__all__ = [
+    "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
+    "running", "squares_from", "table",
+]  # fmt: skip
+
+Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
+Number = TypeVar("Number", float, pl.Expr)
+Share: TypeAlias = Mapping[float, float] | None
+
+# ------------------------------------------------------------------------------------------- what a reader goes through
+#
+# C(i) is the chance to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. Everything reported follows
+# from the sums of V and of V x gain. Ranks with gain 0, and those below the last document retrieved, have closed
+# forms, so that only documents with a gain are looked at: see `by_rank` and `inst`.
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader does over the ranks 1 to the depth."""
+
+    gained: pl.Expr  # the sum of V x gain: the gain of the documents seen, each rank's share of it a row
+    seen: pl.Expr  # the sum of V: how many documents are seen
+    beyond: pl.Expr | None = None  # the chance to reach the end without having stopped; none where the end stops all
+
+    def report(self, what: Report, gains: Gains) -> pl.Expr:
+        if what == "EU":
+            return self.gained / self.seen
+        value, at_the_end = (self.gained, gains.offered) if what == "ETU" else (self.seen, pl.lit(float(gains.depth)))
+        return value if what == "ED" or self.beyond is None else value - self.beyond * at_the_end
+
+
+class Gains:
+    """What each document is worth, from 0 to 1; what nobody judged, or nobody retrieved, is worth `unknown`."""
+
+    def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
+        self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
+        self.each = each
+        if unknown:
+            r.keep(~r.judged)
+            self.each = pl.when(r.judged).then(each).otherwise(1.0)
+
+    @property
+    def retrieved(self) -> pl.Expr:
+        """How many ranks down to the depth hold a document."""
+        return pl.min_horizontal(self.r.n_retrieved, pl.lit(float(self.depth)))
+
+    def total(self, x: pl.Expr, weight: pl.Expr | None = None) -> pl.Expr:
+        """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
+        if self.shown:
+            return self.r.total(x, self.depth, weight=weight)
+        return self.whole(x if weight is None else x * weight)
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        """The sum down to the depth, the same at every rank."""
+        return self.r.whole(pl.when(self.r.rank <= self.depth).then(x).otherwise(0.0))
+
+    @property
+    def offered(self) -> pl.Expr:
+        """The sum of all gains."""
+        return self.whole(self.each) + self.unknown * (self.depth - self.retrieved)
+
+
+Reader: TypeAlias = Callable[[Gains], Reading]
+
+
+def reported(
+    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: MaxLabel, gain: Share
+) -> pl.Expr:
+    """The report of a reader for whom unjudged documents are worth nothing; or how much more it is if worth 1."""
+    check_word("report", report, Report)
+    each, shown = _share(r, max_label, gain), report == "EU" and not residual
+
+    def if_unknown_are_worth(unknown: int) -> pl.Expr:
+        gains = Gains(r, depth, each, unknown, shown=shown)
+        return reader(gains).report(report, gains)
+
+    return if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
+
+
+def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
+    if gain is not None:
+        if not isinstance(gain, Mapping) or any(worth > 1 for worth in gain.values()):
+            raise InvalidOption(f"gain={gain!r}: write {{label: gain}} with gains from 0 to 1, as {{1: 0.5, 2: 1}}")
+        return r.gain(gain)
+    if max_label is None:
+        return (r.label / r.largest_label_of_table).fill_nan(0.0)
+    if max_label == "query":
+        return (r.label / r.largest_label).fill_nan(0.0)
+    if isinstance(max_label, (str, bool)) or not 0 < max_label < inf:
+        raise InvalidOption(f"max_label={max_label!r}: write the label that is worth 1, 'query' or None")
+    r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
+    return r.label / max_label
+
+
+def by_rank(
+    sees: Callable[[pl.Expr], pl.Expr], seen: Callable[[pl.Expr], pl.Expr], *, stops: bool, cascade: bool
+) -> Reader:
+    """A reader who sees a rank with chance `sees`, and the ranks down to one in number `seen`.
+
+    With `stops` the depth is where reading ends in any case. With `cascade` each document also ends it, with its gain
+    as the chance: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain above, and as P drops by P x gain at
+    each document, the sum of V is ``seen(depth)`` less the sum of P x gain x (``seen(depth)`` - ``seen(rank)``).
+    """
+
+    def reader(g: Gains) -> Reading:
+        rank, last = g.r.rank, seen(pl.lit(float(g.depth)))
+        after = None if stops else sees(pl.lit(g.depth + 1.0))
+        if not cascade:
+            found = g.total(g.each, sees(rank))
+            return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
+        ends = g.r.stops(g.each)
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
+        left = 1 - g.whole(ends)
+        if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
+            room = (g.retrieved < g.depth).cast(pl.Float64) * left
+            found += room * sees(g.retrieved + 1)
+            number -= room * (last - seen(g.retrieved + 1))
+            left -= room
+        return Reading(found, number, None if after is None else after * left)
+
+    return reader
+
+
+def table(values: list[float]) -> Callable[[pl.Expr], pl.Expr]:
+    """`values` by number from 0 on; 0 beyond."""
+    numbers = [float(i) for i in range(len(values))]
+    return lambda i: i.cast(pl.Float64).replace_strict(numbers, values, default=0.0, return_dtype=pl.Float64)
+
+
+def running(terms: list[float]) -> list[float]:
+    sums = [0.0]
+    for term in terms:
+        sums.append(sums[-1] + term)
+    return sums
+
+
+def squares_from(x: Number) -> Number:
+    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0."""
+    head: Number = 1 / x**2
+    for i in range(1, 16):
+        head = head + 1 / (x + i) ** 2
+    y = 1 / (x + 16)
+    tail = y**2 * (1 / 6 - y**2 * (1 / 30 - y**2 * (1 / 42 - y**2 * (1 / 30 - y**2 * 5 / 66))))
+    return head + y + y**2 / 2 + y * tail
+
+
+def insq_weights(target: float) -> tuple[Callable[[pl.Expr], pl.Expr], Callable[[pl.Expr], pl.Expr]]:
+    """V(i) = (2 T / (2 T + i - 1))^2, and its sum."""
+    wanted = 2 * target
+
+    def sees(rank: pl.Expr) -> pl.Expr:
+        return (wanted / (wanted + rank - 1)) ** 2
+
+    def seen(rank: pl.Expr) -> pl.Expr:
+        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
+
+    return sees, seen
+
+
+def check_target(name: str, target: object, least: float) -> None:
+    number = isinstance(target, (int, float)) and not isinstance(target, bool)
+    if not number or not max(least, 1e-9) <= target < inf:  # type: ignore[operator]
+        above = f"{least} or more" if least else "above 0"
+        raise InvalidOption(f"{name}(target={target!r}): write the gain that the reader wants, {above}")
+
+
+def check_p(name: str, p: object) -> None:
+    if isinstance(p, (str, bool)) or not isinstance(p, (int, float)) or not 0 < p < 1:
+        raise InvalidOption(f"{name}(p={p!r}): p is a probability between 0 and 1; write {name}(p=0.9)")

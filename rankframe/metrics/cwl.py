@@ -1,0 +1,277 @@
+"""The C/W/L family: a reader who at each rank goes on with a certain chance, and what that reader gains and reads."""
+
+from __future__ import annotations
+
+from math import log2
+
+import polars as pl
+
+from .._ranking import MaxLabel, Ranking
+from .._registry import metric
+from ._reading import (
+    Gains,
+    Reading,
+    Report,
+    Share,
+    by_rank,
+    check_p,
+    check_target,
+    insq_weights,
+    reported,
+    running,
+    squares_from,
+    table,
+)
+
+__all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
+
+
+@metric("scaled_dcg", bounds=(0, None))
+def sdcg(
+    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+) -> pl.Expr:
+    """Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
+
+    Parameters
+    ----------
+    k
+        The last rank that is read.
+    max_label
+        The label that is worth 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
+        table.
+    gain
+        ``None``, or ``{label: gain}`` with gains from 0 to 1.
+    report
+        ``"EU"``, the gain per document read; ``"ETU"``, the gain altogether; ``"ED"``, how many documents are read;
+        ``"ETC"``, how many are read by those who stop within the depth. Every document costs 1.
+    residual
+        Report instead how much more it would be if every unjudged document, and every rank below the last one
+        retrieved, were worth 1.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002; Azzopardi, Thomas
+    and Moffat, cwl_eval: an evaluation tool for information retrieval, SIGIR 2019.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
+    >>> round(df.rank.evaluate("sdcg@2")["sdcg@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
+    0.6131
+    """
+    chances = [1 / log2(i + 1) for i in range(1, k + 1)]
+    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=False)
+    return reported(r, reader, k, report, residual, max_label, gain)
+
+
+@metric("bejeweled_player_model", bounds=(0, None))
+def bpm(
+    r: Ranking,
+    k: int,
+    *,
+    target: float = 1.0,
+    max_label: MaxLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    """Bejeweled player model: the gain per document of a reader who stops at a gain of `target`, or at rank `k`.
+
+    Parameters
+    ----------
+    k
+        The last rank that is read.
+    target
+        The gain that is enough: ir_measures' ``T``.
+    max_label, gain, report, residual
+        As for :func:`sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Zhang, Liu, Li, Zhang, Xu and Ma, Evaluating web search with a bejeweled player model, SIGIR 2017 (static).
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
+    >>> df = df.with_columns(label=pl.Series([0, 1, 1]))
+    >>> df.rank.evaluate("bpm@3")["bpm@3"].item()                 # a gain of 1 from two documents
+    0.5
+    """
+    check_target("bpm", target, 0)
+
+    def reader(g: Gains) -> Reading:
+        so_far = r.so_far(g.each)
+        read = (so_far - g.each < target).cast(pl.Float64)
+        enough = (so_far >= target).cast(pl.Float64) * read
+        stop = g.whole(enough * g.r.rank)  # 0 where the target is not met
+        last = pl.when(stop > 0).then(stop).otherwise(float(k))
+        found = g.total(g.each * read)
+        if g.unknown:  # below the last document each rank adds 1
+            missing = pl.when(stop > 0).then(0.0).otherwise((target - g.whole(g.each)).ceil())
+            more = pl.min_horizontal(missing, g.depth - g.retrieved)
+            found += more
+            last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
+        return Reading(found, last)
+
+    return reported(r, reader, k, report, residual, max_label, gain)
+
+
+@metric(bounds=(0, None))
+def insq(
+    r: Ranking,
+    depth: int = 1000,
+    *,
+    target: float = 1.0,
+    max_label: MaxLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    """INSQ: the gain per document of a reader who wants a gain of `target`, and the more of it, the longer reads on.
+
+    The chance to go on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, whatever the documents hold.
+
+    Parameters
+    ----------
+    depth
+        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+    target
+        The gain that is wanted: ``T`` above.
+    max_label, gain, report, residual
+        As for :func:`sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Moffat, Scholer and Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.evaluate("insq@2")["insq@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
+    0.3077
+    """
+    check_target("insq", target, 0)
+    reader = by_rank(*insq_weights(target), stops=False, cascade=False)
+    return reported(r, reader, depth, report, residual, max_label, gain)
+
+
+@metric(bounds=(0, None))
+def inst(
+    r: Ranking,
+    depth: int = 1000,
+    *,
+    target: float = 1.0,
+    max_label: MaxLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    """INST: as INSQ, but the reader goes by the gain that is still wanted.
+
+    The chance to go on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` less the gain of
+    the first i documents.
+
+    Parameters
+    ----------
+    depth
+        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+    target
+        The gain that is wanted: ``T`` above; at least 0.5.
+    max_label, gain, report, residual
+        As for :func:`sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Bailey, Moffat, Scholer and Thomas, User variability and IR system evaluation, SIGIR 2015; Moffat, Bailey, Scholer
+    and Thomas, INST: an adaptive metric for information retrieval evaluation, ADCS 2015.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> round(df.rank.evaluate("inst@2")["inst@2"].item(), 4)     # both worth 1, however many are read
+    1.0
+    """
+    check_target("inst", target, 0.5)
+    wanted = 2 * target
+
+    def reader(g: Gains) -> Reading:
+        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is 0,
+        # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is a product over
+        # the documents above that have a gain, each 1 - gain / x just above it.
+        rank, last = g.r.rank, g.retrieved if g.unknown else pl.lit(float(g.depth))
+        before = r.so_far(g.each) - g.each
+        x = rank - 1 + wanted - before
+        keeps = (1 - g.each / x).fill_null(1.0)
+        q = g.r.product_before(keeps)
+        # The sum of V, as if no document had a gain; each that has one then changes all ranks below it.
+        end = last + wanted
+        change = (q * keeps) ** 2 * (squares_from(x + 1 - g.each) - squares_from(end - before - g.each))
+        change -= q**2 * (squares_from(x + 1) - squares_from(end - before))
+        changes = g.whole(pl.when(g.each > 0).then(change).otherwise(0.0))
+        gained = g.total(g.each * (wanted * q / x) ** 2)
+        seen = wanted**2 * (squares_from(wanted) - squares_from(end) + changes)
+        # Below the last document; the product to the end is the sum of its steps.
+        here = end - g.whole(g.each)
+        beyond = wanted**2 * (1 + g.whole(q**2 * (keeps**2 - 1))) / here**2
+        if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
+            factor = ((here - 1) / here) ** 2
+            left = factor ** (g.depth - last)
+            more = beyond * (1 - left) / (1 - factor)
+            gained, seen, beyond = gained + more, seen + more, beyond * left
+        return Reading(gained, seen, beyond)
+
+    return reported(r, reader, depth, report, residual, max_label, gain)
+
+
+@metric("rbp_resid", bounds=(0, 1), dot="p")
+def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr:
+    """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all that were retrieved.
+    p
+        The reader's persistence, between 0 and 1. The default, 0.8, is that of ``rbp``; trec_eval's is 0.9, and it
+        gives 0 where every retrieved document is judged.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1), 2008.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]})
+    >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
+    0.5
+    """
+    check_p("rbp_residual", p)
+    r.keep(~r.judged)
+    unknown = (1 - p) * (~r.judged).cast(pl.Float64) * p ** (r.rank - 1)
+    last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
+    return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

@@ -1,0 +1,292 @@
+"""Novelty and diversity: how well a ranking covers a query's subtopics, early and without repeating itself."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import is_number
+from .._registry import metric
+from .._topics import Topics
+from ..errors import InvalidOption
+
+__all__ = [
+    "alpha_dcg", "alpha_ndcg", "average_precision_ia", "err_ia", "nerr_ia", "nnrbp", "nrbp", "precision_ia",
+    "subtopic_recall",
+]  # fmt: skip
+
+
+@metric("alpha-dcg", bounds=(0, 1), over="subtopics")
+def alpha_dcg(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
+    """Alpha-DCG: the discounted novelty of the top `k`, over that of documents that each meet every subtopic.
+
+    A document gains (1 - alpha)^n for each of its subtopics that n documents above it meet; gains are divided by
+    log2(rank + 1).
+
+    Parameters
+    ----------
+    k
+        Ranks to count.
+    alpha
+        What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. ndeval leaves ``alpha-DCG@1`` undivided.
+
+    References
+    ----------
+    Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher and MacKinnon, Novelty and diversity in information retrieval
+    evaluation, SIGIR 2008; divided as ndeval does.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").alpha_dcg(k=1)["alpha_dcg@1"].item()    # 1 of 2 subtopics
+    0.5
+    """
+    rank = _ranks(k)
+    return _dcg(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum())
+
+
+@metric("alpha-ndcg", over="subtopics")
+def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Expr:
+    """Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
+
+    The greedy ranking takes the document that adds most at each rank, the one with the larger id where several do.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, in the ranking and in the greedy one; ``None`` counts all.
+    alpha
+        What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; 1 for the greedy ranking, which some rankings may pass by little, as it is not
+    always the best one.
+
+    References
+    ----------
+    Clarke et al., SIGIR 2008; ndeval's ``alpha-nDCG``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").alpha_ndcg(k=1)["alpha_ndcg@1"].item()  # 1 over the 2 of b
+    0.5
+    """
+    return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
+
+
+@metric("err-ia", bounds=(0, 1), over="subtopics")
+def err_ia(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
+    """Intent-aware ERR: the novelty of the top `k` over rank, over that of documents that each meet every subtopic.
+
+    Parameters
+    ----------
+    k
+        Ranks to count.
+    alpha
+        What meeting a subtopic takes from the next time, from 0 to 1: how likely it satisfies a reader.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. ndeval leaves ``ERR-IA@1`` undivided.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; divided as ndeval does.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").err_ia(k=2)["err_ia@2"].item()  # 1 + (1/2 + 1) / 2, over 2 + 2 (1/2) / 2
+    0.7
+    """
+    rank = _ranks(k)
+    return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
+
+
+@metric("nerr-ia", over="subtopics")
+def nerr_ia(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Expr:
+    """Normalised intent-aware ERR: the novelty of the top `k` over rank, over that of the greedy ranking.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, in the ranking and in the greedy one; ``None`` counts all.
+    alpha
+        What meeting a subtopic takes from the next time, from 0 to 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; 1 for the greedy ranking.
+
+    References
+    ----------
+    Chapelle et al., CIKM 2009; ndeval's ``nERR-IA``, whose greedy ranking is that of alpha-nDCG.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
+    0.7777777777777778
+    """
+    return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
+
+
+@metric("novelty_rank_biased_precision", bounds=(0, 1), over="subtopics")
+def nrbp(t: Topics, *, alpha: float = 0.5, beta: float = 0.5) -> pl.Expr:
+    """Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
+
+    Parameters
+    ----------
+    alpha
+        What meeting a subtopic takes from the next time, from 0 to 1.
+    beta
+        The reader's patience, between 0 and 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1, which endless documents that each meet every subtopic would have.
+
+    References
+    ----------
+    Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
+    0.65625
+    """
+    return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
+
+
+@metric("normalized_nrbp", "normalised_nrbp", over="subtopics")
+def nnrbp(t: Topics, *, alpha: float = 0.5, beta: float = 0.5) -> pl.Expr:
+    """Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
+
+    Parameters
+    ----------
+    alpha
+        What meeting a subtopic takes from the next time, from 0 to 1.
+    beta
+        The reader's patience, between 0 and 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; 1 for the greedy ranking. ndeval's is NaN where nothing is relevant.
+
+    References
+    ----------
+    Clarke et al., ICTIR 2009; ndeval's ``nNRBP``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
+    0.7777777777777778
+    """
+    return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
+
+
+@metric("p_ia", "p-ia", bounds=(0, 1), over="subtopics")
+def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
+    """Intent-aware precision: the mean, over the query's subtopics, of the precision for each.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, and to divide by; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+
+    References
+    ----------
+    Agrawal, Gollapudi, Halverson and Ieong, Diversifying search results, WSDM 2009; ndeval's ``P-IA``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").precision_ia(k=2).item(0, 1)    # (2/2 + 1/2) / 2
+    0.75
+    """
+    return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
+
+
+@metric("ap_ia", "map_ia", "map-ia", bounds=(0, 1), over="subtopics")
+def average_precision_ia(t: Topics) -> pl.Expr:
+    """Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+
+    References
+    ----------
+    Agrawal et al., WSDM 2009; ndeval's ``MAP-IA``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").average_precision_ia().item(0, 1)       # (1 + 1/2) / 2
+    0.75
+    """
+    return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics
+
+
+@metric("strec", "strecall", "s_recall", bounds=(0, 1), over="subtopics")
+def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
+    """Subtopic recall: the share of the query's subtopics that the top `k` meets.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+
+    References
+    ----------
+    Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003; ndeval's ``strec``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1).item(0, 1)
+    0.5
+    """
+    return t.total(t.first_met, k) / t.n_subtopics
+
+
+def _dcg(t: Topics, k: int | None, alpha: float) -> pl.Expr:
+    return t.total(t.novelty(alpha), k, over=(t.rank + 1).log(2))
+
+
+def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
+    return t.total(t.novelty(alpha), k, over=t.rank)
+
+
+def _rbp(t: Topics, alpha: float, beta: float) -> pl.Expr:
+    if not is_number(beta) or not 0 < beta < 1:
+        raise InvalidOption(f"beta={beta!r}: write a probability between 0 and 1, as beta=0.5")
+    return t.total(t.novelty(alpha), weight=beta ** (t.rank - 1))
+
+
+def _ranks(k: int) -> pl.Series:
+    return pl.int_range(1, k + 1, eager=True).cast(pl.Float64)

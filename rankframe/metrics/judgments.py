@@ -1,0 +1,143 @@
+"""What is known of a ranking's documents: how many were judged, and AP and pairs where not all were."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Ranking
+from .._registry import metric
+
+__all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
+
+
+@metric("judgment_rate", bounds=(0, 1))
+def judged(r: Ranking, k: int | None = None) -> pl.Expr:
+    """The share of the top `k` that somebody judged; of a shorter ranking, the share of what it holds.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where nothing was retrieved. A negative label is no judgment.
+
+    References
+    ----------
+    ir_measures' ``Judged``, which takes a negative label for a judgment.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, None]})
+    >>> df.rank.evaluate("judged")["judged"].item()
+    0.5
+    """
+    return 1 - r.total(r.unjudged, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+
+
+@metric("Accuracy", bounds=(0, 1))
+def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Pairwise accuracy: how often, of a relevant document and another in the top `k`, the relevant one stands above.
+
+    Unlike ``auc`` it asks only about documents that were retrieved, and tied ones stand as ``ties`` says. It is 0
+    without a relevant document in the top `k`, and null without another.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1, or null.
+
+    References
+    ----------
+    ir_measures' ``Accuracy``, which leaves out queries without a relevant document in the top `k`, and fails where
+    there is no other.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
+    >>> df = df.with_columns(label=pl.Series([0, 1, 0]))
+    >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
+    0.5
+    """
+    down = r.retrieved if k is None else r.rank <= k
+    found = r.whole(pl.when(down).then(r.relevant).otherwise(0.0))
+    others = (r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))) - found
+    # A relevant document stands above all others but those above it.
+    won = r.total(r.relevant * (others - (r.rank - r.hits)), k)
+    return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
+
+
+@metric("infAP", bounds=(0, 1))
+def inferred_ap(r: Ranking) -> pl.Expr:
+    """Inferred average precision: AP where only a sample of the pool was judged.
+
+    A negative label marks a document of the pool that was not judged: it is taken to be relevant as often as the
+    judged ones above are. A document without a label was not in the pool and counts as non-relevant.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 without a relevant document. Where all is judged it falls short of AP by
+    a few 1e-6, as trec_eval's does.
+
+    References
+    ----------
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006; as trec_eval
+    has it.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
+    >>> df = df.with_columns(label=pl.Series([1, -1, 1]))
+    >>> round(df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4)       # b is taken to be relevant, as a is
+    1.0
+    """
+    epsilon = 0.00001
+    relevant_above, others_above = r.hits - 1, r.nonrelevant_above
+    pooled_above = relevant_above + others_above + r.count_above(r.raw < 0)
+    precision_above = (relevant_above + epsilon) / (relevant_above + others_above + 2 * epsilon)
+    precision = (1 + pooled_above * precision_above) / r.rank
+    return r.total(r.relevant * precision) / r.n_relevant
+
+
+@metric("num_ret", "NumRet", bounds=(0, None))
+def num_retrieved(r: Ranking) -> pl.Expr:
+    """How many documents were retrieved.
+
+    Returns
+    -------
+    One Float64 per query.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df.rank.evaluate("num_retrieved")["num_retrieved"].item()
+    1.0
+    """
+    return r.n_retrieved
+
+
+@metric("num_rel", "NumRel", bounds=(0, None))
+def num_relevant(r: Ranking) -> pl.Expr:
+    """How many relevant documents the query has, retrieved or not.
+
+    Returns
+    -------
+    One Float64 per query.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df.rank.evaluate("num_relevant")["num_relevant"].item()
+    1.0
+    """
+    return r.n_relevant
