@@ -54,36 +54,42 @@ def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measu
     if columns.score == columns.label:  # the label is about to change
         settled = replace(settled, score=fresh("#score", table.schema))
         frame = frame.with_columns(pl.col(columns.score).alias(settled.score))
-    # all at the least label, in the caller's own columns, which errors of the data name
-    judged = pl.when(_unjudged(table)).then(float(least)).otherwise(table.label)
-    first = measure(frame.with_columns(judged.alias(columns.label)), settled, *calls)
-    ways: dict[Way, list[Call]] = {}
+
+    def all_at(label: int, of: Sequence[Call]) -> Any:
+        """The values where all unjudged documents have a label; errors of the data name the caller's own columns."""
+        judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
+        return measure(frame.with_columns(judged.alias(columns.label)), settled, *of)
+
+    ways: dict[Way, list[Call]] = {("all", least): list(calls)}
     for call in calls:
         for way in _ways(call, columns, least, greatest):
             ways.setdefault(way, []).append(call)
-    settled = replace(settled, doc="place", score="score", label="label", ties="doc_asc")
-    rows = _ranked(frame.lazy(), table)
+    found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
+    last = {label: of for (which, label), of in ways.items() if which == "last"}
+    key = table.key if isinstance(frame, pl.LazyFrame) else ["query"]
+    in_order = replace(settled, query=tuple(key), doc="place", score="score", label="label", ties="doc_asc")
+    names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        names = dict(zip(columns.query, table.key, strict=True))
-        settled = replace(settled, query=tuple(table.key))
-        others = [measure(_judged(rows, way, least), settled, *of) for way, of in ways.items()]
-        return _extremes([first.rename(names), *others], calls, table.key).rename({b: a for a, b in names.items()})
-    settled = replace(settled, query=("query",))
-    queries = first.lazy().select(table.query).with_row_index("query")
-    rows = rows.join(queries, on=table.key, nulls_equal=True).drop(table.key).sort("query", "place")
-    ranked = rows.collect(engine="in-memory")
-    found = [first.drop(columns.query).with_row_index("query")]
-    found += [measure(_judged(ranked, way, least), settled, *of) for way, of in ways.items()]
-    found += _by_number(ranked, [c for c in calls if c.judging == "threshold"], settled, labels, measure)
-    for call in calls:
-        if call.judging == "gain" and ("all", greatest) not in _ways(call, columns, least, greatest):
-            for labelled in extreme_labels(ranked, call, columns, labels, _just_relevant(call, columns, least)):
-                found.append(measure(labelled, settled, call))
+        rows = _ranked(frame, table)
+        others = [measure(_last_at(rows, label, least), in_order, *of) for label, of in last.items()]
+        found += [values.rename(names) for values in others]
+        return _extremes(found, calls, columns.query)
+    queries = found[0].select(table.query).with_row_index("query")
+    found = [values.drop(columns.query).with_row_index("query") for values in found]
+    by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
+    if last or by_number or extreme:
+        rows = _ranked(frame.lazy(), table).join(queries.lazy(), on=table.key, nulls_equal=True).drop(table.key)
+        ranked = rows.sort("query", "place").collect(engine="in-memory")
+        found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
+        found += _by_number(ranked, by_number, in_order, labels, measure)
+        for call in extreme:
+            judged = extreme_labels(ranked, call, columns, labels, _just_relevant(call, columns, least))
+            found += [measure(rows, in_order, call) for rows in judged]
     both = _extremes(found, calls, ["query"]).sort("query").drop("query")
-    return pl.concat([first.select(columns.query), both], how="horizontal")
+    return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
 
 
-def _extremes(found: Sequence[Any], calls: Sequence[Call], key: list[str]) -> Any:
+def _extremes(found: Sequence[Any], calls: Sequence[Call], key: Sequence[str]) -> Any:
     """The least and the greatest value of each call and query; values that are null, or not there, do not count."""
     values = [x for call in calls for x in _least_and_greatest(call)]
     return pl.concat(found, how="diagonal").group_by(key).agg(values)
@@ -141,7 +147,7 @@ def _refuse(call: Call, columns: Columns, labels: tuple[int, int], *, lazy: bool
         )
     if reason:
         raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
-    if lazy and not (judging == "monotone" or options.get("ideal") == "perfect"):
+    if lazy and _follows(call) not in ("monotone", "largest gain"):
         raise InvalidOption(f"the bounds of {call.text!r} are found on a DataFrame; collect the LazyFrame first")
 
 
@@ -150,13 +156,19 @@ def _just_relevant(call: Call, columns: Columns, least: int) -> int:
     return max(least, math.ceil(threshold_of(call, columns)))
 
 
+def _follows(call: Call) -> str | None:
+    """How the call follows the judgments: as its metric says, but that a perfect ideal is the largest gain alone."""
+    perfect = call.judging == "gain" and call.arguments.get("ideal") == "perfect"
+    return "largest gain" if perfect else call.judging
+
+
 def _ways(call: Call, columns: Columns, least: int, greatest: int) -> list[Way]:
-    """The ways to judge that are the same for all queries, but for the one that all bounds have in common."""
+    """The ways to judge that are the same for all queries: all documents at a label, or the last one alone."""
     ways: list[Way] = []
-    if call.judging == "monotone":
+    if _follows(call) == "monotone":
         ways.append(("all", greatest))
-    elif call.arguments.get("ideal") == "perfect":  # divides by the largest gain alone
-        ways += [(way, label) for label in range(least, greatest + 1) for way in ("all", "last")]
+    elif _follows(call) == "largest gain":
+        ways += [(which, label) for label in range(least + 1, greatest + 1) for which in ("all", "last")]
     just = _just_relevant(call, columns, least)
     if columns.no_relevant != "zero" and just <= greatest:
         ways.append(("last", just))
@@ -178,11 +190,9 @@ def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
 
 
-def _judged(rows: Any, way: Way, least: int) -> Any:
-    """The rows with all open documents at a label, or the last of them, and the others at the least."""
-    which, label = way
-    at = pl.lit(True) if which == "all" else pl.col("nth") == pl.col("n_open")
-    return _with_labels(rows, at, label, least)
+def _last_at(rows: Any, label: int, least: int) -> Any:
+    """The rows where the last open document has a label, and the others the least."""
+    return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
 
 
 def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:

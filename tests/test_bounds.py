@@ -219,6 +219,8 @@ def test_lazy_frames_have_the_bounds_of_metrics_that_rise_with_every_label(no_re
     assert isinstance(found, pl.LazyFrame)
     wanted = df.rank.on(**on).evaluate(*LAZY)
     assert_frame_equal(found.collect(), wanted, check_row_order=False, rel_tol=1e-12)
+    renamed = df.lazy().rename({"query_id": "place"}).rank.on(query="place", **on).evaluate(*LAZY)
+    assert_frame_equal(renamed.collect(), wanted.rename({"query_id": "place"}), check_row_order=False, rel_tol=1e-12)
 
 
 def test_all_ways_to_ask_give_the_same_bounds() -> None:
