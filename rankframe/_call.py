@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ._ranking import NoExpectation, NoRelevant, is_number
-from ._registry import Judging, Metric
+from ._registry import Bounds, Judging, Metric
 from .errors import InvalidOption
 
 __all__ = ["Call", "call_of"]
@@ -55,6 +55,11 @@ class Call:
         """Whether the call names a rank to stop at."""
         return any(name == "k" for name, _ in self.options)
 
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the greatest value that the call can have; ``None`` where there is no limit."""
+        return (None, None) if any(name in self.metric.beyond for name, _ in self.options) else self.metric.bounds
+
     def value(self, ranking: Any, no_relevant: NoRelevant) -> pl.Expr:
         """The formula over `ranking`, of the kind that it takes, as a float; for a query without relevant documents, what the policy says."""
         if self.relevant is not None:
@@ -70,7 +75,7 @@ class Call:
         value = value.fill_nan(0.0)
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.metric.bounds == (0, 1) and self.metric.higher_is_better:
+        if no_relevant == "one" and self.bounds == (0, 1) and self.metric.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 

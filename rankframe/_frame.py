@@ -127,6 +127,12 @@ class FrameRanking(Ranking):
         other.label = self.wanted.column(other.label)
         return other
 
+    @property
+    def ideal_rank(self) -> pl.Expr:
+        self._need_order()
+        by_label = self.label.rank("ordinal", descending=True).cast(pl.Float64)
+        return self.wanted.column(self.wanted.over(by_label))
+
     def _best(self, x: pl.Expr, worth: pl.Expr) -> pl.Expr:
         return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))
 

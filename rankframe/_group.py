@@ -165,6 +165,10 @@ class GroupRanking(Ranking):
     def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         return pl.when(self.rank == rank).then(x).max()
 
+    @property
+    def ideal_rank(self) -> pl.Expr:
+        return self.label.rank("ordinal", descending=True).cast(pl.Float64)
+
     def so_far(self, x: pl.Expr) -> pl.Expr:
         return x.cum_sum()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,7 @@ TREC_DEFAULTS = {
 }
 """The names that trec_eval reads as several measures, and their parameters."""
 
-OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k"}
+OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
 
 _TEXT = re.compile(
@@ -82,6 +83,9 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
             raise
         entry, implied = find(name, text, among)
         return [_call(entry, implied, at, match["level"], match["inside"], text)]
+    if name.lower() == "set_f" and match["dotted"] is not None:
+        squares = [_number(part, text) for part in match["dotted"].split(",")]
+        return [_call(entry, implied, at, match["level"], match["inside"], text, beta=_root(x, text)) for x in squares]
     if match["dotted"] is not None:
         return [
             _call(entry, implied, at, match["level"], match["inside"], text, **d)
@@ -116,6 +120,8 @@ def _call(
             raise InvalidOption(f"{text!r} says {entry.first} twice")
         options[entry.first] = _number(at, text)
     relevant = options.pop("relevant", None)
+    if relevant is not None and entry.name == "num_retrieved":
+        entry = METRICS["hits"]  # ir_measures' NumRet(rel=1)
     if relevant is not None:
         check_threshold(relevant)
     return call_of(entry, (), options, relevant)
@@ -144,6 +150,16 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
             name, value = "gain", "exponential"
         if name == "judged_only":
             raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
+        if name == "min_rel":
+            if value != 0:
+                raise InvalidOption(
+                    f"{text!r}: labels count from 0 up; for min_rel={value!r} give the gains, {{label: gain}}"
+                )
+            continue
+        if name == "relative":
+            if not value:
+                continue
+            name, value = "divisor", "min(k,R)"
         options.append((OTHER_OPTIONS.get(name, name), value))
     return options
 
@@ -169,6 +185,13 @@ def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
         return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
     digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
     return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]
+
+
+def _root(square: float, text: str) -> float:
+    """trec_eval's parameter of ``set_F`` is the square of beta."""
+    if square < 0:
+        raise InvalidOption(f"{text!r}: the number after set_F. is beta squared, 0 or more")
+    return math.sqrt(square)
 
 
 def _number(digits: str, text: str) -> int | float:

@@ -191,24 +191,46 @@ class Ranker(ABC, Generic[R]):
     nerr = method(metrics.nerr)
     pfound = method(metrics.pfound)
     rbp = method(metrics.rbp)
+    rbp_residual = method(metrics.rbp_residual)
+
+    # readers who weigh what they found
+    sdcg = method(metrics.sdcg)
+    bpm = method(metrics.bpm)
+    insq = method(metrics.insq)
+    inst = method(metrics.inst)
+    nerr8 = method(metrics.nerr8)
+    nerr9 = method(metrics.nerr9)
+    nerr10 = method(metrics.nerr10)
+    nerr11 = method(metrics.nerr11)
 
     # counts of relevant documents
     precision = method(metrics.precision)
     recall = method(metrics.recall)
     f1 = method(metrics.f1)
+    f_beta = method(metrics.f_beta)
     fall_out = method(metrics.fall_out)
     hits = method(metrics.hits)
     hit_rate = method(metrics.hit_rate)
     r_precision = method(metrics.r_precision)
+    set_average_precision = method(metrics.set_average_precision)
+    num_relevant = method(metrics.num_relevant)
+    num_retrieved = method(metrics.num_retrieved)
 
     # where the relevant documents stand
     average_precision = method(metrics.average_precision)
     reciprocal_rank = method(metrics.reciprocal_rank)
     bpref = method(metrics.bpref)
+    inferred_ap = method(metrics.inferred_ap)
     interpolated_precision = method(metrics.interpolated_precision)
     eleven_point_average = method(metrics.eleven_point_average)
     auc = method(metrics.auc)
     ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
+
+    pairwise_accuracy = method(metrics.pairwise_accuracy)
+    compatibility = method(metrics.compatibility)
+
+    # what is known of the documents
+    judged = method(metrics.judged)
 
     # trec_eval's own
     num_nonrel_judged_ret = method(metrics.num_nonrel_judged_ret)

@@ -258,6 +258,11 @@ class Ranking(ByScore):
     def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         """`x` of the document at a rank, null where there is none; no sum, so without curve."""
 
+    @property
+    @abstractmethod
+    def ideal_rank(self) -> pl.Expr:
+        """The rank among all documents by falling label, where those of one label stand as they are ranked."""
+
     @abstractmethod
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` down to this rank, this one included."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AGREEMENTS", "METRICS", "Metric", "agreement", "find", "metric", "of", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
+Bounds: TypeAlias = tuple[float | None, float | None]
 Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics"]
@@ -48,6 +49,8 @@ class Metric:
         Other tools' names that mean this metric with certain options set.
     bounds
         The least and the greatest value; ``None`` where there is no limit.
+    beyond
+        Options that, where given, take the value out of the bounds.
     dot
         The option that a number after a dot sets, as in ranx's ``rbp.95``.
     summary
@@ -68,7 +71,8 @@ class Metric:
     formula: Callable[..., pl.Expr]
     aliases: tuple[str, ...] = ()
     spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    bounds: tuple[float | None, float | None] = (0, None)
+    bounds: Bounds = (0, None)
+    beyond: tuple[str, ...] = ()
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
@@ -97,7 +101,8 @@ class Metric:
 def metric(
     *aliases: str,
     text: str | None = None,
-    bounds: tuple[float | None, float | None] = (0, None),
+    bounds: Bounds = (0, None),
+    beyond: tuple[str, ...] = (),
     dot: str | None = None,
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
@@ -120,6 +125,8 @@ def metric(
         The canonical name where it is not the function's own.
     bounds
         The least and the greatest value of the metric; ``None`` for no limit.
+    beyond
+        Options that, where given, take the value out of the bounds.
     dot
         The option that a number after a dot sets, as in ``rbp.95``.
     spellings
@@ -166,7 +173,19 @@ def metric(
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
         entry = Metric(
-            name, formula, tuple(others), known, bounds, dot, summary, kind, higher_is_better, adds_up, judging, over
+            name,
+            formula,
+            tuple(others),
+            known,
+            bounds,
+            beyond,
+            dot,
+            summary,
+            kind,
+            higher_is_better,
+            adds_up,
+            judging,
+            over,
         )
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
@@ -206,7 +225,7 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     del _metrics[entry.name]
 
 
-def agreement(*aliases: str, bounds: tuple[float | None, float | None]) -> Callable[[F], F]:
+def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
     """Declare a function of a pair of rankings as a measure of their agreement."""
 
     def register(formula: F) -> F:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -119,6 +120,11 @@ def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] =
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
+            if call.metric.parameters["k"].default is Parameter.empty:
+                raise InvalidOption(
+                    f"{call.metric.name} has no curve: its value at one rank is no part of that at the next; evaluate "
+                    f"it at several, as in evaluate('{call.metric.name}@5', '{call.metric.name}@10')"
+                )
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )

@@ -59,6 +59,19 @@ def every(*axes: Iterable[Options]) -> list[Options]:
     ]
 
 
+def readers(plain: Options, other: Options) -> list[Options]:
+    """Calls of a C/W/L metric; what is reported besides at a small depth, as the oracles go down rank by rank."""
+    small = other if "k" in other else {**other, "depth": 12}
+    return [
+        {**plain, "max_label": 4},
+        other,
+        {**small, "max_label": "query", "report": "ETU"},
+        {**small, "max_label": 5.5, "report": "ED", "residual": True},
+        {**small, "gain": SHARE, "report": "ETC"},
+        {**small, "gain": SHARE, "residual": True},
+    ]
+
+
 # By the formula's Python name, as in ORACLES.
 CALLS: dict[str, list[Options]] = {
     "cg": [*every(gains, cutoffs), *levels],
@@ -123,6 +136,23 @@ CALLS: dict[str, list[Options]] = {
         {"max_fpr": 1, "k": 1},
         {"max_fpr": 1},
     ],
+    "f_beta": every([{}, {"beta": 0.5}, {"beta": 2}], [{}, {"k": 3}]),
+    "set_average_precision": cutoffs,
+    "num_retrieved": [{}],
+    "num_relevant": [{}],
+    "judged": cutoffs,
+    "pairwise_accuracy": cutoffs,
+    "inferred_ap": [{}],
+    "compatibility": [{}, {"p": 0.5}, {"p": 0.8, "normalize": False}],
+    "rbp_residual": [*cutoffs, {"k": 3, "p": 0.5}],
+    "sdcg": readers({"k": 3}, {"k": 10}),
+    "bpm": readers({"k": 5}, {"k": 10, "target": 0.5}),
+    "insq": readers({}, {"depth": 5, "target": 0.4}),
+    "inst": readers({}, {"depth": 5, "target": 2.5}),
+    "nerr8": readers({"k": 3}, {"k": 10}),
+    "nerr9": readers({"k": 3}, {"k": 10}),
+    "nerr10": readers({}, {"depth": 5, "p": 0.5}),
+    "nerr11": readers({}, {"depth": 5, "target": 0.4}),
 }
 POLICIES: list[Options] = [
     {},
@@ -143,13 +173,6 @@ POLICIES: list[Options] = [
 ]
 
 
-def needs_table(name: str, options: Options) -> bool:
-    """Whether the largest label of the table counts, so that a query's value depends on the others."""
-    if name not in ("err", "nerr", "pfound") or isinstance(options.get("gain"), Mapping):
-        return False
-    return options.get("max_label", 1 if name == "pfound" else None) is None
-
-
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
 
@@ -167,7 +190,17 @@ def literal(value: Any) -> str:
         return "{" + ",".join(f"{key}:{literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
-    return str(value) if value is None or value != int(value) else str(int(value))
+    return str(value) if value is None or isinstance(value, bool) or value != int(value) else str(int(value))
+
+
+def needs_table(name: str, options: Options) -> bool:
+    """Whether the largest label of the table counts, so that a query's value depends on the others."""
+    top = rf.METRICS[CANONICAL[name]].parameters.get("max_label")
+    return (
+        top is not None
+        and options.get("max_label", top.default) is None
+        and not isinstance(options.get("gain"), Mapping)
+    )
 
 
 def texts(name: str) -> list[str]:

@@ -379,8 +379,9 @@ ORACLES: dict[str, Callable[..., float | None]] = {
         average_relevance_position, fall_out, ordered_pair_accuracy,
     )
 }  # fmt: skip
-UNBOUNDED = {"cg", "dcg", "hits", "mean_label", "average_relevance_position"}
+UNBOUNDED = {"cg", "dcg", "hits", "mean_label", "average_relevance_position", "num_retrieved", "num_relevant"}
 LOWER_IS_BETTER = {"average_relevance_position", "fall_out"}
+BEYOND = {"report", "residual"}  # options that make of a share something else
 
 
 def evaluate(
@@ -390,7 +391,7 @@ def evaluate(
     q = prepare(rows, **policies)
     if q.R == 0 and no_relevant == "null":
         return None
-    if q.R == 0 and no_relevant == "one" and name not in UNBOUNDED | LOWER_IS_BETTER:
+    if q.R == 0 and no_relevant == "one" and name not in UNBOUNDED | LOWER_IS_BETTER and not BEYOND & options.keys():
         return 1.0
     return ORACLES[name](q, **options)
 
@@ -508,3 +509,6 @@ AGREEMENT: dict[str, Callable[..., float | None]] = {
     measure.__name__: measure
     for measure in (kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual)
 }
+
+
+import oracles_more  # noqa: E402, F401 - which puts its own among ORACLES

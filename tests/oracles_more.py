@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oracles import Query, Row, gain_of, is_judged, ratio, top_label
+from oracles import ORACLES, Query, Row, gain_of, is_judged, ratio, top_label
 
 # C/W/L: Moffat, Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019 ---------------------------
 #
@@ -385,13 +385,13 @@ def relative_precision(q: Query) -> float:
     return ratio(q.hits(None), min(q.n, q.R))
 
 
-def set_average_precision(q: Query) -> float:
-    return ratio(q.hits(None), q.n) * ratio(q.hits(None), q.R)
+def set_average_precision(q: Query, k: int | None = None) -> float:
+    return ratio(q.hits(k), q.n if k is None else k) * ratio(q.hits(k), q.R)
 
 
-def f_beta(q: Query, beta: float = 1.0) -> float:
+def f_beta(q: Query, k: int | None = None, *, beta: float = 1.0) -> float:
     """van Rijsbergen 1979: recall counts beta times as much as precision."""
-    p, r = ratio(q.hits(None), q.n), ratio(q.hits(None), q.R)
+    p, r = ratio(q.hits(k), q.n if k is None else k), ratio(q.hits(k), q.R)
     return ratio((1 + beta**2) * p * r, beta**2 * p + r)
 
 
@@ -405,3 +405,7 @@ MORE: dict[str, Callable[..., float | None]] = {
         )
     },
 }  # fmt: skip
+
+# What the tools have and the library has under other names, or not at all.
+OF_TOOLS = ("graded_precision", "cwl_rbp", "relative_precision")
+ORACLES.update({name: oracle for name, oracle in MORE.items() if name not in OF_TOOLS})

@@ -422,20 +422,28 @@ def test_ties_error_names_the_ties_and_lets_tables_without_any_through() -> None
     assert alone.rank.on(ties="error").evaluate("ndcg").shape == (2, 2)
 
 
+def required(name: str) -> Options:
+    """The cutoff where a metric must be given one."""
+    k = rf.METRICS[CANONICAL[name]].parameters.get("k")
+    return {} if k is None or k.default is None else {"k": 3}
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "max_label" in rf.METRICS[CANONICAL[name]].parameters])
 def test_a_label_above_max_label_is_an_error(name: str) -> None:
     df = frame({"q": [("a", 1.0, 3), ("b", 2.0, 0)]})
-    assert getattr(df.rank, name)(max_label=3).shape == (1, 2)
-    with pytest.raises(rf.RankframeError):
-        getattr(df.rank, name)(max_label=2)
+    needed = required(name)
+    assert getattr(df.rank, name)(**needed, max_label=3).shape == (1, 2)
+    with pytest.raises(rf.RankframeError, match="a label is above"):
+        getattr(df.rank, name)(**needed, max_label=2)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "gain" in rf.METRICS[CANONICAL[name]].parameters])
 def test_a_positive_label_without_a_gain_is_an_error_and_others_are_worth_nothing(name: str) -> None:
     df = frame({"q": [("a", 1.0, 2), ("b", 2.0, 0), ("c", 2.0, None), ("d", 2.0, -1)]})
-    assert getattr(df.rank, name)(gain={2: 1}).shape == (1, 2)
-    with pytest.raises(rf.RankframeError):
-        getattr(df.rank, name)(gain={1: 1})
+    needed = required(name)
+    assert getattr(df.rank, name)(**needed, gain={2: 1}).shape == (1, 2)
+    with pytest.raises(rf.RankframeError, match="a label has no gain"):
+        getattr(df.rank, name)(**needed, gain={1: 1})
 
 
 # Two tables ----------------------------------------------------------------------------------------------------
@@ -518,7 +526,7 @@ SPELLINGS = {
     "IPrec@0.3": "interpolated_precision@0.3",
     "SetP": "precision",
     "SetR": "recall",
-    "SetF": "f1",
+    "SetF": "f_beta",
     "ERR@20": "err@20",
     # trec_eval
     "P_5": "precision@5",
@@ -532,7 +540,14 @@ SPELLINGS = {
     "11pt_avg": "eleven_point_average",
     "set_P": "precision",
     "set_recall": "recall",
-    "set_F": "f1",
+    "set_F": "f_beta",
+    "set_F.0.25": "f_beta(beta=0.5)",
+    "set_F.4,0.25": "f_beta(beta=2) f_beta(beta=0.5)",
+    "set_map": "set_average_precision",
+    "set_relative_P": "precision(divisor='min(k,R)')",
+    "num_ret": "num_retrieved",
+    "num_rel": "num_relevant",
+    "num_rel_ret": "hits",
 }
 
 

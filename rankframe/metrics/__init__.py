@@ -1,8 +1,10 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
 from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
-from .binary import f1, fall_out, hit_rate, hits, precision, r_precision, recall
+from .binary import f1, f_beta, fall_out, hit_rate, hits, precision, r_precision, recall, set_average_precision
 from .cascade import err, nerr, pfound, rbp
+from .cascade_readers import nerr8, nerr9, nerr10, nerr11
+from .cwl import bpm, insq, inst, rbp_residual, sdcg
 from .diversity import (
     alpha_dcg,
     alpha_ndcg,
@@ -15,6 +17,7 @@ from .diversity import (
     subtopic_recall,
 )
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
+from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
 from .order import (
     auc,
     average_precision,
@@ -24,22 +27,19 @@ from .order import (
     ordered_pair_accuracy,
     reciprocal_rank,
 )
+from .preference import compatibility
 from .trec import (
-    bin_g,
-    g,
     gm_bpref,
     gm_map,
-    ideal_dcg,
-    ndcg_rel,
     num_nonrel_judged_ret,
     r_precision_multiple,
     rbp_resid,
     relstring,
-    rndcg,
     unjudged,
     utility,
     yaap,
 )
+from .trec_gain import bin_g, g, ideal_dcg, ndcg_rel, rndcg
 
 __all__ = [
     "alpha_dcg",
@@ -49,13 +49,16 @@ __all__ = [
     "average_precision_ia",
     "average_relevance_position",
     "bin_g",
+    "bpm",
     "bpref",
     "cg",
+    "compatibility",
     "dcg",
     "eleven_point_average",
     "err",
     "err_ia",
     "f1",
+    "f_beta",
     "fall_out",
     "g",
     "gm_bpref",
@@ -63,19 +66,30 @@ __all__ = [
     "hit_rate",
     "hits",
     "ideal_dcg",
+    "inferred_ap",
+    "insq",
+    "inst",
     "interpolated_precision",
+    "judged",
     "kendall_distance",
     "kendall_tau",
     "mean_label",
     "ndcg",
     "ndcg_rel",
     "nerr",
+    "nerr8",
+    "nerr9",
+    "nerr10",
+    "nerr11",
     "nerr_ia",
     "nnrbp",
     "nrbp",
     "num_nonrel_judged_ret",
+    "num_relevant",
+    "num_retrieved",
     "ordered_pair_accuracy",
     "overlap",
+    "pairwise_accuracy",
     "pfound",
     "precision",
     "precision_ia",
@@ -86,10 +100,13 @@ __all__ = [
     "rbo_residual",
     "rbp",
     "rbp_resid",
+    "rbp_residual",
     "recall",
     "reciprocal_rank",
     "relstring",
     "rndcg",
+    "sdcg",
+    "set_average_precision",
     "spearman",
     "subtopic_recall",
     "tau_ap",

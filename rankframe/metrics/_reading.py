@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -13,13 +13,15 @@ from .._ranking import MaxLabel, Ranking, check_word
 from ..errors import InvalidOption
 
 __all__ = [
-    "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
+    "BEYOND", "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
     "running", "squares_from", "table",
 ]  # fmt: skip
 
 Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
 Share: TypeAlias = Mapping[float, float] | None
+BEYOND = ("report", "residual")
+"""What is reported then is no mean gain, and counts no query without relevant documents as 1."""
 
 # ------------------------------------------------------------------------------------------- what a reader goes through
 #
@@ -100,7 +102,7 @@ def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
         return (r.label / r.largest_label_of_table).fill_nan(0.0)
     if max_label == "query":
         return (r.label / r.largest_label).fill_nan(0.0)
-    if isinstance(max_label, (str, bool)) or not 0 < max_label < inf:
+    if isinstance(max_label, (str, bool)) or not 0 < max_label < math.inf:
         raise InvalidOption(f"max_label={max_label!r}: write the label that is worth 1, 'query' or None")
     r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
     return r.label / max_label
@@ -150,6 +152,12 @@ def running(terms: list[float]) -> list[float]:
 
 def squares_from(x: Number) -> Number:
     """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0."""
+    if isinstance(x, pl.Expr):  # through a struct, so that `x` is computed once, also in an expression of a group
+        return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
+    return _squares_from(x)
+
+
+def _squares_from(x: Number) -> Number:
     head: Number = 1 / x**2
     for i in range(1, 16):
         head = head + 1 / (x + i) ** 2
@@ -173,7 +181,7 @@ def insq_weights(target: float) -> tuple[Callable[[pl.Expr], pl.Expr], Callable[
 
 def check_target(name: str, target: object, least: float) -> None:
     number = isinstance(target, (int, float)) and not isinstance(target, bool)
-    if not number or not max(least, 1e-9) <= target < inf:  # type: ignore[operator]
+    if not number or not max(least, 1e-9) <= target < math.inf:  # type: ignore[operator]
         above = f"{least} or more" if least else "above 0"
         raise InvalidOption(f"{name}(target={target!r}): write the gain that the reader wants, {above}")
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
-from .._ranking import PrecisionDivisor, Ranking, check_word
+from .._ranking import PrecisionDivisor, Ranking, check_word, is_number
 from .._registry import Judging, metric
+from ..errors import InvalidOption
 
-__all__ = ["f1", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall"]
+__all__ = [
+    "f1", "f_beta", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall", "set_average_precision",
+]  # fmt: skip
 
 
 def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
@@ -20,7 +25,7 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     "setp",
     bounds=(0, 1),
     judging=_judging,
-    spellings={"relative_P": {"divisor": "min(k,R)"}, "set_relative_P": {"divisor": "min(k,R)"}},
+    spellings={name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")},
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
     """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
@@ -81,7 +86,7 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric("set_f", "setf", bounds=(0, 1), judging="threshold")
+@metric(bounds=(0, 1), judging="threshold")
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
 
@@ -105,7 +110,67 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.f1(k=3)["f1@3"].item()                          # precision 1/3, recall 1
     0.5
     """
-    return 2 * r.total(r.relevant, k) / (r.depth(k) + r.n_relevant)
+    return f_beta(r, k)
+
+
+@metric("set_F", "SetF", bounds=(0, 1), dot="beta")
+def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
+    """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
+
+    It is (1 + beta^2) hits / (k + beta^2 relevant documents).
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+    beta
+        0 or more: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where nothing relevant was found.
+
+    References
+    ----------
+    van Rijsbergen, Information Retrieval, 1979; without `k`, trec_eval's ``set_F``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
+    >>> df.rank.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
+    0.8333333333333334
+    """
+    if not is_number(beta) or not 0 <= beta < math.inf:
+        raise InvalidOption(f"f_beta(beta={beta!r}): beta is 0 or more; write f_beta(beta=2) to weigh recall twice")
+    return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
+
+
+@metric("set_map", "SetAP", bounds=(0, 1))
+def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
+    """Precision times recall of the top `k`: what average precision is of a set, which has no order.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Without `k`, trec_eval's ``set_map``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
+    >>> df.rank.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
+    0.5
+    """
+    return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
 
 
 @metric("fallout", bounds=(0, 1), higher_is_better=False)

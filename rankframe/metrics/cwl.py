@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import log2
+import math
 
 import polars as pl
 
 from .._ranking import MaxLabel, Ranking
 from .._registry import metric
 from ._reading import (
+    BEYOND,
     Gains,
     Reading,
     Report,
@@ -26,7 +27,7 @@ from ._reading import (
 __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
 
 
-@metric("scaled_dcg", bounds=(0, None))
+@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND)
 def sdcg(
     r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
 ) -> pl.Expr:
@@ -64,12 +65,12 @@ def sdcg(
     >>> round(df.rank.evaluate("sdcg@2")["sdcg@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
     0.6131
     """
-    chances = [1 / log2(i + 1) for i in range(1, k + 1)]
+    chances = [1 / math.log2(i + 1) for i in range(1, k + 1)]
     reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=False)
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric("bejeweled_player_model", bounds=(0, None))
+@metric("bejeweled_player_model", bounds=(0, 1), beyond=BEYOND)
 def bpm(
     r: Ranking,
     k: int,
@@ -111,7 +112,7 @@ def bpm(
 
     def reader(g: Gains) -> Reading:
         so_far = r.so_far(g.each)
-        read = (so_far - g.each < target).cast(pl.Float64)
+        read = r.product_before((so_far < target).cast(pl.Float64))
         enough = (so_far >= target).cast(pl.Float64) * read
         stop = g.whole(enough * g.r.rank)  # 0 where the target is not met
         last = pl.when(stop > 0).then(stop).otherwise(float(k))
@@ -126,7 +127,7 @@ def bpm(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, None))
+@metric(bounds=(0, 1), beyond=BEYOND)
 def insq(
     r: Ranking,
     depth: int = 1000,
@@ -170,7 +171,7 @@ def insq(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, None))
+@metric(bounds=(0, 1), beyond=BEYOND)
 def inst(
     r: Ranking,
     depth: int = 1000,
@@ -243,7 +244,7 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric("rbp_resid", bounds=(0, 1), dot="p")
+@metric(bounds=(0, 1), dot="p")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr:
     """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
 

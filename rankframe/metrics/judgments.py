@@ -34,7 +34,8 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    return 1 - r.total(r.unjudged, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+    r.keep(r.judged)
+    return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
 @metric("Accuracy", bounds=(0, 1))
@@ -66,11 +67,10 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
     0.5
     """
-    down = r.retrieved if k is None else r.rank <= k
-    found = r.whole(pl.when(down).then(r.relevant).otherwise(0.0))
-    others = (r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))) - found
-    # A relevant document stands above all others but those above it.
-    won = r.total(r.relevant * (others - (r.rank - r.hits)), k)
+    found = r.hits_down_to(k)
+    others = pl.min_horizontal(r.depth(k), r.n_retrieved) - found
+    # a relevant document stands above all others but those above it
+    won = r.total(r.relevant, k) * others - r.total(r.relevant * (r.rank - r.hits), k)
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
 
@@ -107,13 +107,17 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * precision) / r.n_relevant
 
 
-@metric("num_ret", "NumRet", bounds=(0, None))
+@metric("num_ret", "NumRet", summary="sum")
 def num_retrieved(r: Ranking) -> pl.Expr:
     """How many documents were retrieved.
 
     Returns
     -------
-    One Float64 per query.
+    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval prints for ``all``.
+
+    References
+    ----------
+    trec_eval's ``num_ret``.
 
     Examples
     --------
@@ -125,13 +129,17 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     return r.n_retrieved
 
 
-@metric("num_rel", "NumRel", bounds=(0, None))
+@metric("num_rel", "NumRel", summary="sum")
 def num_relevant(r: Ranking) -> pl.Expr:
     """How many relevant documents the query has, retrieved or not.
 
     Returns
     -------
-    One Float64 per query.
+    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval prints for ``all``.
+
+    References
+    ----------
+    trec_eval's ``num_rel``.
 
     Examples
     --------

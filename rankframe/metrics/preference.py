@@ -1,0 +1,58 @@
+"""How near a ranking comes to the one that graded preferences ask for."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from .._ranking import Ranking
+from .._registry import metric
+from ._reading import check_p, running, table
+
+__all__ = ["compatibility"]
+
+NEGLIGIBLE = 1e-18
+
+
+@metric("Compat", bounds=(0, 1))
+def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.Expr:
+    """Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
+
+    The ideal ranking holds the documents of a label above 0 by falling label, those of one label as they are ranked.
+    At depth i the overlap is the number of documents in the top i of both, over i; depths count as p^(i - 1).
+
+    Parameters
+    ----------
+    p
+        How far down overlap counts, between 0 and 1.
+    normalize
+        Divide by the overlap of the ideal ranking with itself, so that the best ranking counts 1 however few
+        documents it asks for.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 without a label above 0. Depths go on without end; ir_measures stops where
+    both rankings end, and orders tied labels by score alone.
+
+    References
+    ----------
+    Clarke, Vtyurina and Smucker, Assessing top-k preferences, ACM TOIS 39(3), 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.compatibility(p=0.5).item(0, 1), 4)       # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
+    0.2787
+    """
+    check_p("compatibility", p)
+    # A document that both hold from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
+    shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
+    from_depth = table([0.0, *reversed(running(shares[::-1])[1:])])  # the small ones first
+    wanted = r.label > 0
+    met = from_depth(pl.max_horizontal(r.rank, r.ideal_rank))
+    found = r.total(pl.when(wanted).then(met).otherwise(0.0))
+    if not normalize:
+        return (1 - p) * found
+    return found / r.whole(pl.when(wanted).then(from_depth(r.ideal_rank)).otherwise(0.0))

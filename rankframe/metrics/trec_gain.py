@@ -1,0 +1,169 @@
+"""trec_eval's own measures of gain: how far a ranking keeps up with the best possible one on the way down."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .._ranking import Gain, Ranking
+from .._registry import metric
+from .gain import dcg
+
+__all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]
+
+
+@metric("binG", bounds=(0, 1))
+def bin_g(r: Ranking) -> pl.Expr:
+    """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval's ``binG``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]})
+    >>> df.rank.bin_g().item(0, 1)                                # 1 / log2(2 + 2)
+    0.5
+    """
+    return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
+
+
+@metric()
+def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """G: each gain discounted by how much more could have been gained down to its rank.
+
+    The gain of rank i is divided by log2(2 + cost - gain), where the cost of a rank is the ideal ranking's gain there,
+    1 at least, and cost and gain are summed down to i; the sum is divided by the ideal ranking's gain.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on; from 0 to 1 for gains of 1 and more.
+
+    References
+    ----------
+    trec_eval's ``G``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]})
+    >>> round(df.rank.g().item(0, 1), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
+    0.5
+    """
+    best = r.side_by_side(gain)
+    worth = r.gain(gain)
+    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0)) - r.so_far(worth)
+    return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
+
+
+@metric("ndcg_rel", bounds=(0, 1))
+def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """NDCG averaged over the ranks of the documents with gain; those that were not retrieved count as at the end.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    trec_eval's ``ndcg_rel``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> round(df.rank.ndcg_rel().item(0, 1), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
+    0.8066
+    """
+    found, ideal, last = _down_the_ranks(r, gain)
+    worth = (r.gain(gain) > 0).cast(pl.Float64)
+    m, retrieved = r.whole(worth), r.whole(pl.when(r.retrieved).then(worth))
+    at_gains = r.whole(pl.when(r.retrieved & (worth > 0)).then(found / ideal))
+    return (at_gains + (m - retrieved) * last) / m
+
+
+@metric("Rndcg", bounds=(0, 1))
+def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
+    """Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
+
+    A ranking that goes on for longer than one document after the ideal ranking's last gain counts its end as well.
+
+    Parameters
+    ----------
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 where no document is relevant.
+
+    References
+    ----------
+    trec_eval's ``Rndcg``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]})
+    >>> round(df.rank.rndcg().item(0, 1), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
+    0.6799
+    """
+    found, ideal, last = _down_the_ranks(r, gain)
+    level = r.side_by_side(gain).gain(gain)
+    falls = level > r.below(level)
+    at_falls, n_falls = r.whole(pl.when(falls).then(found / ideal)), r.whole(falls.cast(pl.Float64))
+    longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
+    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
+    return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
+
+
+def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """The DCG and the ideal DCG down to each rank, and nDCG at the end."""
+    best = r.side_by_side(gain)
+    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
+    ideal = best.gain(gain) / (best.rank + 1).log(2)
+    return r.so_far(found), r.so_far(ideal), r.whole(found) / r.whole(ideal)
+
+
+@metric()
+def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
+    """The DCG of the best order of all judged documents: what nDCG divides by.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    gain
+        What a label is worth, as for ``dcg``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on.
+
+    References
+    ----------
+    trec_eval's ``ideal_dcg``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]})
+    >>> df.rank.ideal_dcg().item(0, 1)
+    3.0
+    """
+    return dcg(r.ideal(gain), k, gain=gain)
