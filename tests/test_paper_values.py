@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import log2
 from typing import Any
 
+import oracles_own  # noqa: F401 - adds to ORACLES
 import polars as pl
 import pytest
 from oracles import AGREEMENT, ORACLES, evaluate
@@ -28,6 +29,7 @@ original = {"discount": "original"}
 exponential = {"gain": "exponential"}
 
 # metric, labels in rank order, labels judged but not retrieved, options, value, its error
+X = 1 / math.log2(3)  # the discount of rank 2
 CASES: list[tuple[str, Sequence[float | None], Sequence[float], dict[str, Any], float, float]] = [
     ("dcg", [2, 3, 3, 1, 2], [], {}, 2 + 3 / log2(3) + 3 / 2 + 1 / log2(5) + 2 / log2(6), 1e-12),
     ("dcg", [2, 3, 3, 1, 2], [], {}, 6.597, 5e-4),
@@ -94,6 +96,42 @@ CASES: list[tuple[str, Sequence[float | None], Sequence[float], dict[str, Any], 
     ("rbp", [1, 0, 0, 0, 0, 3], [], {"p": 0.5}, 1 / 2 + 1 / 2 * 1 / 32, 1e-12),
     ("rbp", [1, None, 2], [], {"k": 2}, 0.2, 1e-12),
     ("rbp", [1, 0, 2], [], {"p": 0.5, "gain": {1: 0.25, 2: 1}}, 1 / 2 * (0.25 + 1 / 4), 1e-12),
+    ("pfound", [0, 1], [], {}, 0.85, 1e-12),
+    ("fall_out", [1, 0, 0, 1], [], {"k": 2}, 1 / 2, 1e-12),
+    ("mean_label", [3, 0, 2], [], {"k": 2}, 3 / 2, 1e-12),
+    ("average_relevance_position", [1, 0, 3], [], {}, (1 * 1 + 3 * 3) / 4, 1e-12),
+    ("ordered_pair_accuracy", [2, 0, 1], [], {}, 2 / 3, 1e-12),
+    ("num_nonrel_judged_ret", [0, None, 1, 0], [0], {}, 2, 0),
+    ("unjudged", [0, None, -1], [], {"k": 5}, 2 / 5, 1e-12),
+    ("r_precision_multiple", [1, 0, 1], [], {"multiple": 0.5}, 1, 1e-12),  # at rank 1 = floor(0.5 x 2 + 0.9)
+    ("utility", [1, 0, 1], [1], {}, 2 - 1, 1e-12),
+    ("yaap", [1, 0], [], {}, math.log(2 / 1), 1e-12),
+    ("bin_g", [0, 0, 1], [], {}, 1 / 2, 1e-12),  # 1 / log2(2 + 2)
+    ("g", [0, 0, 2], [], {}, 1 / 2, 1e-12),  # 1 / log2(2 + (2 + 1 + 1) - 2)
+    ("ndcg_rel", [1], [1], {}, (1 + 1 / (1 + X)) / 2, 1e-12),
+    ("rndcg", [1, 2], [], {}, (1 / 2 + (1 + 2 * X) / (2 + X)) / 2, 1e-12),
+    ("ideal_dcg", [0, 1], [3], {}, 3 + X, 1e-12),
+    ("rbp_resid", [1, None], [], {"p": 0.5}, 1 / 4 + 1 / 4, 1e-12),
+    ("gm_map", [0], [], {}, 1e-5, 1e-17),
+    ("gm_bpref", [0], [1], {}, 1e-5, 1e-17),
+    ("f_beta", [1, 0], [], {"beta": 2}, 5 / (2 + 4), 1e-12),
+    ("set_average_precision", [1, 0], [1], {}, 1 / 2 * 1 / 2, 1e-12),
+    ("num_retrieved", [1, 0, None], [1], {}, 3, 0),
+    ("num_relevant", [1, 0, None], [1], {}, 2, 0),
+    ("judged", [0, None], [], {}, 1 / 2, 1e-12),
+    ("pairwise_accuracy", [0, 1, 0], [], {}, 1 / 2, 1e-12),
+    ("inferred_ap", [1], [1], {}, 1 / 2, 1e-12),
+    ("compatibility", [2, 1], [], {}, 1, 1e-12),
+    ("rbp_residual", [1, None], [], {"p": 0.5}, 1 / 4 + 1 / 4, 1e-12),
+    # C/W/L: the gain per document read, of a reader who goes on after rank i with the chance C(i)
+    ("sdcg", [1, 0], [], {"k": 2}, 1 / (1 + X), 1e-12),
+    ("bpm", [0, 1, 0], [], {"k": 5}, 1 / 2, 1e-12),  # content after two
+    ("insq", [1, 0], [], {"depth": 2}, (1 / 4) / (1 / 4 + 1 / 9), 1e-12),
+    ("inst", [1, 0], [], {"depth": 2}, 1 / (1 + 1 / 4), 1e-12),  # C(1) = (1 / 2)^2, as T is reached
+    ("nerr8", [1, 2], [], {"k": 2}, (1 / 2 + 1 / 2) / (1 + 1 / 2), 1e-12),
+    ("nerr9", [1, 2], [], {"k": 2}, (1 / 2 + 1 / 4) / (1 + 1 / 4), 1e-12),
+    ("nerr10", [1, 2], [], {"depth": 2}, (0.5 + 0.45) / (1 + 0.45), 1e-12),
+    ("nerr11", [1, 2], [], {"depth": 2}, (1 / 2 + 2 / 9) / (1 + 2 / 9), 1e-12),
     # of 2 x 3 pairs, the unretrieved 1 loses all, the other beats 0 and null but not the 0 above it
     ("auc", [0, 1, 0, None], [1], {}, 2 / 6, 1e-12),
     ("auc", [1, 0], [0, -1, 1], {}, (2 + 1 / 2) / 4, 1e-12),
