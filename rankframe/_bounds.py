@@ -3,9 +3,10 @@
 Each bound is attained by one of a few ways to judge them, whatever the other ways give. A way is a column of labels;
 the plain metrics are measured under each way, and the least and the greatest of a query's values are its bounds.
 
-- A metric that a higher label never lowers ("monotone"): all at the least label; all at the greatest.
-- A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are best
-  and the last m worst; so these two, for every m.
+- A metric that a higher label moves in one direction only ("monotone"): all at the least label; all at the greatest.
+- A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are one
+  extreme and the last m the other; so these two, for every m. The average relevance position goes by gains, and its
+  extremes by the same ways: a ratio of two sums over the documents is extreme where each gain is.
 - nDCG ("gain"): `_bounds_gain` finds one way for each bound.
 
 Where a query without relevant documents counts by `no_relevant`, a bound may be that of the others: the last document

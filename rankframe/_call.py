@@ -64,8 +64,11 @@ class Call:
         """The formula over `ranking`, of the kind that it takes, as a float; for a query without relevant documents, what the policy says."""
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
+        ranking.asked.clear()
         try:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
+            if ranking.expected is not None and "total" in ranking.asked and not self.metric.adds_up:
+                raise NoExpectation  # that of a sum is known, not what a formula makes of it
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
         if ranking.weight is not None and "weight" not in ranking.asked:

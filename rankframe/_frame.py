@@ -27,7 +27,7 @@ class FrameRanking(Ranking):
         self.wanted = wanted
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size
-        self.expected = Expectation(wanted) if columns.ties == "expected" else None
+        self.expected: Expectation | None = Expectation(wanted) if columns.ties == "expected" else None
         self.asked: set[str] = set()
         if columns.weight is not None:
             self.weight = self.column(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
@@ -206,6 +206,8 @@ class FrameRanking(Ranking):
         weight: pl.Expr | None = None,
         over: pl.Expr | None = None,
     ) -> pl.Expr:
+        if self.worth is None:
+            self.asked.add("total")
         return self.wanted.sum(self._down_to(self._at_rank(x), k, weight, over))
 
     def best(self, x: pl.Expr) -> pl.Expr:
@@ -236,7 +238,6 @@ class RowRanking(FrameRanking):
     def __init__(self, wanted: Wanted, columns: Columns, show: Literal["contribution", "curve"]) -> None:
         super().__init__(wanted, columns)
         self.show = show
-        self.totals: list[pl.Expr] = []  # shared with the copies that thresholds make
 
     def total(
         self,
@@ -248,7 +249,7 @@ class RowRanking(FrameRanking):
     ) -> pl.Expr:
         x = self._down_to(self._at_rank(x), k, weight, over).cast(pl.Float64).fill_null(0.0)
         if self.worth is None:
-            self.totals.append(x)
+            self.asked.add("total")
         if self.show == "curve":
             return self._so_far(x)
         return x if self.worth is None else self.whole(x)

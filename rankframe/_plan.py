@@ -191,7 +191,7 @@ def ask_rows(
     for call in calls:
         ranking = RowRanking(wanted, table.columns, show)
         values[call.text] = call.value(ranking, policy)
-        if not ranking.totals or not call.metric.adds_up:
+        if "total" not in ranking.asked or not call.metric.adds_up:
             what = "curve" if show == "curve" else "contributions"
             raise InvalidOption(
                 f"{call.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"

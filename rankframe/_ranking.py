@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -96,6 +96,8 @@ class Ranking(ByScore):
 
     #: What a formula has asked for beyond the ranks and labels.
     asked: set[str]
+    #: What stands for tied documents that are in all orders at once; None where they are in one.
+    expected: Any = None
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking where a label from `relevant` on counts as relevant."""

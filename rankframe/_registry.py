@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -86,7 +87,7 @@ class Metric:
         """The formula's docstring."""
         return inspect.getdoc(self.formula) or ""
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The options by name, in the formula's order; the first is what ``@`` sets in text."""
         return dict(list(inspect.signature(self.formula).parameters.items())[1:])
@@ -136,14 +137,16 @@ def metric(
     dtype
         The type of the result column where it is not Float64.
     adds_up
-        False where the value is more than a sum of what ranks contribute, over something: it has no curve then.
+        False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
+        expectation over the orders of tied documents unless it does not go by ranks.
     higher_is_better
         False where the lower of two values is that of the better ranking.
     judging
-        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document never makes the value
-        less; ``"threshold"``, labels count by whether they are relevant alone; ``"gain"``, the value is one of gain
-        over the ideal's, with the options of nDCG. For each, the same labels are never worth less further up. A function
-        of the options given may choose. ``None``: none of these, so that bounds are refused.
+        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
+        direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same
+        number of relevant documents moves the value in one direction only as they stand further up; ``"gain"``, the
+        value is one of gain over the ideal's, with the options of nDCG. A function of the options given may choose.
+        ``None``: none of these, so that bounds are refused.
     over
         What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
         those of alpha-nDCG.

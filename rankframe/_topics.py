@@ -32,6 +32,8 @@ class Topics:
 
     #: The rank of the document; null for one that was not retrieved.
     rank = pl.col("#rank")
+    #: Tied documents stand in one order.
+    expected = None
 
     def __init__(self, wanted: Wanted, threshold: float | None, weight: str | None = None) -> None:
         self.wanted = wanted

@@ -9,6 +9,7 @@ from typing import Any
 
 import oracles_own  # noqa: F401 - adds to ORACLES
 import polars as pl
+import pytest
 from oracles import ORACLES, Row, evaluate
 from tables import max_label
 
@@ -173,6 +174,11 @@ POLICIES: list[Options] = [
 ]
 
 
+def thinned(axis: Sequence[Any], step: int) -> list[Any]:
+    """Parameters of a test, of which the default run takes every so manieth."""
+    return [x if i % step == 0 else pytest.param(x, marks=pytest.mark.exhaustive) for i, x in enumerate(axis)]
+
+
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
 
@@ -210,7 +216,7 @@ def texts(name: str) -> list[str]:
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 # A few calls of every metric, for laws that many tables are held against.
 SOME = [
-    call for name, calls in CALLS.items() for call in [(name, options) for options in calls][:: max(1, len(calls) // 4)]
+    call for name, calls in CALLS.items() for call in [(name, options) for options in calls][:: max(1, len(calls) // 3)]
 ]
 
 

@@ -380,7 +380,7 @@ ORACLES: dict[str, Callable[..., float | None]] = {
     )
 }  # fmt: skip
 UNBOUNDED = {"cg", "dcg", "hits", "mean_label", "average_relevance_position", "num_retrieved", "num_relevant"}
-LOWER_IS_BETTER = {"average_relevance_position", "fall_out"}
+LOWER_IS_BETTER = {"average_relevance_position", "fall_out", "rbp_residual"}
 BEYOND = {"report", "residual"}  # options that make of a share something else
 
 

@@ -87,7 +87,8 @@ def model(continuation: Callable[..., Continuation], *, cutoff: bool) -> Callabl
         **options: float,
     ) -> float:
         goes_on = continuation(k, **options) if cutoff else continuation(**options)
-        return cwl(q, goes_on, depth, report, residual, max_label, gain)
+        last = min(int(k), depth) if cutoff and k is not None else depth  # nobody reads on
+        return cwl(q, goes_on, last, report, residual, max_label, gain)
 
     return oracle
 

@@ -105,7 +105,8 @@ def max_label(table: Mapping[Any, Iterable[Row]]) -> float:
 def tables(labels: Sequence[float | None] = INTEGER_LABELS, *, min_queries: int = 0) -> st.SearchStrategy[Table]:
     row = st.tuples(st.sampled_from(DOCS), st.sampled_from(SCORES), st.sampled_from(labels))
     rows = st.lists(row, min_size=1, max_size=8, unique_by=lambda row: row[0])
-    return st.dictionaries(st.sampled_from(["q", "Q", "é", "1", ""]), rows, min_size=min_queries, max_size=4)
+    queries = st.sampled_from(["q", "Q", "é", "1", "", *map("q{}".format, range(15))])
+    return st.dictionaries(queries, rows, min_size=min_queries, max_size=12)
 
 
 def diverse_table(seed: int, *, queries: int = 40, subtopics: int = 5, ties: bool = True) -> Table:

@@ -19,7 +19,7 @@ import rankframe as rf
 
 WITHOUT = {
     "bpref", "interpolated_precision", "eleven_point_average", "bin_g", "g", "ndcg_rel", "rndcg", "rbp_resid", "yaap",
-    "gm_map", "gm_bpref", "num_nonrel_judged_ret", "utility", "set_average_precision", "pairwise_accuracy",
+    "gm_map", "gm_bpref", "utility", "set_average_precision", "pairwise_accuracy",
     "inferred_ap", "compatibility", "rbp_residual", "bpm", "inst", "nerr8", "nerr9", "nerr10", "nerr11",
 }  # fmt: skip
 EXPECTED = [
@@ -57,7 +57,7 @@ def mean_over_orders(table: Table, name: str, options: dict[str, Any], **policie
     return found
 
 
-@settings(deadline=None, derandomize=True, max_examples=25, phases=[Phase.generate])
+@settings(deadline=None, derandomize=True, max_examples=12, phases=[Phase.generate])
 @given(tied_tables, st.sampled_from([1, 0, 2]), st.sampled_from(["nonrelevant", "drop"]))
 def test_expected_values_are_the_mean_over_all_orders(table: Table, relevant: float, unjudged: str) -> None:
     policies = {"relevant": relevant, "unjudged": unjudged}

@@ -19,7 +19,7 @@ from tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 import rankframe as rf
 
-law = settings(deadline=None, derandomize=True, max_examples=20, phases=[Phase.generate])
+law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
 
@@ -122,7 +122,7 @@ def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) ->
     assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
 
 
-@settings(law, max_examples=12)
+@settings(law, max_examples=3)
 @given(hostile, policies)
 def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
     df = frame(table)
@@ -161,8 +161,9 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table
         (name, options)
         for name, options in SOME
         if options.get("gain", "exponential") == "exponential"
-        and not (name == "auc" and "k" in options)
-        and name != "g"  # gains below 1 cost more than they bring
+        and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
+        and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
+        and not BEYOND & options.keys()  # what a reader reads, or could yet gain, is no merit
     ]
     worst, best = (evaluate(df, ties=ties).sort("query_id") for ties in ("worst", "best"))
     for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
@@ -346,7 +347,9 @@ def test_columns_of_the_caller_may_have_names_that_the_plans_have(doc: str | Non
 
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
 def test_the_plan_is_native_and_streams(policies: Options) -> None:
-    lazy = evaluate(frame(random_table(43)).lazy(), *(spell(*call) for call in ALL), **policies)
+    lazy = evaluate(
+        frame(random_table(43)).lazy(), *(TEXTS if policies else map(spell, *zip(*ALL, strict=True))), **policies
+    )
     assert_native(lazy)
     assert_streams(lazy)
 

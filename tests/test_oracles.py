@@ -135,13 +135,21 @@ def test_average_precision_is_precision_times_the_growth_of_recall(seed: int) ->
 
 
 def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> None:
-    table = random_table(5, queries=40, labels=INTEGER_LABELS, docs=["a", "b", "c", "d", "e"])
-    options = {"interpolated_precision": {"recall": 0.5}, "pfound": {"max_label": 4}}
+    table = random_table(5, queries=16, labels=INTEGER_LABELS, docs=["a", "b", "c", "d", "e"])
+    options = {
+        "interpolated_precision": {"recall": 0.5},
+        "pfound": {"max_label": 4},
+        "r_precision_multiple": {"multiple": 1},
+        **{name: {"k": 3} for name in ("sdcg", "bpm", "nerr8", "nerr9")},
+        **{name: {"depth": 5} for name in ("insq", "inst", "nerr10", "nerr11")},
+    }
     for rows, name in itertools.product(table.values(), ORACLES):
         args = (name, options.get(name, {}))
         every = [evaluate(args[0], order, args[1], ties="order", table_max=4) for order in itertools.permutations(rows)]
         bounds = [evaluate(args[0], rows, args[1], ties=ties, table_max=4) for ties in ("worst", "best")]
-        if name in ("auc", "ordered_pair_accuracy"):
+        if name in ("rbp_resid", "rbp_residual"):  # go by what is judged, not by what it is worth
+            continue
+        if name in ("auc", "ordered_pair_accuracy") or None in every:
             assert len({*every, *bounds}) == 1
         else:
             extremes = [min(every), max(every)]

@@ -40,6 +40,11 @@ def weighted(rows: Any, name: str, kind: str, k: int | None) -> float:
     }[name]  # fmt: skip
 
 
+def test_a_metric_that_does_not_weigh_is_refused_beside_one_that_does() -> None:
+    with pytest.raises(rf.InvalidOption, match="bpref does not weigh documents"):
+        DF.rank.on(weight="ips").evaluate("ndcg", "bpref")
+
+
 CASES = [
     (name, kind, k)
     for name, k in itertools.product(["cg", "dcg", "ndcg", "hits", "precision", "recall"], [None, 1, 3, 10])

@@ -113,7 +113,7 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric("set_F", "SetF", bounds=(0, 1), dot="beta")
+@metric("set_F", "SetF", bounds=(0, 1), dot="beta", judging="threshold")
 def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
@@ -146,7 +146,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
 
 
-@metric("set_map", "SetAP", bounds=(0, 1))
+@metric("set_map", "SetAP", bounds=(0, 1), judging="threshold")
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     """Precision times recall of the top `k`: what average precision is of a set, which has no order.
 
@@ -173,7 +173,7 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
 
 
-@metric("fallout", bounds=(0, 1), higher_is_better=False)
+@metric("fallout", bounds=(0, 1), higher_is_better=False, judging="threshold")
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     """Fall-out: the share of the documents that are not relevant which stands in the top `k`; lower is better.
 

@@ -88,7 +88,13 @@ def nerr(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_la
     return err(r, k, gain=gain, max_label=max_label) / err(best, k, gain=gain, max_label=max_label)
 
 
-@metric("PFound", bounds=(0, 1))
+def _pfound_judging(
+    k: int | None = None, decay: float = 0.85, gain: Gain = "linear", max_label: MaxLabel = 1
+) -> Judging:
+    return _judging(k, gain, max_label)
+
+
+@metric("PFound", bounds=(0, 1), judging=_pfound_judging)
 def pfound(
     r: Ranking,
     k: int | None = None,
@@ -156,7 +162,11 @@ def _satisfied(r: Ranking, gain: Gain, max_label: MaxLabel) -> pl.Expr:
     return worth / 2.0**top if gain == "exponential" else pl.when(worth > 0).then(worth / top).otherwise(0.0)
 
 
-@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging="monotone")
+def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> Judging:
+    return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
+
+
+@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging=_rbp_judging)
 def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = None) -> pl.Expr:
     """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
 

@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking
-from .._registry import metric
+from .._ranking import MaxLabel, Ranking, is_number
+from .._registry import Judging, metric
 from ._reading import (
     BEYOND,
     Gains,
@@ -27,7 +27,14 @@ from ._reading import (
 __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
 
 
-@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND)
+def _judging(
+    *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
+) -> Judging:
+    """Where a rank weighs the same whatever was found above, a higher label never hurts."""
+    return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
+
+
+@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging)
 def sdcg(
     r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
 ) -> pl.Expr:
@@ -127,7 +134,7 @@ def bpm(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, judging=_judging)
 def insq(
     r: Ranking,
     depth: int = 1000,
@@ -244,7 +251,7 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), dot="p")
+@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr:
     """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
 

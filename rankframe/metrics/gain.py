@@ -72,7 +72,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("arp", higher_is_better=False)
+@metric("arp", higher_is_better=False, judging="threshold")
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Average relevance position: the mean rank of the retrieved documents, weighted by what they are worth.
 

@@ -10,7 +10,7 @@ from .._registry import metric
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
 
 
-@metric("judgment_rate", bounds=(0, 1))
+@metric("judgment_rate", bounds=(0, 1), judging="monotone")
 def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     """The share of the top `k` that somebody judged; of a shorter ranking, the share of what it holds.
 
@@ -38,7 +38,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("Accuracy", bounds=(0, 1))
+@metric("Accuracy", bounds=(0, 1), judging="threshold")
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     """Pairwise accuracy: how often, of a relevant document and another in the top `k`, the relevant one stands above.
 
@@ -107,7 +107,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * precision) / r.n_relevant
 
 
-@metric("num_ret", "NumRet", summary="sum")
+@metric("num_ret", "NumRet", summary="sum", judging="monotone")
 def num_retrieved(r: Ranking) -> pl.Expr:
     """How many documents were retrieved.
 
@@ -129,7 +129,7 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     return r.n_retrieved
 
 
-@metric("num_rel", "NumRel", summary="sum")
+@metric("num_rel", "NumRel", summary="sum", judging="monotone")
 def num_relevant(r: Ranking) -> pl.Expr:
     """How many relevant documents the query has, retrieved or not.
 

@@ -25,7 +25,7 @@ SMALLEST = 1e-5
 """The least value that enters a geometric mean."""
 
 
-@metric(summary="sum", higher_is_better=False)
+@metric(summary="sum", higher_is_better=False, judging="monotone")
 def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     """How many of the retrieved documents were judged non-relevant; summed over the queries.
 
@@ -47,7 +47,7 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     return r.count(r.retrieved & r.nonrelevant)
 
 
-@metric("unj", text="unj", bounds=(0, 1), higher_is_better=False)
+@metric("unj", text="unj", bounds=(0, 1), higher_is_better=False, judging="monotone")
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     """The share of the top `k` that nobody judged; the divisor is `k` even where fewer were retrieved.
 
@@ -74,7 +74,7 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.unjudged, k) / r.depth(k)
 
 
-@metric("Rprec_mult", bounds=(0, 1))
+@metric("Rprec_mult", bounds=(0, 1), judging="threshold")
 def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
     """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
 
@@ -104,7 +104,11 @@ def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
     return r.total(r.relevant, rank) / rank
 
 
-@metric(bounds=(None, None), dot="relevant_retrieved,nonrelevant_retrieved,relevant_missed,nonrelevant_missed")
+@metric(
+    bounds=(None, None),
+    dot="relevant_retrieved,nonrelevant_retrieved,relevant_missed,nonrelevant_missed",
+    judging="threshold",
+)
 def utility(
     r: Ranking,
     *,
@@ -153,7 +157,7 @@ def utility(
     )
 
 
-@metric(bounds=(None, None), adds_up=False)
+@metric(bounds=(None, None), adds_up=False, judging="threshold")
 def yaap(r: Ranking) -> pl.Expr:
     """Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
 
@@ -176,7 +180,7 @@ def yaap(r: Ranking) -> pl.Expr:
     return ((1 + found) / (1 + r.n_relevant - found)).log()
 
 
-@metric(bounds=(0, 1), dot="p", higher_is_better=False)
+@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     """What judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
 
@@ -210,7 +214,7 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False)
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold")
 def gm_map(r: Ranking) -> pl.Expr:
     """Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
 
@@ -233,7 +237,7 @@ def gm_map(r: Ranking) -> pl.Expr:
     return pl.max_horizontal(average_precision(r), SMALLEST)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False)
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold")
 def gm_bpref(r: Ranking) -> pl.Expr:
     """bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
 

@@ -11,7 +11,7 @@ from .gain import dcg
 __all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]
 
 
-@metric("binG", bounds=(0, 1))
+@metric("binG", bounds=(0, 1), judging="threshold")
 def bin_g(r: Ranking) -> pl.Expr:
     """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
 
@@ -140,7 +140,7 @@ def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
     return r.so_far(found), r.so_far(ideal), r.whole(found) / r.whole(ideal)
 
 
-@metric()
+@metric(judging="monotone")
 def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
     """The DCG of the best order of all judged documents: what nDCG divides by.
 
