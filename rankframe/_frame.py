@@ -29,16 +29,15 @@ class FrameRanking(Ranking):
         self.collection_size = columns.collection_size
         self.expected: Expectation | None = Expectation(wanted) if columns.ties == "expected" else None
         self.asked: set[str] = set()
+        self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
+        self.column = wanted.from_table
         if columns.weight is not None:
             self.weight = self.column(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
-        self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
+        self._leave_out(columns)
 
     @property
     def judged(self) -> pl.Expr:
         return super().judged if self.worth is None else self._best(super().judged, self.worth)
-
-    def column(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.from_table(x)
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         self._need_order()
@@ -115,11 +114,13 @@ class FrameRanking(Ranking):
     def ideal(self, gain: Gain = "linear") -> FrameRanking:
         best = copy(self)
         best.expected = None
-        best.worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
+        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
+        best.worth = worth
         best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
-        best.label = self._best(self.label, best.worth)
+        best.label = self._best(self.label, worth)
+        best.column = lambda x: self._best(self.column(x), worth)
         if self.weight is not None:
-            best.weight = self._best(self.weight, best.worth)
+            best.weight = self._best(self.weight, worth)
         return best
 
     def retrieved_only(self) -> FrameRanking:

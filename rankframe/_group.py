@@ -65,6 +65,8 @@ class GroupRanking(Ranking):
         if columns.weight is not None:
             self.weight = self.ranked(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
             self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight)), said("weight", columns))
+        self.column = self.ranked
+        self._leave_out(columns)
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -133,9 +135,6 @@ class GroupRanking(Ranking):
         differ = label.gather(one) > label.gather(other)
         return (differ & holds(level.gather(one), level.gather(other))).sum().cast(pl.Float64)
 
-    def column(self, x: pl.Expr) -> pl.Expr:
-        return self.ranked(x)
-
     def largest(self, x: pl.Expr) -> pl.Expr:
         return x.max()
 
@@ -157,6 +156,7 @@ class GroupRanking(Ranking):
         best.label = self.label.sort_by(worth, descending=True)
         best.raw = self.raw.sort_by(worth, descending=True)
         best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
+        best.column = lambda x: self.column(x).sort_by(worth, descending=True)
         return best
 
     def below(self, x: pl.Expr) -> pl.Expr:

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[float, float] | pl.Expr
-ShareGain: TypeAlias = Mapping[float, float] | Literal["linear", "scaled"] | None
+ShareGain: TypeAlias = Mapping[float, float] | pl.Expr | Literal["linear", "scaled"] | None
 Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | float | None
 Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
@@ -94,6 +94,8 @@ class Ranking(ByScore):
     #: What each document weighs; None where nobody said.
     weight: pl.Expr | None = None
 
+    #: Makes of an expression over the table's own columns, computed row by row, one over the ranking's documents.
+    column: Callable[[pl.Expr], pl.Expr]
     #: What a formula has asked for beyond the ranks and labels.
     asked: set[str]
     #: What stands for tied documents that are in all orders at once; None where they are in one.
@@ -121,7 +123,18 @@ class Ranking(ByScore):
         other = copy(self)
         other.label = pl.when(self.retrieved).then(self.label).otherwise(0.0)
         other.raw = pl.when(self.retrieved).then(self.raw)
+        other.column = lambda x: pl.when(self.retrieved).then(self.column(x))
         return other
+
+    def _leave_out(self, columns: Columns) -> None:
+        """Hide columns of documents that the policies take out of the table."""
+        counted, column = pl.lit(True), self.column
+        if columns.unretrieved == "drop":
+            counted &= self.retrieved
+        if columns.unjudged == "drop":
+            counted &= self.judged
+        if columns.unretrieved == "drop" or columns.unjudged == "drop":
+            self.column = lambda x: pl.when(counted).then(column(x))
 
     @property
     def retrieved(self) -> pl.Expr:
@@ -276,10 +289,6 @@ class Ranking(ByScore):
     @abstractmethod
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
-
-    @abstractmethod
-    def column(self, x: pl.Expr) -> pl.Expr:
-        """An expression over the table's own columns, computed row by row."""
 
     @abstractmethod
     def largest(self, x: pl.Expr) -> pl.Expr:

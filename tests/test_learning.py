@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from calls import assert_equal, expected, values
+from calls import GAIN, SHARE, assert_equal, expected, values
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 from tables import FRACTIONAL_LABELS, Table, frame, random_table
@@ -110,3 +110,68 @@ def test_pairs_of_many_different_labels_are_counted_in_every_form() -> None:
     assert df.rank.ordered_pair_accuracy().item(0, 1) == pytest.approx(share, abs=1e-15)
     assert df.lazy().rank.ordered_pair_accuracy().collect().item(0, 1) == pytest.approx(share, abs=1e-15)
     assert df.select(rf.expr.ordered_pair_accuracy()).item() == pytest.approx(share, abs=1e-15)
+
+
+# Gains and discounts of one's own ------------------------------------------------------------------------------
+
+
+def of_column(column: str, worth: dict[float, float]) -> pl.Expr:
+    """A column of what each label is worth, which nothing but the expression names."""
+    gains = {float(label): float(gain) for label, gain in worth.items()}
+    return pl.col("label").replace_strict(gains, default=0.0, return_dtype=pl.Float64).alias(column)
+
+
+@pytest.mark.parametrize("policies", [{}, {"unjudged": "drop"}, {"ties": "best"}, {"depth": 3, "unretrieved": "drop"}])
+@pytest.mark.parametrize(
+    ("name", "worth", "options"),
+    [
+        ("cg", GAIN, {"k": 3}),
+        ("dcg", GAIN, {}),
+        ("ndcg", GAIN, {"k": 3}),
+        ("ndcg", GAIN, {"ideal": "retrieved"}),
+        ("err", SHARE, {}),
+        ("nerr", SHARE, {"k": 3}),
+        ("rbp", SHARE, {"p": 0.5}),
+        ("pfound", SHARE, {"decay": 0.5}),
+    ],
+)
+def test_a_gain_may_be_an_expression_over_the_tables_columns(
+    name: str, worth: dict[float, float], options: dict[str, Any], policies: dict[str, Any]
+) -> None:
+    if policies.get("ties") == "best" and worth is GAIN:
+        policies = {"ties": "doc_asc"}  # best is by label, which these gains do not follow
+    table = random_table(61, labels=FRACTIONAL_LABELS)
+    df = frame(table, seed=None).with_columns(of_column("worth", worth))
+    wanted = expected(table, name, {"gain": worth, **options}, policies)
+    gain = pl.col("worth") / 2 * 2
+    found = getattr(df.rank.on(**policies), name)(gain=gain, **options)
+    text = found.columns[1]
+    lazy = getattr(df.lazy().rank.on(**policies), name)(gain=gain, **options).collect()
+    alone = df.group_by("query_id").agg(getattr(rf.expr.on(**policies), name)(gain=gain, **options).alias(text))
+    for form in (found, lazy, alone):
+        assert_equal(values(form, text), wanted, text)
+
+
+@pytest.mark.parametrize(
+    ("discount", "same"),
+    [(lambda rank: (rank + 1).log(2), "log2"), (lambda rank: rank, "rank"), (lambda rank: 1, None)],
+)
+@pytest.mark.parametrize("name", ["dcg", "ndcg"])
+def test_a_discount_may_be_a_function_of_the_rank(name: str, discount: Any, same: str | None) -> None:
+    table = random_table(62, labels=FRACTIONAL_LABELS)
+    df = frame(table, seed=None)
+    if same is not None:
+        wanted = expected(table, name, {"discount": same, "k": 5}, {})
+    else:  # nothing is discounted: cumulative gain, over the largest that k documents have
+        gained, best = (expected(table, "cg", {"k": 5}, {}), {})
+        for query, rows in table.items():
+            best[query] = sum(sorted((max(row[2] or 0, 0) for row in rows), reverse=True)[:5])
+        wanted = (
+            gained
+            if name == "dcg"
+            else {q: x / best[q] if best[q] else 0.0 for q, x in gained.items() if x is not None}
+        )
+    found = getattr(df.rank, name)(k=5, discount=discount)
+    lazy = getattr(df.lazy().rank, name)(k=5, discount=discount).collect()
+    for form in (found, lazy):
+        assert_equal(values(form, form.columns[1]), wanted, name)

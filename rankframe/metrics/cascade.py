@@ -177,9 +177,10 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = N
     p
         The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
     gain
-        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1;
-        ``"linear"`` takes the label itself, as ranx does, so that labels above 1 leave the scale; ``"scaled"`` over
-        the query's largest label where that is above 1, as trec_eval 10 does.
+        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1,
+        as does a Polars expression over the table's columns; ``"linear"`` takes the label itself, as ranx does, so
+        that labels above 1 leave the scale; ``"scaled"`` over the query's largest label where that is above 1, as
+        trec_eval 10 does.
 
     Returns
     -------
@@ -201,13 +202,19 @@ def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = N
     if isinstance(gain, Mapping):
         if any(worth > 1 for worth in gain.values()):
             raise InvalidOption(f"rbp(gain={dict(gain)!r}): gains are from 0 to 1; divide them by the largest")
+    elif isinstance(gain, pl.Expr):
+        r.refuse(r.gain(gain) > 1, "a gain is above 1; rank-biased precision takes gains from 0 to 1")
     elif gain not in (None, "linear", "scaled"):
         raise InvalidOption(
             f"rbp(gain={gain!r}): write None for relevant or not, or {{label: gain}} as {{1: 0.5, 2: 1}}"
         )
-    if gain == "scaled":
-        worth = r.label / pl.max_horizontal(r.largest_label, 1.0)
+    if gain is None:
+        worth = r.relevant
+    elif isinstance(gain, str):
+        worth = r.label if gain == "linear" else r.label / pl.max_horizontal(r.largest_label, 1.0)
     else:
-        worth = r.relevant if gain is None else r.gain(gain)
+        worth = r.gain(gain)
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
-    return value if gain == "linear" else value.clip(upper_bound=1.0)  # a last bit may be above
+    return (
+        value if isinstance(gain, str) and gain == "linear" else value.clip(upper_bound=1.0)
+    )  # a last bit may be above
