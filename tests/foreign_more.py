@@ -85,6 +85,7 @@ def measures() -> list[tuple[Any, str, dict[str, Any]]]:
         (irm.SetRelP, "relative_precision", {}),
         (irm.SetAP, "set_average_precision", {}),
         (irm.SetF, "f_beta", {}),
+        (irm.SetF(beta=2.0), "f_beta", {"beta": 2**0.5}),  # it hands on beta, where trec_eval takes its square
     ]
 
 
