@@ -15,6 +15,9 @@ import polars as pl
 
 import rankframe as rf
 
+from ._trec_eval import EXAMPLES as TREC_EVAL_EXAMPLES
+from ._trec_eval import add_options as add_trec_eval_options
+from ._trec_eval import trec_eval
 from .errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .io import QRELS, RUN, Format, Layout, rows
 
@@ -119,6 +122,17 @@ def parser() -> argparse.ArgumentParser:
     names = sub.add_argument_group("names of the columns, where a file has named ones")
     for column in COLUMNS:
         names.add_argument(f"--{option(column)}", metavar="COLUMN", help=f"default: {column}")
+
+    sub = commands.add_parser(
+        "trec_eval",
+        help="trec_eval's options and output, for scripts that call it",
+        description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without\n"
+        "-c, where trec_eval 10.0 stops with an error.",
+        epilog=TREC_EVAL_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    sub.set_defaults(command=trec_eval)
+    add_trec_eval_options(sub)
 
     sub = commands.add_parser("demo", help="evaluate a small real table and show what cost the worst queries")
     sub.set_defaults(command=demo)

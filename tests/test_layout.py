@@ -30,7 +30,7 @@ LEVELS = [
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
-    ["__init__"],
+    ["__init__", "_trec_eval"],
     ["__main__"],
 ]
 SIDEWAYS = {
