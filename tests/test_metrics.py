@@ -79,7 +79,7 @@ def test_expressions_have_the_oracles_values(policies: Options) -> None:
         assert_equal(values(found, text), expected(table, name, options, policies), text)
 
 
-@pytest.mark.parametrize("policies", thinned(POLICIES, 13), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES[::4], 4), ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_method_returns_one_column_of_the_oracles_values(name: str, policies: Options) -> None:
     table = random_table(7, queries=30, labels=FRACTIONAL_LABELS)
