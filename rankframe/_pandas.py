@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import wraps
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -22,6 +22,8 @@ from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
 
+T = TypeVar("T")
+
 Verb: TypeAlias = Callable[..., pl.DataFrame]
 Shape: TypeAlias = Callable[..., pd.DataFrame]
 
@@ -34,6 +36,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     Those per query are indexed by the query, those per document by the caller's own index.
     """
+
+    _plots_with = "matplotlib"
 
     def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
         super().__init__(columns)
@@ -55,6 +59,13 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         shape: Shape = SHAPES.get(verb, _table)
         try:
             return shape(self._frame, self._columns, verb, *args)
+        except RankframeError as error:
+            raise type(error)(_in_words_of_pandas(str(error))) from None
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        try:
+            source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
+            return work(source.polars, self._columns, *args)
         except RankframeError as error:
             raise type(error)(_in_words_of_pandas(str(error))) from None
 

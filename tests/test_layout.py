@@ -15,7 +15,7 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors", "_greedy", "_by_score"],
+    ["errors", "_extras", "_greedy", "_by_score"],
     ["_policies"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
@@ -26,7 +26,10 @@ LEVELS = [
     ["_check"],
     ["_measure"],
     ["_verbs"],
-    ["_tools", "_summary"],
+    ["_tools", "_summary", "_marks"],
+    ["_figures"],
+    ["_paint"],
+    ["plot"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
@@ -35,6 +38,7 @@ LEVELS = [
 ]
 SIDEWAYS = {
     ("_call", "_registry"),
+    ("_extras", "errors"),
     ("_wanted", "_table"),
     ("_pair", "_wanted"),
     ("_topics", "_wanted"),
