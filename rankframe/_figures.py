@@ -58,7 +58,7 @@ def curve(
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         means(found, [RUN], at[call, k]).with_columns(
-            series=named(call.text if len(asked) > 1 else None, several), x=pl.lit(float(k)), cutoff=pl.lit(k)
+            series=named(call.text, runs=several, metrics=len(asked) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
         )
         for call in asked
         for k in cutoffs
@@ -82,7 +82,7 @@ def precision_recall(frame: pl.DataFrame, columns: Columns, runs: Runs) -> Figur
     calls = [parse(f"interpolated_precision@{level:g}")[0] for level in levels]
     found = values(frame, columns, runs, calls)
     rows = pl.concat(
-        means(found, [RUN], call).with_columns(series=named(None, several=True), x=pl.lit(level), recall=pl.lit(level))
+        means(found, [RUN], call).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
         for call, level in zip(calls, levels, strict=True)
     )
     return Figure(
@@ -99,7 +99,7 @@ def differences(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, 
     """Each query's difference between a run and the baseline, sorted."""
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
     found = values(frame, columns, runs, [call])
-    names = found[RUN].unique(maintain_order=True).to_list()
+    names = runs.names(found)
     if len(names) < 2:
         raise InvalidOption(
             "differences are those between runs; name at least two score columns, as runs=['bm25', 'ltr'], or the column "
@@ -134,33 +134,35 @@ def differences(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, 
     )
     return Figure(
         f"Differences in {call.text} from {baseline}, query by query",
-        "; ".join(wins_and_losses(paired, name) for name in others),
+        "; ".join(wins_and_losses(paired, name, call) for name in others),
         Axis(
             f"queries, sorted by their difference{' (each run apart)' if len(others) > 1 else ''}",
             limits=(0, max(n, 1)),
             whole=True,
         ),
         Axis(f"{call.text} less that of {baseline}"),
-        of_differences(sorted_, others),
+        of_differences(sorted_, others, call),
         tuple(others) if len(others) > 1 else ("better", "worse"),
     )
 
 
-def of_differences(rows: pl.DataFrame, others: Sequence[str]) -> tuple[Mark, ...]:
+def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
     """Bars, better and worse, for one run; a line for each of several."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
-        sign = pl.when(pl.col("y") < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
+        gain = pl.col("y") if call.metric.higher_is_better else -pl.col("y")
+        sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
         return (Mark("bar", rows.with_columns(series=sign)), zero)
     legible(others, LINES, "runs")
     middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
     return (zero, Mark("line", middle.drop("x2", "y2")))
 
 
-def wins_and_losses(paired: pl.DataFrame, name: str) -> str:
+def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     """How many queries gained and lost, and by how much the mean changed."""
     of = paired.filter(pl.col("series") == name)["difference"]
-    better, worse = int((of > 0).sum()), int((of < 0).sum())
+    above, below = int((of > 0).sum()), int((of < 0).sum())
+    better, worse = (above, below) if call.metric.higher_is_better else (below, above)
     mean = "" if of.is_empty() else f", {of.sum() / len(of):+.3f} on average"
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
@@ -169,7 +171,7 @@ def distribution(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str)
     """How a metric's values are spread over the queries: a histogram per run, with its mean and median."""
     call = one_call(metric, "distribution('ndcg@10')")
     found = values(frame, columns, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
-    names = found[RUN].unique(maintain_order=True).to_list()
+    names = runs.names(found)
     legible(names, ROWS, "runs")
     row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
     low, high = reach(found["value"], call)
@@ -217,7 +219,7 @@ def slices(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, by: s
     on = [name for name in of.columns if name != "#slice"]
     found = found.join(of, on=on, how="left", nulls_equal=True).select(RUN, "#slice", call.text)
     rows = means(found, ["#slice", RUN], call)
-    names = found[RUN].unique(maintain_order=True).to_list()
+    names = runs.names(found)
     legible(names, LINES, "runs")
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
@@ -273,7 +275,7 @@ def judged(frame: pl.DataFrame, columns: Columns, metric: str) -> Figure:
     groups = min(12, len(both) // 8, both["judged"].n_unique())
     line: tuple[Mark, ...] = ()
     if groups > 1:
-        both = both.with_columns(part=pl.col("judged").qcut(groups, allow_duplicates=True).to_physical())
+        both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
         xs = both.group_by("part").agg(x=pl.col("judged").mean())
         rows = means(both, ["part"], call, "value").join(xs, on="part").sort("x").drop("part")
         line = banded(rows.with_columns(series=pl.lit(call.text)))

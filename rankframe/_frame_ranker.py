@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from . import _measure, _summary, _tools, _verbs
 from ._call import Call
 from ._ranker import Ranker
-from .plot import Plots
+from ._showing import Showing
 
 __all__ = ["FrameRanker"]
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 
-class FrameRanker(Ranker[R]):
+class FrameRanker(Showing, Ranker[R]):
     """The verbs on a frame: what a ranker can do beyond the metrics."""
 
     @abstractmethod
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         """The verb's result as the caller's kind of frame."""
-
-    @abstractmethod
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
-        """What `work` makes of the table as a Polars DataFrame, with the columns of the ranker and those named."""
-
-    _plots_with: Literal["altair", "matplotlib"] = "altair"
-
-    @property
-    def plot(self) -> Plots:
-        """The ranker's plots, one for each question, as ``df.rank.plot.curve("ndcg")``."""
-        return Plots(self._work, self._plots_with)
 
     def _measure(self, call: Call) -> R:
         return self._run(_measure.measure, call)

@@ -101,6 +101,10 @@ class Runs:
         """The columns of the table that are named."""
         return (*self.scores, *([] if self.column is None else [self.column]))
 
+    def names(self, found: pl.DataFrame) -> list[str]:
+        """The runs' names, of which `values` made a column."""
+        return list(self.scores or found[RUN].unique(maintain_order=True))
+
 
 def values(frame: pl.DataFrame, columns: Columns, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the query columns, the run, and a column per metric."""
@@ -154,11 +158,11 @@ def legible(names: Sequence[str], most: int, what: str) -> None:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
 
 
-def named(metric: str | None, several: bool) -> pl.Expr:
+def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
     """What a line is called: by its metric, its run, or both, whatever tells it from the others."""
-    if metric is None:
-        return pl.col(RUN)
-    return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if several else pl.lit(metric)
+    if not runs:
+        return pl.lit(metric)
+    return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if metrics else pl.col(RUN)
 
 
 def count(found: pl.DataFrame) -> str:
