@@ -23,6 +23,7 @@ from ._marks import (
     means,
     named,
     one_call,
+    require_runs,
     values,
 )
 from ._measure import by_document
@@ -224,7 +225,9 @@ def slices(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, by: s
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
     order = shown.sort("y", "#slice")["#slice"].to_list()
-    place = pl.col("#slice").replace_strict({name: float(i) for i, name in enumerate(order)}, return_dtype=pl.Float64)
+    place = pl.col("#slice").replace_strict(
+        {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
+    )
     apart = {name: 0.0 if len(names) == 1 else 0.5 * (0.5 - i / (len(names) - 1)) for i, name in enumerate(names)}
     rows = rows.filter(pl.col("#slice").is_in(order)).select(
         pl.col(RUN).alias("series"),
@@ -310,7 +313,7 @@ def reach(found: pl.Series, call: Call) -> tuple[float, float]:
 
 def spaced(last: int) -> list[int]:
     """Every cutoff to 20, then some at about equal ratios, up to the last."""
-    further = {min(last, round(20 * 1.12**i)) for i in range(200)} if last > 20 else set()
+    further = {min(last, round(20 * 1.1**i)) for i in range(200)} if last > 20 else set()
     return sorted({*range(1, min(last, 20) + 1), *further})
 
 
@@ -325,6 +328,7 @@ def parse_one(call: Call, k: int) -> Call:
 
 def deepest(frame: pl.DataFrame, columns: Columns, runs: Runs) -> int:
     """The most documents that a query has in any run."""
+    require_runs(frame, runs)
     docs, _ = by_document(frame, columns)
     key = [*columns.query, *([] if runs.column is None or runs.column in columns.query else [runs.column])]
     scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (columns.score,))]

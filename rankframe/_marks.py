@@ -106,20 +106,27 @@ class Runs:
         return list(self.scores or found[RUN].unique(maintain_order=True))
 
 
+def require_runs(frame: pl.DataFrame, runs: Runs) -> None:
+    """Refuse names of runs that are no columns of the table."""
+    for name in runs.scores:
+        require(frame.schema, name, "runs")
+    if runs.column is not None:
+        require(frame.schema, runs.column, "run")
+
+
 def values(frame: pl.DataFrame, columns: Columns, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the query columns, the run, and a column per metric."""
     if columns.unjudged == "bounds":
         raise InvalidOption(
             "unjudged='bounds' gives each metric two columns; plot with another rule: df.rank.on(unjudged='nonrelevant')"
         )
+    require_runs(frame, runs)
     if runs.column is not None:
-        require(frame.schema, runs.column, "run")
         query = (runs.column, *(name for name in columns.query if name != runs.column))
         found = measure(frame, replace(columns, query=query), *calls)
         return found.lazy().collect().rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
     each = []
     for score in runs.scores or (columns.score,):
-        require(frame.schema, score, "runs")
         found = measure(frame, replace(columns, score=score), *calls).lazy().collect()
         each.append(found.with_columns(pl.lit(score).alias(RUN)))
     return pl.concat(each)

@@ -15,8 +15,9 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors", "_extras", "_greedy", "_by_score"],
-    ["_policies"],
+    ["errors", "_greedy", "_by_score"],
+    ["_extras"],
+    ["_policies", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
     ["metrics", "_parse", "io", "_expected", "_conventions"],
@@ -26,10 +27,13 @@ LEVELS = [
     ["_check"],
     ["_measure"],
     ["_verbs"],
-    ["_tools", "_summary", "_marks"],
-    ["_figures"],
-    ["_paint"],
-    ["plot"],
+    ["_resampling"],
+    ["_tools", "_summary", "_marks", "_grid"],
+    ["_runs", "_figures", "_render"],
+    ["_paint", "report"],
+    ["_compare"],
+    ["plot", "_page"],
+    ["_showing"],
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
@@ -38,7 +42,6 @@ LEVELS = [
 ]
 SIDEWAYS = {
     ("_call", "_registry"),
-    ("_extras", "errors"),
     ("_wanted", "_table"),
     ("_pair", "_wanted"),
     ("_topics", "_wanted"),
