@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 import polars as pl
 import polars.selectors as cs
 
-from . import _verbs
+from . import _verbs, report
 from ._call import Call
 from ._measure import Frame
 from ._policies import Columns, check_word
@@ -78,6 +78,27 @@ class Comparison(Generic[R]):
 
     def __repr__(self) -> str:
         return f"Comparison by the {self.settings['test']} test\n{self.table!r}"
+
+    def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
+        """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
+        return report.markdown(self, digits=digits, alpha=alpha)
+
+    def to_latex(
+        self, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+    ) -> str:
+        """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
+        return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
+
+    def to_html(self, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+        """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
+        return report.html(self, digits=digits, alpha=alpha, title=title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings, and the table row by row, as JSON can hold them."""
+        return report.dictionary(self)
+
+    def _repr_html_(self) -> str:
+        return report.notebook(self)
 
 
 @dataclass(frozen=True)

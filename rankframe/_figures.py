@@ -70,7 +70,7 @@ def curve(
     return Figure(
         title,
         f"Mean of the first k documents over {count(found)}, with 95% intervals (Student's t)",
-        Axis("cutoff k", log=last > 20, ticks=ticks, whole=True),
+        Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
         Axis(f"mean {asked[0].text}" if len(asked) == 1 else "mean"),
         banded(rows),
         lines_of(rows),

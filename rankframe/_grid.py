@@ -65,7 +65,7 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     """A comparison, or a frame that `summarize` made, as a grid."""
     if hasattr(of, "settings"):
         return _of_comparison(records(of.table), of.settings, digits, alpha)
-    if hasattr(of, "columns") or hasattr(of, "collect_schema"):
+    if hasattr(of, "collect_schema") or hasattr(of, "columns"):
         return _of_summary(records(of), digits)
     raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare or summarize made")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from html import escape
@@ -25,7 +25,8 @@ from ._policies import Columns
 from ._render import html
 from ._resampling import Resampling
 from ._runs import Design
-from ._summary import calls_of, summarize
+from ._summary import FIGURES, calls_of, summarize
+from ._table import require
 from .errors import InvalidOption, RankframeError
 
 __all__ = ["Contents", "write"]
@@ -95,6 +96,8 @@ class Contents:
 def write(frame: pl.DataFrame, columns: Columns, path: str | Path, contents: Contents) -> Path:
     """Write the report, and say where it is."""
     design = contents.design
+    for name in contents.show:
+        require(frame.schema, name, "show")
     calls = calls_of(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
     parts = [
         ("Summary", _summary(frame, columns, contents)),
@@ -137,7 +140,24 @@ def _summed(frame: pl.DataFrame, columns: Columns, contents: Contents, by: tuple
 
 def _slices(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call, by: str) -> str:
     picture = _picture(_figures.slices, frame, columns, contents.runs, call.text, by)
-    return picture + html(grid_of(_summed(frame, columns, contents, (by,))))
+    return picture + html(_wide(_summed(frame, columns, contents, (by,)).to_dicts()))
+
+
+def _wide(summed: Sequence[Mapping[str, Any]]) -> Grid:
+    """A summary with a row per slice and run, and a column per metric."""
+    key = [name for name in (summed[0] if summed else ()) if name not in ("metric", *FIGURES)]
+    rows: dict[tuple[Any, ...], dict[str, str]] = {}
+    for row in summed:
+        mean, low, high = ("" if row[name] is None else f"{row[name]:.3f}" for name in ("mean", "ci_low", "ci_high"))
+        cells = rows.setdefault(tuple(row[name] for name in key), {"queries": f"{row['n_queries']:,}"})
+        cells[row["metric"]] = f"{mean} [{low}, {high}]" if low else mean
+    head = list(dict.fromkeys(name for cells in rows.values() for name in cells))
+    body = [
+        (*(Cell("null" if value is None else str(value)) for value in at), *(Cell(cells[name]) for name in head))
+        for at, cells in rows.items()
+    ]
+    note = "Means, with their 95% intervals in brackets."
+    return Grid((*key, *head), tuple(body), len(head), (note,))
 
 
 def _comparison(frame: pl.DataFrame, columns: Columns, contents: Contents, design: Design, call: Call) -> str:
@@ -205,9 +225,7 @@ def _worst(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call
             for i, query in enumerate(chosen.iter_rows(named=True))
         )
     what = "least" if lower else "greatest"
-    return (
-        f"<p>The {contents.worst} queries with the {what} {escape(call.text)}, and what each document adds.</p>\n{text}"
-    )
+    return f"<p>The queries with the {what} {escape(call.text)}, and their documents.</p>\n{text}"
 
 
 def _of_run(frame: pl.DataFrame, columns: Columns, runs: Runs, name: str) -> tuple[pl.DataFrame, Columns]:
@@ -230,7 +248,8 @@ def _explained(
         return rows.collect().sort("rank", nulls_last=True)
     except InvalidOption:
         own = frame.join(queries.collect(), on=columns.query, how="semi", nulls_equal=True)
-        return _eager(_verbs.with_ranks(own, columns, "rank")).sort("rank", nulls_last=True)
+        one_order = columns if columns.ties != "expected" else replace(columns, ties="doc_desc")
+        return _eager(_verbs.with_ranks(own, one_order, "rank")).sort("rank", nulls_last=True)
 
 
 def _query(
@@ -251,7 +270,8 @@ def _query(
     if len(ranked) > SHOWN:
         notes.append(f"The first {SHOWN} of {len(ranked):,} documents.")
     if len(missed):
-        notes.append(f"{len(missed):,} of {len(judged):,} relevant documents not retrieved.")
+        some = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
+        notes.append(f"{len(missed):,} of {len(judged):,} relevant documents not retrieved{some}.")
     name = ", ".join(_shown(query[name]) for name in columns.query)
     value = f"{escape(call.text)} {query[call.text]:.3f}; {len(judged):,} relevant"
     table = html(Grid(tuple(texts), tuple(map(tuple, rows)), len(texts) - left, tuple(notes)))
@@ -264,7 +284,7 @@ def _settings(frame: pl.DataFrame, columns: Columns, contents: Contents, calls: 
         "table": {"rows": len(frame), "queries": frame.select(columns.query).n_unique()},
         "metrics": [call.text for call in calls],
         "runs": list(contents.runs.scores) or contents.runs.column or columns.score,
-        "policies": asdict(columns),
+        "policies": {name: value for name, value in asdict(columns).items() if name != "said"},
         "intervals": {**_said(contents.resampling), "of plots": "Student's t"},
         **({} if contents.design is None else {"comparison": {**asdict(contents.design), **asdict(contents.testing)}}),
         "slices": contents.by,
@@ -317,10 +337,11 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --page: #121417; --ink: #e6e8eb; --faint: #a0a8b2; --line: #363c44; --shade: #1c2026; --link: #7cc0f5; }
 }
-body { background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; margin-bottom: 0; }
 h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
 h3 { font-size: 1.05rem; }
+td { overflow-wrap: break-word; }
 p, small, span, h1 + p { color: var(--faint); }
 nav { display: flex; flex-wrap: wrap; gap: 0.3rem 1.2rem; }
 a { color: var(--link); }
@@ -328,7 +349,6 @@ section { overflow-x: auto; }
 table { border-collapse: collapse; margin: 0.8rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.8rem; text-align: left; border-bottom: 1px solid var(--line); }
 th { border-bottom-width: 2px; }
-td:not([style]) { overflow-wrap: anywhere; }
 figure { display: inline-block; margin: 0.8rem 1rem 0.8rem 0; max-width: 100%; color: var(--ink); }
 figure svg { max-width: 100%; height: auto; }
 details { margin: 0.4rem 0; }

@@ -17,6 +17,8 @@ DASHES = ((), (6, 3))
 GREY = "#7f7f7f"
 """What Altair's words and axes are drawn in: of about one contrast to white and to a dark page."""
 FAINT = 0.25
+FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
+"""Fonts of one width, so that what is measured in one place fits in another."""
 WIDTH = 520
 DRAWN = {"x", "x2", "y", "y2", "size", "series"}
 """The columns that are drawn; the others are told where a reader points at a mark."""
@@ -40,8 +42,17 @@ def altair(figure: Figure) -> Any:
     return (
         alt.layer(*(_altair_mark(alt, figure, mark) for mark in figure.marks))
         .properties(width=WIDTH, height=figure.height, background="transparent", title=title)
+        .configure(font=FONT)
         .configure_view(stroke=None)
-        .configure_axis(**words, domainColor=GREY, tickColor=GREY, gridColor=GREY, gridOpacity=FAINT, labelLimit=240)
+        .configure_axis(
+            **words,
+            domainColor=GREY,
+            tickColor=GREY,
+            gridColor=GREY,
+            gridOpacity=FAINT,
+            labelLimit=240,
+            titlePadding=10,
+        )
         .configure_legend(**words, orient="bottom", columns=3, labelLimit=240)
         .configure_title(
             color=GREY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _render
-from ._grid import grid_of
+from ._grid import grid_of, plain, records
 
-__all__ = ["html", "latex", "markdown"]
+__all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
 def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
@@ -96,3 +96,13 @@ def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = N
     True
     """
     return _render.great_html(grid_of(of, digits, alpha), title)
+
+
+def dictionary(of: Any) -> dict[str, Any]:
+    """A comparison as JSON can hold it: its ``settings``, and its ``table``, a dictionary per row."""
+    return {"settings": plain(of.settings), "table": plain(records(of.table))}
+
+
+def notebook(of: Any) -> str:
+    """A table in plain HTML, in the colours of the notebook."""
+    return _render.html(grid_of(of))
