@@ -17,6 +17,7 @@ import polars as pl
 
 from . import hook
 from ._compare import Comparison
+from ._gate import Verdict
 from ._parse import parse
 from ._polars import PolarsRanker, register
 from ._ranker import ExprRanker
@@ -41,6 +42,7 @@ __all__ = [
     "RankframeError",
     "Ranking",
     "UnknownMetric",
+    "Verdict",
     "expr",
     "hook",
     "load_example",

@@ -12,7 +12,7 @@ import polars.selectors as cs
 
 from . import _verbs, report
 from ._call import Call
-from ._measure import Frame
+from ._measure import Frame, refuse_names
 from ._policies import Columns, check_word
 from ._progress import Progress
 from ._resampling import Resampling, logarithms
@@ -118,7 +118,7 @@ def compare(
     frame: Frame,
     policies: Columns,
     design: Design,
-    testing: Significance,
+    significance: Significance,
     resampling: Resampling,
     *requests: _verbs.Request,
 ) -> Comparison[Any]:
@@ -126,38 +126,60 @@ def compare(
     from . import stats
 
     calls = calls_of(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    refuse_bounds(policies)
     if resampling.ci is None:
         raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
     eager = frame.lazy().collect()
-    found = values_of(eager, policies, calls, design)
-    pairs = design.pairs(found.runs)
-    slices = found.slices(design.by)
-    with Progress("comparing runs", resampling.progress) as progress:
-        parts = [_compared(found, calls, rows, pairs, testing, resampling, progress) for rows in slices]
-    order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
-    table = pl.concat([parts[part][0][i * len(pairs) : (i + 1) * len(pairs)] for i, part in order])
-    if testing.test != "tukey":
-        p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), testing.correction)
+    found, table, enumerated = compared(eager, policies, calls, design, significance.test, resampling)
+    if significance.test != "tukey":
+        p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
         table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
-    firsts = [slices[part][0] for _, part in order for _ in pairs]
-    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
-    delta = _deltas(found, design.by, calls, pairs)
+    per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],
         **asdict(design),
-        **asdict(testing),
+        **asdict(significance),
+        **({"correction": "tukey"} if significance.test == "tukey" else {}),
         **asdict(resampling),
         "runs": found.runs,
-        "enumerated": sum(enumerated for _, enumerated in parts),
-        "policies": {name: x for name, x in asdict(policies).items() if name != "said"}
-        | {"doc": policies.doc_in(eager.columns)},
-        "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
+        "enumerated": enumerated,
+        **settings_of(policies, eager),
     }
-    per_query = found.long(design.by, calls)
     if isinstance(frame, pl.LazyFrame):
         return Comparison(table.lazy(), per_query.lazy(), delta.lazy(), settings)
     return Comparison(table, per_query, delta, settings)
+
+
+def settings_of(policies: Columns, frame: pl.DataFrame) -> dict[str, Any]:
+    """The policies that were followed, and the versions that followed them."""
+    followed = {name: x for name, x in asdict(policies).items() if name != "said"}
+    return {
+        "policies": followed | {"doc": policies.doc_in(frame.columns)},
+        "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
+    }
+
+
+def compared(
+    frame: pl.DataFrame,
+    policies: Columns,
+    calls: Sequence[Call],
+    design: Design,
+    test: Test | None,
+    resampling: Resampling,
+) -> tuple[Values, pl.DataFrame, int]:
+    """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
+    refuse_bounds(policies)
+    refuse_names([*TABLE], design.by, "by")
+    found = values_of(frame, policies, calls, design)
+    pairs, slices = design.pairs(found.runs), found.slices(design.by)
+    with Progress("comparing runs", resampling.progress) as progress:
+        parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
+    order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
+    table = pl.concat(
+        [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
+    )
+    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
+    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
+    return found, table, sum(enumerated for _, enumerated in parts)
 
 
 def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
@@ -165,17 +187,17 @@ def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
     return [queries[at].alias(name) for name, at in zip(by, keys(by), strict=True)]
 
 
-def _deltas(found: Values, by: Sequence[str], calls: Sequence[Call], pairs: Sequence[tuple[int, int]]) -> pl.DataFrame:
+def _deltas(found: Values, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
     """One row per pair of runs and query: what the run has more than the baseline."""
     return pl.concat(
         found.queries.select(
             *found.query,
-            *_slices(found.queries, by),
+            *_slices(found.queries, design.by),
             pl.lit(found.runs[a]).alias("baseline"),
             pl.lit(found.runs[b]).alias("run"),
             *columns(differences(found.values[a], found.values[b]), calls),
         )
-        for a, b in pairs
+        for a, b in design.pairs(found.runs)
     )
 
 
@@ -193,7 +215,7 @@ def _compared(
     calls: Sequence[Call],
     rows: npt.NDArray[np.int64],
     pairs: Sequence[tuple[int, int]],
-    testing: Significance,
+    test: Test | None,
     resampling: Resampling,
     progress: Progress,
 ) -> tuple[pl.DataFrame, int]:
@@ -223,13 +245,14 @@ def _compared(
             spread = np.where(geometric, tangent, d)
             mean_b = np.where(geometric, np.exp(mean_b), mean_b)
     low, high = resampling.intervals(spread, weights, progress)
-    enumerated = 0
-    if testing.test == "tukey":
-        by_metric = (logarithms(x, [call]) for x, call in zip(np.moveaxis(values, 2, 0)[..., None], calls, strict=True))
-        tables = [stats.tukey(x[..., 0].T, weights, resampling.resamples, resampling.seed, progress) for x in by_metric]
+    enumerated, p = 0, np.full(len(of_pairs), np.nan)
+    options = resampling.resamples, resampling.seed, progress
+    if test == "tukey":
+        of_runs = (logarithms(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
+        tables = [stats.tukey(x, weights, *options) for x in of_runs]
         p = np.array([table[pair] for table in tables for pair in pairs])
-    else:
-        p, exact = stats.paired_test(tested, weights, testing.test, resampling.resamples, resampling.seed, progress)
+    elif test is not None:
+        p, exact = stats.paired_test(tested, weights, test, *options)
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = stats.means(tested, weights) / stats.spreads(tested, weights)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from . import _compare, _measure, _summary, _tools, _verbs
+from . import _measure, _tools, _verbs
 from ._call import Call
-from ._compare import Comparison, Correction, Significance, Test
-from ._ranker import Ranker
-from ._resampling import Method, Resampling
-from ._runs import Design, Missing
+from ._deciding_ranker import DecidingRanker
 from ._showing import Showing
 
 __all__ = ["FrameRanker"]
@@ -19,12 +14,8 @@ __all__ = ["FrameRanker"]
 R = TypeVar("R")
 
 
-class FrameRanker(Showing, Ranker[R]):
+class FrameRanker(Showing, DecidingRanker[R]):
     """The verbs on a frame: what a ranker can do beyond the metrics."""
-
-    @abstractmethod
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        """The verb's result as the caller's kind of frame, or what has several such."""
 
     def _measure(self, call: Call) -> R:
         return self._run(_measure.measure, call)
@@ -61,152 +52,6 @@ class FrameRanker(Showing, Ranker[R]):
         {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
         """
         return self._run(_verbs.evaluate, *metrics)
-
-    def summarize(
-        self,
-        *metrics: _verbs.Request,
-        by: str | Sequence[str] | None = None,
-        ci: float | None = 0.95,
-        method: Method = "bca",
-        weights: str | None = None,
-        resamples: int = 10_000,
-        seed: int = 0,
-        progress: bool = True,
-    ) -> R:
-        """The metrics summed up over the queries, with confidence intervals: one row per slice and metric.
-
-        Parameters
-        ----------
-        *metrics
-            Texts and functions, as for :meth:`evaluate`.
-        by
-            The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-            query. ``None`` for all queries in one.
-        ci
-            The confidence of the intervals; ``None`` for none, which costs no resampling.
-        method
-            The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
-            plain bootstrap; ``"t"``, Student's, which needs SciPy.
-        weights
-            The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
-            query. ``None`` weighs them alike.
-        resamples
-            How many times the queries of a slice are drawn anew; the same draws serve all metrics.
-        seed
-            Where the draws start. Equal seeds give equal intervals, on every machine and whatever the rows' order.
-        progress
-            Whether long work shows a bar, which it does on a terminal where ``rich`` is installed.
-
-        Returns
-        -------
-        A frame with the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the
-        geometric mean), ``std`` (the standard deviation over the queries; null for fewer than two), ``ci_low`` and
-        ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64,
-        ``n_queries`` (UInt32), those whose value is not null, and ``total`` (Float64; the sum, as trec_eval sums counts
-        up).
-
-        Raises
-        ------
-        InvalidData
-            If a query has several values of a slice or a weight, or a weight is no number from 0 on.
-
-        References
-        ----------
-        B. Efron (1987), Better bootstrap confidence intervals, JASA 82.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
-        >>> df.rank.summarize("rr", by="day").select("day", "metric", "mean", "n_queries").rows()
-        [('mo', 'rr', 0.5, 2), ('tu', 'rr', 0.0, 1)]
-        >>> df.rank.summarize("rr", method="percentile").select("ci_low", "ci_high").row(0)  # of 0 and 1 relevant
-        (0.0, 1.0)
-        """
-        resampling = Resampling(ci, method, resamples, seed, progress)
-        return self._run(_summary.summarize, _names(by), weights, resampling, *metrics)
-
-    def compare(
-        self,
-        *metrics: _verbs.Request,
-        runs: Sequence[str] | None = None,
-        run: str | None = None,
-        baseline: str | None = None,
-        test: Test = "permutation",
-        correction: Correction | None = "holm",
-        by: str | Sequence[str] | None = None,
-        ci: float = 0.95,
-        method: Method = "bca",
-        weights: str | None = None,
-        missing: Missing = "error",
-        resamples: int = 10_000,
-        seed: int = 0,
-        progress: bool = True,
-    ) -> Comparison[R]:
-        """Two or more runs compared on the same queries, by paired tests.
-
-        Parameters
-        ----------
-        *metrics
-            Texts and functions, as for :meth:`evaluate`.
-        runs
-            The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
-        run
-            Instead: the column that names the run of each row, in a table with a row per run and document.
-        baseline
-            The run that the others are compared with; ``None`` compares every two.
-        test
-            Two-sided, of the differences per query. ``"permutation"`` gives them random signs; all there are where no
-            more than twenty queries differ, else p is (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
-            t-test (SciPy), ``"bootstrap"`` resamples the differences less their mean. ``"tukey"`` is the randomised
-            honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
-        correction
-            For how many rows the table has: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and ``"by"``
-            (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
-        by
-            The columns whose values slice the queries, as for :meth:`summarize`.
-        ci, method
-            The confidence and the kind of the interval of each difference, as for :meth:`summarize`.
-        weights
-            The column of the queries' weights, as for :meth:`summarize`.
-        missing
-            With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
-            ``"zero"`` counts them 0. With `runs`, a query without scores is one where nothing was retrieved.
-        resamples, seed, progress
-            As for :meth:`summarize`; the same draws serve all metrics and runs.
-
-        Returns
-        -------
-        A :class:`rankframe.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
-        kind. A LazyFrame is collected first.
-
-        Raises
-        ------
-        InvalidOption
-            If there are no two runs, or no such baseline.
-        InvalidData
-            If a run lacks queries and nothing says what becomes of them.
-
-        References
-        ----------
-        M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
-        retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
-        information retrieval experiments, ACM TOIS 30.
-
-        Examples
-        --------
-        Six queries, on all of which the new run is better: of the 64 ways to choose signs, two are as far from 0.
-
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": list(range(6)) * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6})
-        >>> df = df.with_columns(old=1 - pl.col("label"), new=pl.col("label"))
-        >>> df.rank.compare("rr", runs=["old", "new"]).table.select("difference", "p_value", "wins").row(0)
-        (0.5, 0.03125, 6)
-        """
-        design = Design(tuple(runs or ()), run, baseline, _names(by), weights, missing)
-        resampling = Resampling(ci, method, resamples, seed, progress)
-        testing = Significance(test, correction)
-        return cast("Comparison[R]", self._run(_compare.compare, design, testing, resampling, *metrics))
 
     def with_metrics(self, *metrics: _verbs.Request) -> R:
         """The caller's rows, in their order, with the metrics of their query as further columns.
@@ -416,8 +261,3 @@ class FrameRanker(Showing, Ranker[R]):
         ('lightgbm', 'no_relevant=one, gain=exponential')
         """
         return self._run(_tools.conventions, metric)
-
-
-def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns of the slices."""
-    return (by,) if isinstance(by, str) else tuple(by or ())

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from . import _compare, _measure, _summary, _verbs
+from . import _compare, _gate, _measure, _summary, _verbs
 from ._call import Call
 from ._crossing import cross, cross_lists
 from ._frame_ranker import FrameRanker
@@ -265,6 +265,7 @@ SHAPES: dict[Callable[..., Any], Shape] = {
     _verbs.explain: _per_document,
     _verbs.judge: _joined,
     _compare.compare: _several,
+    _gate.gate: _several,
 }
 """How the result of a verb comes back."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Design", "Missing", "Values", "values_of"]
+__all__ = ["RUN", "Design", "Missing", "Values", "named", "values_of"]
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
@@ -131,7 +131,7 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
     if design.run is None:
         measured = {run: measure(frame, replace(policies, score=run), *calls) for run in design.runs}
     else:
-        frame, policies = _named(frame, policies, design.run, query)
+        frame, policies = named(frame, policies, design.run, query)
         of_all = collect(measure(frame, policies, *calls).lazy(), frame, policies)
         measured = {str(part[RUN][0]): part for part in of_all.partition_by(RUN, maintain_order=True)}
     runs = list(measured)
@@ -168,7 +168,7 @@ RUN = "#run"
 RESERVED = ("metric", "baseline", "run")
 
 
-def _named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]) -> tuple[pl.DataFrame, Columns]:
+def named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]) -> tuple[pl.DataFrame, Columns]:
     """The frame with the run's name as a text, one of the columns that tell queries apart."""
     require(frame.collect_schema(), run, "run")
     if frame[run].has_nulls():
