@@ -41,9 +41,16 @@ def altair(figure: Figure) -> Any:
     title = alt.TitleParams(figure.title, subtitle=_wrapped(figure.subtitle))
     return (
         alt.layer(*(_altair_mark(alt, figure, mark) for mark in figure.marks))
-        .properties(width=WIDTH, height=figure.height, background="transparent", title=title)
+        .properties(
+            width=WIDTH,
+            height=figure.height,
+            background="transparent",
+            title=title,
+            description=f"{figure.title}. {figure.subtitle}",
+        )
         .configure(font=FONT)
         .configure_view(stroke=None)
+        .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
         .configure_axis(
             **words,
             domainColor=GREY,

@@ -43,7 +43,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 def _markdown_text(text: str) -> str:
     """Text that Markdown shows as it is."""
-    text = " ".join(text.replace("&", "&amp;").replace("<", "&lt;").split("\n"))
+    text = re.sub(r"<(?=\S)", "&lt;", " ".join(text.replace("&", "&amp;").split("\n")))
     return re.sub(r"([\\`*_|\[\]$~])", r"\\\1", text)
 
 

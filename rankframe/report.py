@@ -62,7 +62,7 @@ def latex(
     >>> import polars as pl, rankframe as rf
     >>> from rankframe import report
     >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
-    >>> report.latex(df.rank.summarize("rr", "hit_rate@1")).splitlines()[6]
+    >>> report.latex(df.rank.summarize("rr", "hit_rate@1")).splitlines()[5]
     '\\midrule'
     """
     return _render.latex(grid_of(of, digits, alpha), caption, label)

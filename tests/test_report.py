@@ -52,7 +52,7 @@ MARKDOWN = r"""
 | b   | l\_tr &amp; co | **0.500**<sup>ac</sup> | **9.000**<sup>a</sup> |
 | c   | \$dense\$     |                   0.300 |                      |
 
-Letters name the runs that a run is significantly better than: p &lt; 0.05 by the paired permutation test, after Holm's correction for 6 comparisons.
+Letters name the runs that a run is significantly better than: p < 0.05 by the paired permutation test, after Holm's correction for 6 comparisons.
 
 Bold: the best of its column. Means over 1,200 queries.
 """
@@ -118,10 +118,16 @@ def test_pandas_and_lazy_comparisons_read_the_same() -> None:
     assert comparison(in_pandas.astype({"n_queries": "Int64"})).to_markdown() == wanted
 
 
+def test_a_metric_that_is_no_more_counts_as_better_when_higher() -> None:
+    table = pl.DataFrame([("gone", "a", "b", 2.0, 1.0, 0.01)], schema=SCHEMA, orient="row").with_columns(n_queries=3)
+    found = comparison(table, runs=["a", "b"], metrics=["gone"]).to_markdown()
+    assert "**2.000**<sup>a</sup>" in found
+
+
 def test_alpha_digits_tests_and_corrections_are_said() -> None:
     found = comparison(test="tukey", correction="holm").to_markdown(alpha=0.005, digits=1)
     assert [row[3:5] for row in cells(found)[2:5]] == [["0.4", "10.5"], ["**0.5**<sup>c</sup>", "**9.0**"], ["0.3", ""]]
-    assert "p &lt; 0.005 by Tukey's test." in found
+    assert "p < 0.005 by Tukey's test." in found
     assert "by the paired t-test." in comparison(test="t", correction=None).to_markdown()
     assert "after Benjamini and Yekutieli's correction" in comparison(correction="by").to_markdown()
 
