@@ -94,7 +94,7 @@ class Runs:
             raise InvalidOption("runs names score columns, run a column that tells runs apart; give one of them")
         if isinstance(runs, str):
             raise InvalidOption(f"runs={runs!r} names one column; list the score columns, as runs=['bm25', 'ltr']")
-        return cls(tuple(runs or ()), run)
+        return cls(tuple(map(str, runs or ())), None if run is None else str(run))  # labels of pandas may be numbers
 
     @property
     def columns(self) -> tuple[str, ...]:

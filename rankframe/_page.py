@@ -57,8 +57,8 @@ class Contents:
         Further columns of the table to show beside the documents.
     title
         The report's title.
-    seed
-        Where the draws of the intervals and tests start.
+    resamples, seed
+        How often queries are drawn anew, and where the draws of the intervals and tests start.
     """
 
     metrics: tuple[str, ...]
@@ -68,6 +68,7 @@ class Contents:
     worst: int
     show: tuple[str, ...]
     title: str
+    resamples: int
     seed: int
 
     @property
@@ -85,7 +86,7 @@ class Contents:
     @property
     def resampling(self) -> Resampling:
         """How intervals are drawn."""
-        return Resampling(0.95, "bca", 10_000, self.seed, progress=True)
+        return Resampling(0.95, "bca", self.resamples, self.seed, progress=True)
 
     @property
     def columns(self) -> tuple[str, ...]:

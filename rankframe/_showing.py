@@ -40,6 +40,7 @@ class Showing(ABC):
         worst: int = 5,
         show: Sequence[str] = (),
         title: str = "Ranking report",
+        resamples: int = 10_000,
         seed: int = 0,
     ) -> Path:
         """One HTML file that needs no other: how good the ranking is, and all that its numbers depend on.
@@ -61,8 +62,9 @@ class Showing(ABC):
             Further columns to show beside these documents, such as titles.
         title
             The report's title.
-        seed
-            Where the draws of the intervals and tests start.
+        resamples, seed
+            How many times queries are drawn anew for intervals and tests, and where the draws start, as for
+            :meth:`summarize`; a thousand will do for hundreds of thousands of queries.
 
         Returns
         -------
@@ -87,5 +89,6 @@ class Showing(ABC):
         from ._page import Contents, write
 
         slices = (by,) if isinstance(by, str) else tuple(by or ())
-        contents = Contents(metrics, Runs.of(runs, run), baseline, slices, worst, tuple(show), title, seed)
+        chosen = Runs.of(runs, run)
+        contents = Contents(metrics, chosen, baseline, slices, worst, tuple(show), title, resamples, seed)
         return self._work(write, contents.columns, path, contents)

@@ -178,7 +178,7 @@ class Plots:
         'rr by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.slices, (*chosen.columns, by), chosen, metric, by)
+        return self._draw(ax, _figures.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
     def judged(self, metric: str, *, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does the number speak of the ranking or of the judging.

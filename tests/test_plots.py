@@ -360,6 +360,43 @@ def test_both_libraries_draw_the_same_marks(name: str) -> None:
         assert ticks == ["null (1)", "mo (2)", "tu (1)"]
 
 
+def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
+    """Where Matplotlib's artists stand."""
+    bars = [(b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height()) for b in ax.patches]
+    dots = [tuple(xy) for scatter in ax.collections if hasattr(scatter, "get_sizes") for xy in scatter.get_offsets()]
+    return {"bar": bars, "point": dots, "line": [tuple(xy) for line in ax.lines for xy in line.get_xydata()]}
+
+
+@pytest.mark.parametrize("name", ["curve", "distribution", "slices", "judged"])
+def test_every_mark_stands_where_the_figure_says(name: str) -> None:
+    draw, _ = DRAWINGS[name]
+    figures: dict[str, Figure] = {
+        "curve": _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], None),
+        "distribution": _figures.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
+        "slices": _figures.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
+        "judged": _figures.judged(OLD, COLUMNS, "rr"),
+    }
+    found = placed(draw(OLD.to_pandas().rank.plot))
+    spec = draw(OLD.rank.plot).to_dict()
+    for mark, layer in zip(figures[name].marks, spec["layer"], strict=True):
+        ends = [end for end in ("x2", "y2") if end in mark.rows.columns]
+        assert {channel: layer["encoding"][channel]["field"] for channel in ("x", "y", *ends)} == {
+            channel: channel for channel in ("x", "y", *ends)
+        }
+        drawn = spec["datasets"][layer.get("data", spec.get("data"))["name"]]
+        assert [row["x"] for row in drawn] == pytest.approx(mark.rows["x"].to_list())
+        columns = {"bar": ["x", "x2", "y", "y2"], "point": ["x", "y"], "line": ["x", "y"]}.get(mark.kind)
+        if columns is not None:
+            wanted = mark.rows.select(columns).rows()
+            assert sorted(found[mark.kind]) == [pytest.approx(row) for row in sorted(wanted)]
+
+
+def test_columns_of_pandas_may_be_named_by_numbers() -> None:
+    named = DF.to_pandas().rename(columns={"old": 0, "new": 1, "day": 2})
+    ax = named.rank.plot.slices("rr", by=2, runs=[0, 1])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+
+
 def test_axes_that_are_given_are_drawn_on_even_for_polars_frames() -> None:
     _, (left, right) = pyplot.subplots(1, 2)
     assert OLD.rank.plot.curve("rr", ax=left) is left

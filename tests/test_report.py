@@ -293,7 +293,15 @@ def parts(page: str) -> dict[str, str]:
 def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> None:
     df: Any = {"polars": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}[library]
     path = df.rank.on(score="old", no_relevant="null").report(
-        tmp_path / "report.html", "rr", "hit_rate@1", by="day", worst=2, show=["title"], title="A < B", seed=7
+        tmp_path / "report.html",
+        "rr",
+        "hit_rate@1",
+        by="day",
+        worst=2,
+        show=["title"],
+        title="A < B",
+        seed=7,
+        resamples=500,
     )
     assert path == tmp_path / "report.html"
     page = path.read_text(encoding="utf-8")
@@ -331,7 +339,7 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert settings["table"] == {"rows": 17, "queries": 3}
     assert settings["metrics"] == ["rr", "hit_rate@1"]
     assert settings["policies"]["no_relevant"] == "null"
-    assert settings["intervals"]["seed"] == 7
+    assert (settings["intervals"]["seed"], settings["intervals"]["resamples"]) == (7, 500)
     assert settings["versions"]["polars"] == pl.__version__
     assert settings["runs"] == "old"
 
