@@ -36,6 +36,7 @@ LEVELS = [
     ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
+    ["_decide"],
     ["__init__"],
     ["__main__"],
 ]
