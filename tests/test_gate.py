@@ -34,7 +34,7 @@ def test_a_run_passes_where_the_bound_is_within_the_budget() -> None:
     bound = scipy_stats.ttest_rel(b, a, alternative="greater").confidence_interval(0.9).low
     for budget in (-bound + 1e-6, -bound - 1e-6):
         verdict = DF.rank.gate({"map": budget}, runs=["old", "odd"], baseline="old", confidence=0.9, method="t")
-        assert bool(verdict) is verdict.passed is (budget > -bound)
+        assert bool(verdict) is verdict.passed is bool(budget > -bound)
         row = verdict.table.row(0, named=True)
         assert (row["bound"], row["difference"]) == pytest.approx((bound, (b - a).mean()))
         assert (row["mean"], row["budget"], row["passed"]) == (pytest.approx(b.mean()), budget, verdict.passed)
