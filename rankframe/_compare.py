@@ -240,7 +240,8 @@ def _compared(
     tested, spread = d, d  # what has a mean that is tested, and what spreads as the difference of the means does
     if geometric.any():
         with np.errstate(invalid="ignore"):
-            tested = np.where(geometric, differences(log_a, log_b), d)
+            defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
+            tested = np.where(geometric, np.where(defined, differences(log_a, log_b), np.nan), d)
             tangent = np.exp(mean_b) * (log_b - mean_b + 1) - np.exp(mean_a) * (log_a - mean_a + 1)
             spread = np.where(geometric, tangent, d)
             mean_b = np.where(geometric, np.exp(mean_b), mean_b)

@@ -43,6 +43,6 @@ class Progress:
         except MissingExtra:
             self._wanted = False
             return
-        self._bar = bars.Progress(console=consoles.Console(stderr=True), transient=True)
+        self._bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
         self._bar.add_task(self._what, total=None)
         self._bar.start()

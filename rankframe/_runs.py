@@ -128,6 +128,8 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
     if not query:
         raise InvalidOption(f"run={design.run!r} is the only query column; say df.rank.on(query=...), too")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
+    for name in design.runs:
+        require(frame.collect_schema(), name, "runs")
     if design.run is None:
         measured = {run: measure(frame, replace(policies, score=run), *calls) for run in design.runs}
     else:

@@ -57,7 +57,7 @@ def spreads(values: Floats, weights: Floats) -> Floats:
     """The standard deviation of each column over the queries; NaN for fewer than two."""
     x, w = _weighed((values - means(values, weights)) ** 2, weights)
     n = np.count_nonzero(~np.isnan(values), axis=0)
-    return np.sqrt(_over(x.sum(axis=0), w.sum(axis=0)) * _over(n, n - 1))
+    return np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
 
 
 def intervals(
@@ -159,8 +159,10 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
     ACM TOIS 30.
     """
     whole = ~np.isnan(values).any(axis=1)
-    worth = values[whole] * weights[whole, None]
     runs = values.shape[1]
+    if np.isinf(values).any() or not whole.any():
+        return np.full((runs, runs), np.nan)
+    worth = values[whole] * weights[whole, None]
     sums = worth.sum(axis=0)
     apart = np.abs(sums[:, None] - sums)
     noise = NOISE * np.abs(worth).sum()
@@ -174,7 +176,7 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
             exceeded += (ranges[:, None, None] >= apart).sum(axis=0)
         if step is not None:
             step(done, resamples)
-    return (exceeded + 1) / (resamples + 1) if whole.any() else np.full((runs, runs), np.nan)
+    return (exceeded + 1) / (resamples + 1)
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:
@@ -236,7 +238,7 @@ def _errors(values: Floats, weights: Floats) -> Floats:
     """The standard error of each column's weighted mean (the usual one where weights are equal)."""
     x, w = _weighed(values - means(values, weights), weights)
     n = np.count_nonzero(~np.isnan(values), axis=0)
-    return _over(np.sqrt((x**2).sum(axis=0) * _over(n, n - 1)), w.sum(axis=0))
+    return _over(np.sqrt(_over((x**2).sum(axis=0) * n, n - 1)), w.sum(axis=0))
 
 
 def _acceleration(values: Floats, weights: Floats) -> Floats:

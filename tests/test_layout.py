@@ -38,6 +38,7 @@ LEVELS = [
     ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
+    ["_decide"],
     ["__init__"],
     ["__main__"],
 ]
