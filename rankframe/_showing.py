@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from ._marks import Runs
 from .plot import Plots
@@ -18,7 +18,7 @@ T = TypeVar("T")
 class Showing(ABC):
     """Plots and a report of the table that a ranker holds."""
 
-    _plots_with: Literal["altair", "matplotlib"] = "altair"
+    _plots_with = "altair"
 
     @abstractmethod
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:

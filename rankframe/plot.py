@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from . import _figures
 from ._marks import Figure, Runs
@@ -19,7 +19,7 @@ class Plots:
     given. Tables of any size make a picture of a few thousand marks at most. A LazyFrame is collected first.
     """
 
-    def __init__(self, work: Callable[..., Any], library: Literal["altair", "matplotlib"]) -> None:
+    def __init__(self, work: Callable[..., Any], library: str) -> None:
         self._work = work
         self._library = library
 
