@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from . import hook
+from ._compare import Comparison
+from ._gate import Verdict
 from ._parse import parse
 from ._polars import PolarsRanker, register
 from ._ranker import ExprRanker
 from ._ranking import Ranking
 from ._registry import AGREEMENTS, METRICS, metric, unregister
-from .errors import InvalidData, InvalidOption, MissingColumn, RankframeError, UnknownMetric
+from .errors import InvalidData, InvalidOption, MissingColumn, MissingExtra, RankframeError, UnknownMetric
 from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 if TYPE_CHECKING:
@@ -32,12 +34,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AGREEMENTS",
     "METRICS",
+    "Comparison",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
+    "MissingExtra",
     "RankframeError",
     "Ranking",
     "UnknownMetric",
+    "Verdict",
     "expr",
     "hook",
     "load_example",

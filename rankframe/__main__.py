@@ -1,4 +1,4 @@
-"""The command line: ``python -m rankframe evaluate | demo | metrics``, or ``rankframe`` once installed."""
+"""The command line: ``python -m rankframe evaluate | compare | gate | demo | metrics``, or ``rankframe`` once installed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ import polars as pl
 
 import rankframe as rf
 
-from ._trec_eval import EXAMPLES as TREC_EVAL_EXAMPLES
-from ._trec_eval import add_options as add_trec_eval_options
-from ._trec_eval import trec_eval
+from . import _decide, _trec_eval
 from .errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .io import QRELS, RUN, Format, Layout, rows
 
@@ -35,10 +33,11 @@ COLUMNS = ("query_id", "doc_id", "score", "label")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line. The exit code is 0, 1 when nobody reads the output on, or 2 after an error."""
+    """Run the command line. The exit code is 0, 1 when a gate fails or nobody reads the output on, or 2 after an error."""
     arguments = parser().parse_args(argv)
     try:
-        print(arguments.command(arguments))
+        text, code = arguments.command(arguments)
+        print(text)
         sys.stdout.flush()
     except BrokenPipeError:
         # What is left in the buffer must not fail once more when Python exits.
@@ -47,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RankframeError, OSError) as error:
         print(f"rankframe: error: {' '.join(in_options(str(error)).split())}", file=sys.stderr)
         return 2
-    return 0
+    return int(code)
 
 
 def in_options(message: str) -> str:
@@ -107,6 +106,19 @@ def parser() -> argparse.ArgumentParser:
         default="table",
         help="of the output; csv and json have all digits",
     )
+    add_shared(sub)
+    _decide.add_commands(commands, add_shared, ranker_of_table, formatted)
+    _trec_eval.add_command(commands)
+
+    sub = commands.add_parser("demo", help="evaluate a small real table and show what cost the worst queries")
+    sub.set_defaults(command=demo)
+    sub = commands.add_parser("metrics", help="list the metrics and their other names")
+    sub.set_defaults(command=metrics)
+    return top
+
+
+def add_shared(sub: argparse.ArgumentParser) -> None:
+    """The options of all commands that read a table."""
     sub.add_argument("--input", choices=get_args(Format), help="format of the files, whatever their names say")
 
     policies = sub.add_argument_group("what counts as what")
@@ -123,69 +135,67 @@ def parser() -> argparse.ArgumentParser:
     for column in COLUMNS:
         names.add_argument(f"--{option(column)}", metavar="COLUMN", help=f"default: {column}")
 
-    sub = commands.add_parser(
-        "trec_eval",
-        help="trec_eval's options and output, for scripts that call it",
-        description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without\n"
-        "-c, where trec_eval 10.0 stops with an error.",
-        epilog=TREC_EVAL_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sub.set_defaults(command=trec_eval)
-    add_trec_eval_options(sub)
-
-    sub = commands.add_parser("demo", help="evaluate a small real table and show what cost the worst queries")
-    sub.set_defaults(command=demo)
-    sub = commands.add_parser("metrics", help="list the metrics and their other names")
-    sub.set_defaults(command=metrics)
-    return top
-
 
 # evaluate
 
 
-def evaluate(arguments: argparse.Namespace) -> str:
+def evaluate(arguments: argparse.Namespace) -> tuple[str, int]:
     """The means of the metrics, or their values query by query, in the format asked for."""
     files = read(arguments)
-    policies = {name: getattr(arguments, name) for name in ("relevant", "ties", "unjudged", "no_relevant")}
-    given = {name: value for name, value in policies.items() if value is not None}
-    scores = rf.rank(joined(files)).on(**given).evaluate(*(arguments.metrics or DEFAULT_METRICS))
+    scores = ranker(joined(files), arguments).evaluate(*(arguments.metrics or DEFAULT_METRICS))
     by: str | None = arguments.by
     if by is not None:
         scores = scores.join(slices(files, by), on="query_id", how="left", maintain_order="left")
         scores = scores.select("query_id", by, pl.exclude("query_id", by))
-    return formatted(scores if arguments.per_query else means(scores, by), arguments.format)
+    return formatted(scores if arguments.per_query else means(scores, by), arguments.format), 0
+
+
+def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> Any:
+    """The table's ranker, with the policies that were said."""
+    policies = {name: getattr(arguments, name) for name in ("relevant", "ties", "unjudged", "no_relevant")}
+    return rf.rank(table).on(**{name: value for name, value in policies.items() if value is not None})
+
+
+def ranker_of_table(arguments: argparse.Namespace) -> Any:
+    """The ranker of a table that has labels, and the scores of several runs."""
+    return ranker(labelled(arguments, arguments.table, ("query_id",)), arguments)
 
 
 def read(arguments: argparse.Namespace) -> list[pl.DataFrame]:
     """The run and the judgments, or one table of both, columns under the names that the library expects."""
-
-    def one(path: str, layout: Layout, renamed: Sequence[str]) -> pl.DataFrame:
-        names = {column: getattr(arguments, option(column)) for column in renamed}
-        return rows(
-            sys.stdin.buffer if path == "-" else path,
-            layout,
-            format=arguments.input,
-            columns={name: column for column, name in names.items() if name},
-            label_dtype=pl.Float64,
-            say=say,
-        ).read()
-
     if arguments.run == arguments.qrels == "-":
         raise InvalidOption("RUN and --qrels cannot both be standard input. Write one of them to a file")
     if arguments.qrels is not None:
-        files = [one(arguments.run, RUN, RUN.needed), one(arguments.qrels, QRELS, QRELS.needed)]
+        files = [one(arguments, arguments.run, RUN, RUN.needed), one(arguments, arguments.qrels, QRELS, QRELS.needed)]
         ids = pl.col("query_id", "doc_id")
         if len({tuple(file.select(ids).dtypes) for file in files}) > 1:  # text in one, numbers in the other
             files = [file.with_columns(ids.cast(pl.String)) for file in files]
         return files
-    table = one(arguments.run, RUN._replace(needed=("query_id", "score")), COLUMNS)
+    return [labelled(arguments, arguments.run, ("query_id", "score"))]
+
+
+def one(arguments: argparse.Namespace, path: str, layout: Layout, renamed: Sequence[str]) -> pl.DataFrame:
+    """A file, its columns under the names that the library expects."""
+    names = {column: getattr(arguments, option(column)) for column in renamed}
+    return rows(
+        sys.stdin.buffer if path == "-" else path,
+        layout,
+        format=arguments.input,
+        columns={name: column for column, name in names.items() if name},
+        label_dtype=pl.Float64,
+        say=say,
+    ).read()
+
+
+def labelled(arguments: argparse.Namespace, path: str, needed: tuple[str, ...]) -> pl.DataFrame:
+    """A table that has labels too."""
+    table = one(arguments, path, RUN._replace(needed=needed), COLUMNS)
     if "label" not in table.columns:
+        advice = "Say --qrels QRELS, or --label" if "qrels" in arguments else "Say --label"
         raise MissingColumn(
-            f"no column 'label' in {arguments.run}; it has {', '.join(table.columns)}. "
-            "Say --qrels QRELS, or --label COLUMN if one of these is the label"
+            f"no column 'label' in {path}; it has {', '.join(table.columns)}. {advice} COLUMN if one of these is the label"
         )
-    return [table]
+    return table
 
 
 def joined(files: list[pl.DataFrame]) -> pl.DataFrame:
@@ -287,7 +297,7 @@ df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each d
 """
 
 
-def demo(arguments: argparse.Namespace) -> str:
+def demo(arguments: argparse.Namespace) -> tuple[str, int]:
     """The example table, evaluated: the means, the worst queries, and what cost them."""
     df = rf.load_example()
     per_query = rf.rank(df).evaluate(*DEMO_METRICS)
@@ -301,30 +311,29 @@ def demo(arguments: argparse.Namespace) -> str:
         pl.Series(name, rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id").mean().row(0))
         for name in SCORERS
     )
-    return "\n".join(
-        [
-            textwrap.fill(
-                f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
-                "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
-                f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
-                "the same digit, 1 the digit that looks most like it, 0 another one.",
-                width=90,
-            ),
-            "",
-            "Means over the queries",
-            "",
-            *indented(formatted(table, "table")),
-            "",
-            "The worst queries by ndcg@10 of `score`, and what cost them",
-            *(line for row in worst.rows(named=True) for line in story(row, costs)),
-            "",
-            "The same in Python",
-            "",
-            *indented(CODE),
-            "",
-            "Your own files: python -m rankframe evaluate --help",
-        ]
-    )
+    lines = [
+        textwrap.fill(
+            f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
+            "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
+            f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
+            "the same digit, 1 the digit that looks most like it, 0 another one.",
+            width=90,
+        ),
+        "",
+        "Means over the queries",
+        "",
+        *indented(formatted(table, "table")),
+        "",
+        "The worst queries by ndcg@10 of `score`, and what cost them",
+        *(line for row in worst.rows(named=True) for line in story(row, costs)),
+        "",
+        "The same in Python",
+        "",
+        *indented(CODE),
+        "",
+        "Your own files: python -m rankframe evaluate --help",
+    ]
+    return "\n".join(lines), 0
 
 
 def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
@@ -360,7 +369,7 @@ def indented(text: str) -> list[str]:
 # metrics
 
 
-def metrics(arguments: argparse.Namespace) -> str:
+def metrics(arguments: argparse.Namespace) -> tuple[str, int]:
     """One line per metric: its name, its other names, and what it is."""
     table = pl.DataFrame(
         {
@@ -370,7 +379,7 @@ def metrics(arguments: argparse.Namespace) -> str:
         }
     )
     usage = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
-    return f"{formatted(table, 'table')}\n\n{usage}"
+    return f"{formatted(table, 'table')}\n\n{usage}", 0
 
 
 if __name__ == "__main__":

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from . import _measure, _summary, _tools, _verbs
+from . import _measure, _tools, _verbs
 from ._call import Call
-from ._ranker import Ranker
+from ._deciding_ranker import DecidingRanker
+from ._showing import Showing
 
 __all__ = ["FrameRanker"]
 
 R = TypeVar("R")
 
 
-class FrameRanker(Ranker[R]):
+class FrameRanker(Showing, DecidingRanker[R]):
     """The verbs on a frame: what a ranker can do beyond the metrics."""
-
-    @abstractmethod
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        """The verb's result as the caller's kind of frame."""
 
     def _measure(self, call: Call) -> R:
         return self._run(_measure.measure, call)
@@ -57,42 +52,6 @@ class FrameRanker(Ranker[R]):
         {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
         """
         return self._run(_verbs.evaluate, *metrics)
-
-    def summarize(
-        self, *metrics: _verbs.Request, by: str | Sequence[str] | None = None, weights: str | None = None
-    ) -> R:
-        """The metrics summed up over the queries: one row per slice and metric.
-
-        Parameters
-        ----------
-        *metrics
-            Texts and functions, as for :meth:`evaluate`.
-        by
-            The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-            query. ``None`` for all queries in one.
-        weights
-            The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
-            query. ``None`` weighs them alike.
-
-        Returns
-        -------
-        A frame with the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the
-        geometric mean), ``std`` (the standard deviation over the queries; null for fewer than two), ``total`` (the
-        sum, as trec_eval sums counts up), all Float64, and ``n_queries`` (UInt32), those whose value is not null.
-
-        Raises
-        ------
-        InvalidData
-            If a query has several values of a slice or a weight, or a weight is no number from 0 on.
-
-        Examples
-        --------
-        >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
-        >>> df.rank.summarize("rr", by="day").select("day", "metric", "mean", "n_queries").rows()
-        [('mo', 'rr', 0.5, 2), ('tu', 'rr', 0.0, 1)]
-        """
-        return self._run(_summary.summarize, (by,) if isinstance(by, str) else tuple(by or ()), weights, *metrics)
 
     def with_metrics(self, *metrics: _verbs.Request) -> R:
         """The caller's rows, in their order, with the metrics of their query as further columns.

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import fields, replace
 from functools import wraps
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeAlias
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 import polars as pl
-from pandas.api.types import infer_dtype
 
-from . import _measure, _summary, _verbs
+from . import _compare, _gate, _measure, _summary, _verbs
 from ._call import Call
+from ._crossing import cross, cross_lists
 from ._frame_ranker import FrameRanker
 from ._ranking import Columns
+from ._runs import Design
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
 
+T = TypeVar("T")
+
 Verb: TypeAlias = Callable[..., pl.DataFrame]
-Shape: TypeAlias = Callable[..., pd.DataFrame]
+Shape: TypeAlias = Callable[..., Any]
 
 ROW, QRELS_ROW = "#pandas row", "#qrels row"
 """The columns that carry a row's number through a verb."""
@@ -34,6 +37,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     Those per query are indexed by the query, those per document by the caller's own index.
     """
+
+    _plots_with = "matplotlib"
 
     def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
         super().__init__(columns)
@@ -49,12 +54,20 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _with(self, columns: Columns) -> PandasRanker:
         return PandasRanker(self._frame, columns)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> pd.DataFrame:
+    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
         if verb is _verbs.agreement:
             args = (_as_text(args[0]), *args[1:])
+        args = tuple(_as_texts(x) if isinstance(x, Design) else x for x in args)
         shape: Shape = SHAPES.get(verb, _table)
         try:
             return shape(self._frame, self._columns, verb, *args)
+        except RankframeError as error:
+            raise type(error)(_in_words_of_pandas(str(error))) from None
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        try:
+            source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
+            return work(source.polars, self._columns, *args)
         except RankframeError as error:
             raise type(error)(_in_words_of_pandas(str(error))) from None
 
@@ -135,8 +148,8 @@ class Source:
         try:
             self.columns[name] = self._column(name)
             column = self.columns[name]
-            lists = _cross_lists(column, name) if name == self.lists else None
-            return _cross(column, name) if lists is None else lists
+            lists = cross_lists(column, name) if name == self.lists else None
+            return cross(column, name) if lists is None else lists
         except InvalidData:
             if needed:
                 raise
@@ -175,9 +188,27 @@ def _per_query(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) ->
     """A row per query, indexed by the query."""
     source = _source(frame, columns, verb, args)
     result = verb(source.polars, columns, *args)
+    return _indexed(result, columns, source)
+
+
+def _several(frame: pd.DataFrame, columns: Columns, verb: Verb, design: Design, *args: Any) -> Any:
+    """An object of several tables, those that name queries indexed by the query."""
+    source = _source(frame, columns, verb, (design, *args))
+    result: Any = verb(source.polars, columns, design, *args)
+    of_query = replace(columns, query=tuple(name for name in columns.query if name != design.run))
+    tables = {x.name: getattr(result, x.name) for x in fields(result)}
+    return replace(
+        result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
+    )
+
+
+def _indexed(result: pl.DataFrame, columns: Columns, source: Source) -> pd.DataFrame:
+    """A result as pandas, indexed by the query where it names one."""
+    rest = {x.name: _values(x) for x in result if x.name not in columns.query}
+    if len(rest) == result.width:
+        return pd.DataFrame(rest)
     levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in columns.query]
-    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-    return pd.DataFrame({x.name: _values(x) for x in result if x.name not in columns.query}, index=index)
+    return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
 
 def _per_row(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
@@ -233,6 +264,8 @@ SHAPES: dict[Callable[..., Any], Shape] = {
     _verbs.curve: _per_document,
     _verbs.explain: _per_document,
     _verbs.judge: _joined,
+    _compare.compare: _several,
+    _gate.gate: _several,
 }
 """How the result of a verb comes back."""
 
@@ -251,79 +284,11 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
         needed.update(args[0], () if args[1] is None else (args[1],))
     if verb is _verbs.agreement:
         needed.add(args[0])
+    needed.update(*(arg.names for arg in args if isinstance(arg, Design)))
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
     expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
     needed.update(*(x.root_names() for x in expressions))
     return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=columns.subtopic)
-
-
-def _cross(column: pd.Series[Any], name: str) -> pl.Series:
-    """A column as Polars holds it, copied only where it must be; what pandas calls missing is null."""
-    dtype: Any = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        codes = pl.Series(column.cat.codes.to_numpy()).cast(pl.UInt32, strict=False)  # -1, for missing, has no UInt32
-        return _cross(dtype.categories.to_series(), name).gather(codes)
-    if isinstance(dtype, pd.SparseDtype):
-        return _cross(pd.Series(np.asarray(column)), name)
-    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "").startswith("pyarrow"):
-        values = pl.Series(name, column.array.__arrow_array__())
-        return values.fill_nan(None) if values.dtype.is_float() else values
-    if isinstance(dtype, pd.StringDtype) or dtype.kind == "O":
-        return _cross_objects(column.to_numpy(dtype=object), name)
-    if isinstance(column.array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
-        values = pl.Series(name, column.to_numpy(dtype.numpy_dtype, na_value=0), nan_to_null=True)
-        missing = column.isna().to_numpy()
-        return values.set(pl.Series(missing), None) if missing.any() else values
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return _cross(column.dt.tz_convert(None), name)
-    if dtype.kind in "mM":
-        return pl.Series(name, column.dt.as_unit("ms" if dtype.str.endswith("[s]") else dtype.str[4:-1]).to_numpy())
-    if dtype.kind in "biuf" and dtype.itemsize <= 8:
-        return pl.Series(name, column.to_numpy(), nan_to_null=True)
-    advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
-    raise InvalidData(
-        f"column {name!r} holds {dtype}, which no ranking can be read from; {advice or f'cast it, as {_cast(name)} does'}"
-    )
-
-
-def _cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
-    """A column of lists, tuples, sets or arrays, or None where it holds anything else."""
-    values = [] if column.dtype.kind != "O" else column.to_list()
-    there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
-    if not any(there) or not column[[not is_list for is_list in there]].isna().all():
-        return None
-    try:
-        return pl.Series(name, [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)])
-    except TypeError as error:
-        raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
-
-
-def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
-    """Python objects of one kind; texts, most of the time."""
-    try:
-        texts = pl.Series(name, values, dtype=pl.String)
-        return texts if texts.null_count() < len(texts) else texts.cast(pl.Null)
-    except (TypeError, pl.exceptions.ComputeError):
-        missing = pd.isna(values)
-    there, values = values[~missing], values.copy()
-    values[missing] = None
-    kind = infer_dtype(there)
-    if kind == "empty":
-        return pl.Series(name, [None] * len(values), dtype=pl.Null)
-    if kind == "string":
-        return pl.Series(name, values.tolist(), dtype=pl.String)
-    if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
-        return _cross(pd.Series(values).infer_objects(), name)
-    if all(isinstance(value, UUID) for value in there):  # in the order of their texts
-        return pl.Series(name, [None if value is None else str(value) for value in values])
-    if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
-        kinds = " and ".join(sorted({type(value).__name__ for value in there}))
-        raise InvalidData(f"column {name!r} holds objects of type {kinds}; give it one type, as {_cast(name)} does")
-    return pl.Series(name, values.tolist(), dtype=pl.Float64 if kind == "mixed-integer-float" else None)
-
-
-def _cast(name: str) -> str:
-    return f"df.astype({{{name!r}: str}})"
 
 
 def _values(x: pl.Series) -> Any:
@@ -374,6 +339,12 @@ def _as_text(label: Any) -> Any:
     if label is None or label is ... or isinstance(label, str):
         return label
     return [str(x) for x in label] if isinstance(label, (list, tuple)) else str(label)
+
+
+def _as_texts(design: Design) -> Design:
+    return replace(
+        design, runs=tuple(map(str, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
+    )
 
 
 IN_WORDS_OF_PANDAS = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from ._ranking import Columns
 __all__ = ["PolarsRanker", "register"]
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class PolarsRanker(FrameRanker[R]):
@@ -29,6 +30,11 @@ class PolarsRanker(FrameRanker[R]):
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         result: R = verb(self._frame, self._columns, *args)
         return result
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
+        wanted = {*self._columns.names, *names}
+        return work(lf.select(x for x in lf.collect_schema() if x in wanted).collect(), self._columns, *args)
 
     def __repr__(self) -> str:
         return f".rank of a {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"

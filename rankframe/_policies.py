@@ -75,6 +75,12 @@ class Columns:
         return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     @property
+    def names(self) -> set[str]:
+        """All columns that have a role."""
+        others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
+        return {*self.query, *(name for name in others if name is not None)}
+
+    @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
         return self.ties in ("best", "worst") or self.unjudged == "drop"

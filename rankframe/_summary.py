@@ -9,65 +9,110 @@ import polars as pl
 
 from . import _verbs
 from ._call import Call, call_of
-from ._measure import Frame, like, measure
+from ._measure import Frame, like, measure, refuse_names
 from ._parse import parse
 from ._policies import Columns
 from ._registry import of
+from ._resampling import Resampling, intervals_of
 from ._table import failing, require
 from .errors import InvalidOption
 
-__all__ = ["summarize"]
+__all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
 
 
 def summarize(
-    frame: Frame, columns: Columns, by: Sequence[str], weights: str | None, *requests: _verbs.Request
+    frame: Frame,
+    columns: Columns,
+    by: Sequence[str],
+    weights: str | None,
+    resampling: Resampling,
+    *requests: _verbs.Request,
 ) -> Frame:
-    """One row per slice and metric: mean, standard deviation, total and number of queries that count."""
-    calls = _calls(requests)
-    if columns.unjudged == "bounds":
-        raise InvalidOption("unjudged='bounds' gives each metric two columns; evaluate them, and sum up each")
+    """One row per slice and metric: mean, standard deviation, interval, number of queries that count, and total."""
+    calls = calls_of(requests, "summarize('ndcg@10', 'map')")
+    refuse_bounds(columns)
+    refuse_names(("metric", *FIGURES), by, "by")
+    slices = by_query(frame, columns.query, by, weights)
+    eager = isinstance(frame, pl.DataFrame)
+    order: Literal["left", "none"] = "left" if eager else "none"
+    values = measure(frame, columns, *calls).lazy()
+    values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
+    if resampling.ci is None:
+        return like(frame, _summed(values, calls, by, ordered=eager), columns)
+
+    def with_intervals(per_query: pl.DataFrame) -> pl.DataFrame:
+        summed = _summed(per_query.lazy(), calls, by, ordered=True).collect(engine="in-memory")
+        found = intervals_of(in_slices(per_query, by), columns.query, calls, resampling)
+        bounds = [pl.Series(name, x, pl.Float64).fill_nan(None) for name, x in found.items()]
+        return summed.with_columns(bounds).select(*by, "metric", *FIGURES)
+
+    per_query = like(frame, values, columns)
+    if isinstance(per_query, pl.DataFrame):
+        return with_intervals(per_query)
+    of_slices = {name: frame.collect_schema()[name] for name in by}
+    return per_query.map_batches(
+        with_intervals,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema={**of_slices, "metric": pl.String, **FIGURES},
+    )
+
+
+FIGURES = {
+    "mean": pl.Float64,
+    "std": pl.Float64,
+    "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+    "n_queries": pl.UInt32,
+    "total": pl.Float64,
+}
+
+
+def keys(by: Sequence[str]) -> list[str]:
+    """The plans' names of the slices' columns, which no other column has."""
+    return [f"#by{i}" for i in range(len(by))]
+
+
+def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
+    """One row per query: the query, its slices, and its weight; a query that has several of either is an error."""
     schema = frame.collect_schema()
     for name in by:
         require(schema, name, "by")
-    if weights is not None:
-        require(schema, weights, "weights")
-    key = {name: f"#by{i}" for i, name in enumerate(by)}
-    weight = pl.lit(1.0) if weights is None else pl.col(weights).cast(pl.Float64).first()
+    weight = pl.lit(1.0)
     faults = [
         (pl.col(name).n_unique() > 1, f"a query has several values of {name!r}, which is to be one for all its rows")
         for name in (*by, *([] if weights is None else [weights]))
     ]
     if weights is not None:
+        require(schema, weights, "weights")
+        weight = pl.col(weights).cast(pl.Float64).first()
         fit = (weight.is_finite() & (weight >= 0)).fill_null(False)
         faults.append((~fit, f"a query's weight, {weights!r}, is null, negative, infinite or NaN"))
     if faults:
         weight = pl.coalesce(failing(faults), weight)
-    slices = (
-        frame.lazy()
-        .group_by(columns.query)
-        .agg(*(pl.col(name).first().alias(at) for name, at in key.items()), weight.alias("#weight"))
-    )
-    eager = isinstance(frame, pl.DataFrame)
-    order: Literal["left", "none"] = "left" if eager else "none"
-    values = measure(frame, columns, *calls).lazy()
-    values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
+    slices = (pl.col(name).first().alias(at) for name, at in zip(by, keys(by), strict=True))
+    grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
+    return grouped.agg(*slices, weight.alias("#weight"))
+
+
+def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
+    """The queries of each slice, slices as first seen."""
+    return per_query.partition_by(keys(by), maintain_order=True) if by else [per_query]
+
+
+def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
     figures = {f"{name} {call.text}": x for call in calls for name, x in _figures(call).items()}
-    if by:
-        summed = values.group_by(list(key.values()), maintain_order=eager).agg(**figures)
-    else:
-        summed = values.select(**figures)
+    summed = values.group_by(keys(by), maintain_order=ordered).agg(**figures) if by else values.select(**figures)
     rows = [
         summed.select(
-            *(pl.col(at).alias(name) for name, at in key.items()),
+            *(pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True)),
             pl.lit(call.text).alias("metric"),
-            *(pl.col(f"{name} {call.text}").alias(name) for name in FIGURES),
+            *(pl.col(f"{name} {call.text}").alias(name) for name in FIGURES if not name.startswith("ci")),
         )
         for call in calls
     ]
-    return like(frame, pl.concat(rows), columns)
-
-
-FIGURES = ("mean", "std", "total", "n_queries")
+    return pl.concat(rows)
 
 
 def _figures(call: Call) -> dict[str, pl.Expr]:
@@ -82,20 +127,27 @@ def _figures(call: Call) -> dict[str, pl.Expr]:
     return {
         "mean": pl.when(weight.sum() > 0).then(mean),
         "std": pl.when((weight.sum() > 0) & (n > 1)).then(spread),
-        "total": (value * weight).sum(),
         "n_queries": n,
+        "total": (value * weight).sum(),
     }
 
 
-def _calls(requests: Sequence[_verbs.Request]) -> list[Call]:
+def calls_of(requests: Sequence[_verbs.Request], example: str) -> list[Call]:
+    """The metrics that were asked for, each once; all of them have a mean."""
     calls: list[Call] = []
     for request in requests:
         if isinstance(request, pl.Expr):
             raise InvalidOption("an expression has no name among the metrics; evaluate it, and sum its column up")
         calls += [call_of(of(request), (), {})] if callable(request) else parse(request)
     if not calls:
-        raise InvalidOption("no metric given; name at least one, as in df.rank.summarize('ndcg@10', 'map')")
+        raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
     for call in calls:
         if call.metric.dtype != pl.Float64:
             raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
     return list(dict.fromkeys(calls))
+
+
+def refuse_bounds(columns: Columns) -> None:
+    """Refuse a policy that gives each metric two columns."""
+    if columns.unjudged == "bounds":
+        raise InvalidOption("unjudged='bounds' gives each metric two columns; evaluate them, and sum up each")

@@ -294,8 +294,9 @@ def require(schema: Iterable[str], name: str, role: str, where: str = "the table
     near = usual[0] if usual else did_you_mean(name, there).removeprefix(" Did you mean '").removesuffix("'?")
     if where == "qrels":
         advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
-    elif role == "agreement":
-        advice = f"Did you mean {near!r}?" if near else "Name a column of scores"
+    elif role in ("agreement", "by", "run", "runs", "weights"):
+        what = "of scores " if role in ("agreement", "runs") else ""
+        advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
     else:
         advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
         if role == "label":

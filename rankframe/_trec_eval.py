@@ -14,7 +14,7 @@ from ._polars import PolarsRanker
 from .errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from .io import QRELS, RUN, rows
 
-__all__ = ["EXAMPLES", "add_options", "trec_eval"]
+__all__ = ["add_command", "trec_eval"]
 
 CUTOFFS = tuple(map(str, (5, 10, 15, 20, 30, 100, 200, 500, 1000)))
 # In the order in which they are printed; with their parameters, where each makes a line of its own.
@@ -52,8 +52,17 @@ class Line(NamedTuple):
     texts: tuple[str, ...]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """trec_eval's options."""
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command, with trec_eval's options."""
+    parser = commands.add_parser(
+        "trec_eval",
+        help="trec_eval's options and output, for scripts that call it",
+        description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without\n"
+        "-c, where trec_eval 10.0 stops with an error.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=trec_eval)
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
     parser.add_argument("run", metavar="RUN", help="the run, likewise; - is standard input")
     parser.add_argument(
@@ -82,8 +91,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-N", "--Number_docs_in_coll", dest="size", type=int, default=0, help="documents there are")
 
 
-def trec_eval(arguments: argparse.Namespace) -> str:
-    """What trec_eval prints for the judgments and the run."""
+def trec_eval(arguments: argparse.Namespace) -> tuple[str, int]:
+    """What trec_eval prints for the judgments and the run, and the exit code."""
     if arguments.qrels == arguments.run == "-":
         raise InvalidOption("QRELS and RUN cannot both be standard input. Write one of them to a file")
     qrels, run = (
@@ -124,7 +133,7 @@ def trec_eval(arguments: argparse.Namespace) -> str:
             if line.measure != "relstring":
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(said(line, "all", value))
-    return "\n".join(printed)
+    return "\n".join(printed), 0
 
 
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:

@@ -16,7 +16,8 @@ PACKAGE = Path(rankframe.__file__).parent
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
     ["errors", "_greedy", "_by_score"],
-    ["_policies"],
+    ["_extras"],
+    ["_policies", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
     ["metrics", "_parse", "io", "_expected", "_conventions"],
@@ -26,11 +27,19 @@ LEVELS = [
     ["_check"],
     ["_measure"],
     ["_verbs"],
-    ["_tools", "_summary"],
+    ["_resampling"],
+    ["_tools", "_summary", "_marks", "_grid"],
+    ["_runs", "_figures", "_render"],
+    ["_paint", "report"],
+    ["_compare"],
+    ["plot", "_page", "_gate", "_power"],
+    ["_showing"],
     ["_ranker"],
+    ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
-    ["__init__", "_trec_eval"],
+    ["_decide", "_trec_eval"],
+    ["__init__"],
     ["__main__"],
 ]
 SIDEWAYS = {

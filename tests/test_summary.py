@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy.stats import ttest_1samp
 from tables import frame, random_table
 
 import rankframe as rf
@@ -24,20 +25,24 @@ DF = pl.DataFrame(
     }
 )
 
+FIGURES = ("metric", "mean", "std", "n_queries", "total")
+
 
 def test_means_deviations_totals_and_counts() -> None:
     found = DF.rank.summarize("rr", "hits")
-    assert found.columns == ["metric", "mean", "std", "total", "n_queries"]
+    assert found.columns == ["metric", "mean", "std", "ci_low", "ci_high", "n_queries", "total"]
     assert found.schema["n_queries"] == pl.UInt32
     values = [1, 0.5, 0, 0]
-    assert found.row(0) == ("rr", 0.375, pytest.approx(np.std(values, ddof=1)), 1.5, 4)
-    assert found.row(1) == ("hits", 0.5, pytest.approx(np.std([1, 1, 0, 0], ddof=1)), 2.0, 4)
+    plain = found.select(FIGURES)
+    assert plain.row(0) == ("rr", 0.375, pytest.approx(np.std(values, ddof=1)), 4, 1.5)
+    assert plain.row(1) == ("hits", 0.5, pytest.approx(np.std([1, 1, 0, 0], ddof=1)), 4, 2.0)
 
 
 def test_queries_without_a_value_do_not_count() -> None:
-    assert DF.rank.on(no_relevant="null").summarize("rr").row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 1.5, 2)
+    found = DF.rank.on(no_relevant="null").summarize("rr", ci=None)
+    assert found.row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 2, 1.5)
     nothing = DF.filter(query_id=4).rank.on(no_relevant="null").summarize("rr")
-    assert nothing.row(0) == ("rr", None, None, 0.0, 0)
+    assert nothing.row(0) == ("rr", None, None, None, None, 0, 0.0)
 
 
 def test_slices_come_as_first_seen_metric_by_metric() -> None:
@@ -56,8 +61,8 @@ def test_queries_weigh_what_their_column_says() -> None:
     values, weights = np.array([1, 0.5, 0, 0]), np.array([3, 1, 0, 2])
     mean = np.average(values, weights=weights)
     spread = math.sqrt(np.average((values - mean) ** 2, weights=weights) * 4 / 3)
-    found = DF.rank.summarize("rr", weights="asked").row(0)
-    assert found == ("rr", pytest.approx(mean), pytest.approx(spread), pytest.approx(3.5), 4)
+    found = DF.rank.summarize("rr", weights="asked").select(FIGURES).row(0)
+    assert found == ("rr", pytest.approx(mean), pytest.approx(spread), 4, pytest.approx(3.5))
     by_day = DF.rank.summarize("rr", by="day", weights="asked")
     assert by_day["mean"].to_list() == pytest.approx([1, 0.5 / 3])
     none = DF.filter(query_id=3).rank.summarize("rr", weights="asked")
@@ -69,10 +74,12 @@ def test_a_metric_of_geometric_means_is_summed_up_so() -> None:
     def floored(r: rf.Ranking) -> pl.Expr:
         return pl.max_horizontal(r.total(r.first_relevant, over=r.rank), pl.lit(0.25))
 
-    found = DF.rank.summarize("floored").row(0)
+    found = DF.rank.summarize("floored", method="t").row(0, named=True)
     rf.unregister(floored)
-    assert found[1] == pytest.approx((1 * 0.5 * 0.25 * 0.25) ** 0.25)
-    assert found[3] == 2.0
+    assert found["mean"] == pytest.approx((1 * 0.5 * 0.25 * 0.25) ** 0.25)
+    assert found["total"] == 2.0
+    low, high = ttest_1samp(np.log([1, 0.5, 0.25, 0.25]), 0).confidence_interval()
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((math.exp(low), math.exp(high)))
 
 
 def test_lazy_and_pandas_frames_give_the_same_summary() -> None:
@@ -87,6 +94,10 @@ def test_lazy_and_pandas_frames_give_the_same_summary() -> None:
     pandas = df.to_pandas().rank.summarize("ndcg@5", "map", by="day", weights="asked")
     assert pandas.columns.tolist() == wanted.columns
     assert_frame_equal(pl.from_pandas(pandas), wanted, check_dtypes=False)
+    without = df.lazy().rank.summarize("ndcg@5", "map", by="day", weights="asked", ci=None)
+    assert "map_batches" not in without.explain().lower()
+    assert without.collect_schema().names() == ["day", *FIGURES]
+    assert_frame_equal(without.collect(), wanted.drop("ci_low", "ci_high"), check_row_order=False, rel_tol=1e-12)
 
 
 def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:

@@ -1,0 +1,87 @@
+"""How intervals and p-values are computed, and the intervals of a table with a row per query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+
+from ._call import Call
+from ._policies import check_word, is_number
+from ._progress import Progress
+from .errors import InvalidOption
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Method", "Resampling", "arrays", "intervals_of", "logarithms"]
+
+Method: TypeAlias = Literal["bca", "percentile", "t"]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The confidence and the kind of an interval, how often queries are drawn anew, and where the draws start."""
+
+    ci: float | None
+    method: Method
+    resamples: int
+    seed: int
+    progress: bool
+
+    def __post_init__(self) -> None:
+        if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
+            raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
+        check_word("method", self.method, Method)
+        for name, least in (("resamples", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on")
+
+    def intervals(self, values: Floats, weights: Floats, progress: Progress) -> tuple[Floats, Floats]:
+        """The interval of each column's mean; NaN where none was asked for."""
+        from . import stats  # numpy comes with it
+
+        ci = math.nan if self.ci is None else self.ci
+        return stats.intervals(values, weights, ci, self.method, self.resamples, self.seed, progress)
+
+
+def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
+    """The columns as an array, NaN for null, and the queries' weights, in the order of the queries.
+
+    That order makes draws the same whatever the order of the rows.
+    """
+    ordered = per_query.sort(query)
+    return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
+
+
+def logarithms(values: Floats, calls: Sequence[Call]) -> Floats:
+    """The values, as logarithms where the metric is summed up by its geometric mean."""
+    import numpy as np
+
+    geometric = [call.metric.summary == "geometric mean" for call in calls]
+    with np.errstate(divide="ignore"):
+        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
+
+
+def intervals_of(
+    slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
+) -> dict[str, list[Any]]:
+    """The intervals of the metrics' means, metric by metric and in each by slice."""
+    import numpy as np
+
+    bounds = np.empty((2, len(calls), len(slices)))
+    geometric = [call.metric.summary == "geometric mean" for call in calls]
+    with Progress("resampling queries", resampling.progress) as progress:
+        for i, part in enumerate(slices):
+            values, weights = arrays(part, query, [call.text for call in calls])
+            bounds[:, :, i] = resampling.intervals(logarithms(values, calls), weights, progress)
+    bounds[:, geometric] = np.exp(bounds[:, geometric])
+    return {name: x.ravel().tolist() for name, x in zip(("ci_low", "ci_high"), bounds, strict=True)}

@@ -1,0 +1,108 @@
+"""Comparisons and summaries as Markdown, LaTeX and HTML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _render
+from ._grid import grid_of, plain, records
+
+__all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
+
+
+def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
+    """A table in GitHub's Markdown.
+
+    Parameters
+    ----------
+    of
+        What ``df.rank.compare`` made, or the frame that ``df.rank.summarize`` made.
+    digits
+        How many decimals numbers have.
+    alpha
+        Below which p-value, corrected, a difference is marked.
+
+    Returns
+    -------
+    The table; of a comparison with a row per run (and slice), a column per metric, the best in bold, and the letters of
+    the runs that a run is significantly better than, which a note explains.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> from rankframe import report
+    >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+    >>> print(report.markdown(df.rank.summarize("rr").select("metric", "mean", "n_queries"), digits=1))
+    | metric | mean | queries |
+    | ------ | ---: | ------: |
+    | rr     |  0.5 |       2 |
+    <BLANKLINE>
+    """
+    return _render.markdown(grid_of(of, digits, alpha))
+
+
+def latex(
+    of: Any, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+) -> str:
+    r"""A table in LaTeX, with the rules of the package booktabs.
+
+    Parameters
+    ----------
+    of, digits, alpha
+        As for :func:`markdown`.
+    caption, label
+        The caption, as plain text, and the label that ``\ref`` names.
+
+    Returns
+    -------
+    A ``table`` environment; ``\usepackage{booktabs}`` is all that the document needs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> from rankframe import report
+    >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+    >>> report.latex(df.rank.summarize("rr", "hit_rate@1")).splitlines()[5]
+    '\\midrule'
+    """
+    return _render.latex(grid_of(of, digits, alpha), caption, label)
+
+
+def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+    """A table in HTML, made by great_tables, with its styles along.
+
+    Parameters
+    ----------
+    of, digits, alpha
+        As for :func:`markdown`.
+    title
+        What stands above the table.
+
+    Returns
+    -------
+    One ``<div>`` with the table.
+
+    Raises
+    ------
+    MissingExtra
+        If great_tables is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> from rankframe import report
+    >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+    >>> "0.500" in report.html(df.rank.summarize("rr"), title="Mean reciprocal rank")
+    True
+    """
+    return _render.great_html(grid_of(of, digits, alpha), title)
+
+
+def dictionary(of: Any) -> dict[str, Any]:
+    """A comparison as JSON can hold it: its ``settings``, and its ``table``, a dictionary per row."""
+    return {"settings": plain(of.settings), "table": plain(records(of.table))}
+
+
+def notebook(of: Any) -> str:
+    """A table in plain HTML, in the colours of the notebook."""
+    return _render.html(grid_of(of))

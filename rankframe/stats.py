@@ -1,0 +1,368 @@
+"""Intervals, paired tests and corrections, over arrays: a row per query, a column per quantity, NaN where it has no value.
+
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ._extras import load
+
+__all__ = [
+    "Correction",
+    "Method",
+    "Test",
+    "adjust",
+    "intervals",
+    "means",
+    "paired_test",
+    "power",
+    "queries_needed",
+    "spreads",
+    "tukey",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Method: TypeAlias = Literal["bca", "percentile", "t"]
+Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
+Correction: TypeAlias = Literal["holm", "bh", "by"]
+Step: TypeAlias = Callable[[int, int], None]
+
+BLOCK = 100
+"""How many resamples take their numbers from one stream; another block size would change every result."""
+
+CHUNK = 2**20
+"""About how many numbers are held at a time, which changes no result."""
+
+ENUMERATED = 20
+"""Up to how many differences all signs are tried out: a million sums."""
+
+NOISE = 1e-12
+"""By how much, relative to what was added up, two equal sums may differ."""
+
+
+def means(values: Floats, weights: Floats) -> Floats:
+    """The weighted mean of each column; NaN where nothing has a weight."""
+    x, w = _weighed(values, weights)
+    return _over(x.sum(axis=0), w.sum(axis=0))
+
+
+def spreads(values: Floats, weights: Floats) -> Floats:
+    """The standard deviation of each column over the queries; NaN for fewer than two."""
+    x, w = _weighed((values - means(values, weights)) ** 2, weights)
+    n = np.count_nonzero(~np.isnan(values), axis=0)
+    return np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
+
+
+def intervals(
+    values: Floats,
+    weights: Floats,
+    ci: float,
+    method: Method,
+    resamples: int,
+    seed: int,
+    step: Step | None = None,
+) -> tuple[Floats, Floats]:
+    """The confidence interval of each column's weighted mean; NaN for fewer than two values.
+
+    Parameters
+    ----------
+    values, weights
+        The values, and the queries' weights; queries are resampled together with theirs.
+    ci
+        The confidence, such as 0.95.
+    method
+        ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
+        mean has in closed form), ``"percentile"`` the plain one, ``"t"`` Student's, for which SciPy is needed.
+    resamples, seed
+        How many times the queries are drawn anew, the same ones for all columns; and where the draws start.
+    step
+        Called with the resamples that are done and those there are.
+
+    References
+    ----------
+    B. Efron (1987), Better bootstrap confidence intervals, JASA 82.
+    """
+    mean = means(values, weights)
+    low, high = (1 - ci) / 2, (1 + ci) / 2
+    n = np.count_nonzero(~np.isnan(values), axis=0)
+    fit = (n > 1) & np.isfinite(mean)
+    if method == "t":
+        half = load("scipy.stats", "stats").t.ppf(high, np.maximum(n - 1, 1)) * _errors(values, weights)
+        return np.where(fit, mean - half, np.nan), np.where(fit, mean + half, np.nan)
+    bounds = np.full((2, values.shape[1]), np.nan)
+    if fit.any():
+        values = values[:, fit]
+        drawn = _resampled(lambda sums: _over(*sums), _sums(values, weights), resamples, seed, step)
+        skew = _acceleration(values, weights) if method == "bca" else np.zeros(fit.sum())
+        for at, column, center, a in zip(np.flatnonzero(fit), drawn.T, mean[fit], skew, strict=True):
+            there = column[~np.isnan(column)]
+            levels = _levels(there, center, a, low, high) if method == "bca" else (low, high)
+            bounds[:, at] = np.quantile(there, levels)
+    return bounds[0], bounds[1]
+
+
+def paired_test(
+    differences: Floats,
+    weights: Floats,
+    test: Literal["permutation", "t", "bootstrap"],
+    resamples: int,
+    seed: int,
+    step: Step | None = None,
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
+
+    ``"permutation"`` gives each query's difference either sign: all ways to do so where few differences are not 0,
+    else (b + 1) / (B + 1), where b of B random ways, the same for all columns, come out as large as the difference
+    found. ``"bootstrap"`` resamples the differences less their mean and compares Student's statistic. ``"t"`` is the
+    paired t-test. NaN where there is no difference to test, as with fewer than two queries for t and bootstrap.
+
+    References
+    ----------
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
+    retrieval evaluation, CIKM. T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR.
+    """
+    n = np.count_nonzero(~np.isnan(differences), axis=0)
+    none = np.zeros(differences.shape[1], dtype=bool)
+    if test == "permutation":
+        p, enumerated = _signs(differences, weights, resamples, seed, step)
+        return np.where(n > 0, p, np.nan), enumerated
+    size = np.nansum(np.abs(differences), axis=0)
+    if test == "t":
+        found = _over(means(differences, weights), _errors(differences, weights))
+        p = 2 * load("scipy.stats", "stats").t.sf(np.abs(found), np.maximum(n - 1, 1))
+    else:
+        found = _student([x.sum(axis=0) for x in _sums(differences, weights, squares=True)])
+        centered = differences - means(differences, weights)
+        centered[np.abs(centered) <= NOISE * size] = 0.0
+        drawn = _resampled(_student, _sums(centered, weights, squares=True), resamples, seed, step)
+        p = ((np.abs(drawn) >= np.abs(found) * (1 - NOISE)).sum(axis=0) + 1) / (resamples + 1)
+    return np.where(n > 1, np.where(size == 0, 1.0, p), np.nan), none
+
+
+def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None) -> Floats:
+    """The p-value of every two columns' difference of means, by the randomised honestly significant difference.
+
+    Each query's values are dealt anew to the runs (the columns); p is the share of deals whose largest mean exceeds
+    the smallest by as much as the two means differ, so that it holds for all pairs at once. A query counts if all
+    runs have a value for it.
+
+    References
+    ----------
+    B. Carterette (2012), Multiple testing in statistical analysis of systems-based information retrieval experiments,
+    ACM TOIS 30.
+    """
+    whole = ~np.isnan(values).any(axis=1)
+    runs = values.shape[1]
+    if np.isinf(values).any() or not whole.any():
+        return np.full((runs, runs), np.nan)
+    worth = values[whole] * weights[whole, None]
+    sums = worth.sum(axis=0)
+    apart = np.abs(sums[:, None] - sums)
+    noise = NOISE * np.abs(worth).sum()
+    worth = worth[np.ptp(worth, axis=1) > 0]
+    exceeded = np.zeros((runs, runs), dtype=np.int64)
+    for stream, size, done in _streams(resamples, seed):
+        for rows in _parts(size, worth.size):
+            keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
+            dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
+            ranges = np.ptp(dealt, axis=1) + noise
+            exceeded += (ranges[:, None, None] >= apart).sum(axis=0)
+        if step is not None:
+            step(done, resamples)
+    return (exceeded + 1) / (resamples + 1)
+
+
+def adjust(p: Floats, correction: Correction | None) -> Floats:
+    """P-values corrected for how many there are: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN does not count."""
+    adjusted, there = p.copy(), ~np.isnan(p)
+    if correction is None or not there.any():
+        return adjusted
+    given = p[there]
+    down = np.argsort(-given, kind="stable")
+    ranks = np.arange(len(given), 0, -1)  # of the p-values from the largest down, counted from the smallest
+    if correction == "holm":
+        stepped = np.maximum.accumulate((given[down] * ranks[::-1])[::-1])[::-1]
+    else:
+        among = len(given) * ((1 / ranks).sum() if correction == "by" else 1)
+        stepped = np.minimum.accumulate(given[down] * among / ranks)
+    adjusted[there] = np.minimum(stepped, 1)[np.argsort(down, kind="stable")]
+    return adjusted
+
+
+def power(effect: float, n: int, alpha: float) -> float:
+    """The chance that a two-sided paired t-test sees a mean of `effect` standard deviations with n queries."""
+    stats = load("scipy.stats", "stats")
+    if n < 2:
+        return 0.0
+    shift, critical = abs(effect) * n**0.5, stats.t.isf(alpha / 2, n - 1)
+    above, below = stats.nct.sf(critical, n - 1, shift), stats.nct.cdf(-critical, n - 1, shift)
+    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))  # NaN, far from 0: certain
+
+
+def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
+    """The least number of queries whose paired t-test sees a mean of `effect` standard deviations with that power."""
+    most = 2
+    while power(effect, most, alpha) < power_wanted:
+        most *= 2
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if power(effect, middle, alpha) < power_wanted else (least, middle)
+    return most
+
+
+# sums, weights and errors
+
+
+def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The values times their weights, and the weights; 0 where there is no value."""
+    there = ~np.isnan(values)
+    w = there * weights[:, None]
+    return np.where(there, values, 0.0) * w, w
+
+
+def _over(x: Any, y: Any) -> Floats:
+    """The quotient; 0 / 0 and all else over 0 are NaN and infinite, without a warning."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.divide(x, y), dtype=np.float64)
+
+
+def _errors(values: Floats, weights: Floats) -> Floats:
+    """The standard error of each column's weighted mean (the usual one where weights are equal)."""
+    x, w = _weighed(values - means(values, weights), weights)
+    n = np.count_nonzero(~np.isnan(values), axis=0)
+    return _over(np.sqrt(_over((x**2).sum(axis=0) * n, n - 1)), w.sum(axis=0))
+
+
+def _acceleration(values: Floats, weights: Floats) -> Floats:
+    """A sixth of the skewness of the means that leave one query out."""
+    x, w = _weighed(values - means(values, weights), weights)
+    there = ~np.isnan(values)
+    left = np.where(there, _over(-x, w.sum(axis=0) - w), 0.0)  # the mean without the query, less the mean
+    left = np.where(np.isfinite(left), left, 0.0)
+    n = np.count_nonzero(there, axis=0)
+    inner = np.where(there, left.sum(axis=0) / n - left, 0.0)
+    squares = (inner**2).sum(axis=0)
+    return np.where(squares > 0, _over((inner**3).sum(axis=0), 6 * squares**1.5), 0.0)
+
+
+def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> tuple[float, ...]:
+    """Which quantiles of the resampled means bound the BCa interval."""
+    normal = NormalDist()
+    noise = NOISE * float(np.abs(drawn).max())
+    below = (np.count_nonzero(drawn < center - noise) + np.count_nonzero(drawn <= center + noise)) / (2 * len(drawn))
+    z = normal.inv_cdf(min(max(below, 0.5 / len(drawn)), 1 - 0.5 / len(drawn)))
+    shifted = (z + normal.inv_cdf(level) for level in (low, high))
+    return tuple(normal.cdf(z + x / (1 - a * x)) for x in shifted)
+
+
+# resampling
+
+
+def _streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
+    """A generator for each block of resamples, how many it is for, and how many are done after them."""
+    for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
+        done = min((i + 1) * BLOCK, resamples)
+        yield np.random.PCG64(child), done - i * BLOCK, done
+
+
+def _parts(size: int, width: int) -> Iterator[int]:
+    """How many of `size` rows of `width` numbers to take at a time."""
+    most = max(1, CHUNK // max(width, 1))
+    for start in range(0, size, most):
+        yield min(most, size - start)
+
+
+def _words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
+    """`rows` times `n` whole numbers of a type, cut off the stream's 64 bits from the lowest on; any rest is thrown away."""
+    width = 8 // np.dtype(kind).itemsize
+    drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
+    return drawn.view(kind).reshape(rows, -1)[:, :n]
+
+
+def _counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
+    """How often each of n queries is drawn, of n draws, a row per resample."""
+    drawn = np.multiply(_words(stream, rows, n, "<u4"), np.uint64(n), dtype=np.uint64)
+    drawn >>= np.uint64(32)
+    at = drawn.view(np.int64)
+    if rows > 1:
+        at += np.arange(0, rows * n, n)[:, None]
+    return np.bincount(at.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def _sums(values: Floats, weights: Floats, *, squares: bool = False) -> list[Floats]:
+    """The columns whose sums over a resample make up its statistic."""
+    x, w = _weighed(values, weights)
+    if not squares and (w == w[:, :1]).all():
+        w = w[:, :1]
+    return [x, w, x**2, x * w, w**2] if squares else [x, w]
+
+
+def _student(sums: list[Floats]) -> Floats:
+    """Student's statistic of each resample, but for a factor that all of them have."""
+    x, w, xx, xw, ww = sums
+    mean = _over(x, w)
+    error = np.sqrt(np.maximum(xx - 2 * mean * xw + mean**2 * ww, 0))
+    return _over(mean * w, error)
+
+
+def _resampled(
+    statistic: Callable[[list[Floats]], Floats],
+    columns: list[Floats],
+    resamples: int,
+    seed: int,
+    step: Step | None,
+) -> Floats:
+    """The statistic of each resample, from the sums of the columns over it."""
+    n = len(columns[0])
+    cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
+    stacked = np.hstack(columns)
+    found: list[Floats] = []
+    for stream, size, done in _streams(resamples, seed):
+        counts = (_counts(stream, rows, n) for rows in _parts(size, n))
+        found += (statistic(np.split(c @ stacked, cuts, axis=1)) for c in counts)
+        if step is not None:
+            step(done, resamples)
+    return np.vstack(found)
+
+
+def _signs(
+    differences: Floats, weights: Floats, resamples: int, seed: int, step: Step | None
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The p-value of each column's sum among those with other signs, and whether all of them were tried."""
+    worth = _weighed(differences, weights)[0]
+    differing = worth != 0
+    enumerated = differing.sum(axis=0) <= ENUMERATED
+    found, noise = np.abs(worth.sum(axis=0)), NOISE * np.abs(worth).sum(axis=0)
+    p = np.empty(worth.shape[1])
+    for at in np.flatnonzero(enumerated):
+        p[at] = (np.abs(_all_sums(worth[differing[:, at], at])) >= found[at] - noise[at]).mean()
+    drawn = np.flatnonzero(~enumerated)
+    if len(drawn):
+        worth, n = worth[:, drawn], len(worth)
+        total, least = worth.sum(axis=0), found[drawn] - noise[drawn]
+        b = np.zeros(len(drawn), dtype=np.int64)
+        for stream, size, done in _streams(resamples, seed):
+            for rows in _parts(size, n):
+                octets = _words(stream, rows, -(-n // 8), "u1")
+                kept = np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.float64)
+                b += (np.abs(2 * (kept @ worth) - total) >= least).sum(axis=0)
+            if step is not None:
+                step(done, resamples)
+        p[drawn] = (b + 1) / (resamples + 1)
+    return p, enumerated
+
+
+def _all_sums(x: Floats) -> Floats:
+    """The sums of the numbers with all combinations of signs, but for that of the first."""
+    sums = x[:1] if len(x) else np.zeros(1)
+    for number in x[1:]:
+        sums = np.concatenate([sums + number, sums - number])
+    return sums

@@ -1,0 +1,486 @@
+"""Plots: what is drawn, worked by hand, and pictures that are there, with their words, in both libraries."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import vl_convert
+from scipy import stats
+
+import rankframe as rf
+from rankframe import _figures, _marks
+from rankframe._figures import BARS, CELLS
+from rankframe._marks import Figure, Runs
+from rankframe._paint import PALETTE
+from rankframe._policies import Columns
+
+mpl.use("Agg")
+from matplotlib import pyplot
+
+COLUMNS = Columns()
+
+# Reciprocal ranks: by `old` 1/2, 1, 1/3, 0; by `new` 1, 1/2, 1, 0.
+DF = pl.DataFrame(
+    {
+        "query_id": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4],
+        "doc_id": list("abcabcabca"),
+        "old": [3.0, 2.0, 1.0] * 3 + [1.0],
+        "new": [1.0, 3.0, 2.0, 2.0, 3.0, 1.0, 1.0, 2.0, 3.0, 1.0],
+        "label": [0, 2, 0, 1, None, None, 0, -1, 1, 0],
+        "day": ["mo"] * 3 + ["tu"] * 3 + ["mo"] * 3 + [None],
+    }
+)
+OLD = DF.with_columns(score="old")
+BOTH = ["old", "new"]
+
+
+def long() -> pl.DataFrame:
+    """The two runs under each other."""
+    return pl.concat(
+        [DF.select("query_id", "doc_id", "label", "day", pl.lit(run).alias("system"), score=run) for run in BOTH]
+    )
+
+
+def many(queries: int, docs: int = 4) -> pl.DataFrame:
+    rng = np.random.default_rng(queries)
+    n = queries * docs
+    label = rng.integers(0, 3, n)
+    scores = {run: label + rng.normal(0, noise, n) for run, noise in (("a", 1), ("b", 2), ("score", 3))}
+    judged = np.where(rng.random(n) < 0.7, label, None).tolist()
+    return pl.DataFrame({"query_id": np.repeat(np.arange(queries), docs), "label": judged, **scores}).with_columns(
+        market=pl.col("query_id") % 60, label=pl.col("label").cast(pl.Float64)
+    )
+
+
+def interval(x: list[float]) -> tuple[float, float]:
+    """Student's, by SciPy."""
+    low, high = stats.t.interval(0.95, len(x) - 1, loc=np.mean(x), scale=stats.sem(x))
+    return max(0.0, float(low)), min(1.0, float(high))
+
+
+def marks(figure: Figure, kind: str) -> pl.DataFrame:
+    (found,) = (mark.rows for mark in figure.marks if mark.kind == kind)
+    return found
+
+
+def approx(rows: Any) -> Any:
+    return [tuple(pytest.approx(x) if isinstance(x, float) else x for x in row) for row in rows]
+
+
+def test_a_curve_is_the_mean_at_every_cutoff_with_students_interval() -> None:
+    found = _figures.curve(OLD, COLUMNS, Runs(), ["rr"], None)
+    at = [[0, 1, 0, 0], [0.5, 1, 0, 0], [0.5, 1, 1 / 3, 0]]
+    line, band = marks(found, "line"), marks(found, "band")
+    assert line.select("x", "y", "queries").rows() == approx((k + 1.0, float(np.mean(x)), 4) for k, x in enumerate(at))
+    assert band.select("y", "y2").rows() == approx(interval(x) for x in at)
+    assert found.series == ("rr",)
+    assert found.title == "rr at every cutoff"
+    assert found.subtitle == "Mean of the first k documents over 4 queries, with 95% intervals (Student's t)"
+    assert (found.x.title, found.y.title) == ("cutoff k", "mean rr")
+
+
+def test_curves_of_metrics_and_of_runs_are_named_by_what_tells_them_apart() -> None:
+    assert _figures.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("rr", "recall")
+    assert _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], [1]).series == ("old", "new")
+    both = _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr", "recall"], [1, 2])
+    assert set(both.series) == {"rr, old", "rr, new", "recall, old", "recall, new"}
+    assert _figures.curve(long(), COLUMNS, Runs((), "system"), ["rr"], [1]).series == ("old", "new")
+    assert both.y.title == "mean"
+
+
+def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_ratios() -> None:
+    assert marks(_figures.curve(OLD, Columns(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
+    deep = many(3, 500)
+    found = _figures.curve(deep, COLUMNS, Runs(), ["recall"], None)
+    cutoffs = marks(found, "line")["x"].to_list()
+    assert cutoffs[:21] == [*range(1, 21), 22]
+    assert cutoffs[-1] == 500
+    assert all(later / k < 1.13 for k, later in itertools.pairwise(cutoffs[20:]))
+    assert found.x.log
+    assert deep.to_pandas().rank.plot.curve("recall").get_xscale() == "log"
+    assert [name for _, name in found.x.ticks or ()] == ["1", "2", "5", "10", "20", "50", "100", "200", "500"]
+    wanted = deep.rank.recall(k=200)["recall@200"].mean()
+    near = _figures.curve(deep, COLUMNS, Runs(), ["recall"], [200])
+    assert marks(near, "line")["y"].item() == pytest.approx(wanted)
+
+
+def test_precision_and_recall_are_those_of_the_eleven_points() -> None:
+    found = _figures.precision_recall(DF, COLUMNS, Runs(("new",)))
+    line = marks(found, "line")
+    assert line["x"].to_list() == [i / 10 for i in range(11)]
+    # one relevant document each in three queries, found at rank 1, 2 and 1; none in the fourth
+    assert line["y"].to_list() == pytest.approx([2.5 / 4] * 11)
+    assert found.x.limits == found.y.limits == (0, 1)
+
+
+def test_differences_are_sorted_and_counted() -> None:
+    found = _figures.differences(DF, COLUMNS, Runs(("old", "new")), "rr", None)
+    bars = marks(found, "bar")
+    assert bars.select("x", "x2", "y", "y2", "series").rows() == approx(
+        [
+            (0.0, 1.0, 2 / 3, 0.0, "better"),
+            (1.0, 2.0, 0.5, 0.0, "better"),
+            (2.0, 3.0, 0.0, 0.0, "better"),
+            (3.0, 4.0, -0.5, 0.0, "worse"),
+        ]
+    )
+    assert found.title == "Differences in rr from old, query by query"
+    assert found.subtitle == "new: 2 better, 1 worse, 1 equal, +0.167 on average"
+    assert found.y.title == "rr less that of old"
+    other = _figures.differences(long(), COLUMNS, Runs((), "system"), "rr", "new")
+    assert marks(other, "bar")["y"].to_list() == pytest.approx([0.5, 0, -0.5, -2 / 3])
+
+
+def test_several_runs_are_lines_of_differences_in_their_order() -> None:
+    three = DF.with_columns(worst=-pl.col("old"))
+    found = _figures.differences(three, COLUMNS, Runs(("old", "worst", "new")), "rr", None)
+    assert found.series == ("worst", "new")
+    line = marks(found, "line")
+    assert line.filter(series="new").select("x", "y").rows() == approx(
+        [(0.5, 2 / 3), (1.5, 0.5), (2.5, 0.0), (3.5, -0.5)]
+    )
+    # by worst: 1/2, 1/3, 1, 0
+    assert line.filter(series="worst")["y"].to_list() == pytest.approx([2 / 3, 0, 0, -2 / 3])
+    assert "worst: 1 better, 1 worse, 2 equal" in found.subtitle
+
+
+def test_a_metric_where_less_is_better_says_better_of_less() -> None:
+    name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
+    columns = Columns(collection_size=10)
+    found = _figures.differences(DF, columns, Runs(("old", "new")), f"{name}@1", None)
+    values = DF.rank.on(collection_size=10, score="new").evaluate(f"{name}@1")[f"{name}@1"]
+    gained = values - DF.rank.on(collection_size=10, score="old").evaluate(f"{name}@1")[f"{name}@1"]
+    assert f"new: {(gained < 0).sum()} better, {(gained > 0).sum()} worse" in found.subtitle
+    assert set(marks(found, "bar").filter(pl.col("y") < 0)["series"]) <= {"better"}
+    assert set(marks(found, "bar").filter(pl.col("y") > 0)["series"]) <= {"worse"}
+
+
+def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
+    df = many(1001)
+    a, b = (df.rank.on(score=run).ndcg()["ndcg"] for run in "ab")
+    bars = marks(_figures.differences(df, COLUMNS, Runs(("a", "b")), "ndcg", None), "bar")
+    assert len(bars) == BARS
+    assert bars["x"].to_list()[1:] == bars["x2"].to_list()[:-1]
+    assert bars["queries"].sum() == 1001
+    assert (bars["y"] * bars["queries"]).sum() == pytest.approx((b - a).sum())
+    first = (b - a).sort(descending=True)[: int(bars["queries"][0])]
+    assert bars["y"][0] == pytest.approx(first.mean())
+
+
+def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> None:
+    found = _figures.distribution(DF, COLUMNS, Runs(("old", "new")), "rr")
+    bars = marks(found, "bar").sort("series", "x")
+    old = bars.filter(series="old")
+    assert old.select("x", "x2", "queries", "share").rows() == approx(
+        [(0.0, 0.05, 1, 0.25), (0.3, 0.35, 1, 0.25), (0.5, 0.55, 1, 0.25), (0.95, 1.0, 1, 0.25)]
+    )
+    assert bars.filter(series="new", queries=2).select("x", "x2").rows() == approx([(0.95, 1.0)])
+    heights = {row["queries"]: row["y2"] - row["y"] for row in bars.to_dicts()}
+    assert heights[2] == pytest.approx(2 * heights[1])
+    assert marks(found, "point").select("series", "x").rows() == approx([("old", 11 / 24), ("new", 0.625)])
+    assert marks(found, "tick").select("series", "x").rows() == approx([("old", 5 / 12), ("new", 0.75)])
+    assert dict(found.y.ticks or ()) == {0.0: "new", 1.0: "old"}
+
+
+def test_the_axis_of_a_metric_without_bounds_is_that_of_its_values() -> None:
+    found = _figures.distribution(OLD, COLUMNS, Runs(), "dcg")
+    assert found.x.limits == (0, pytest.approx(2 / math.log2(3)))
+    nothing = OLD.with_columns(label=0)
+    assert _figures.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (0, 1)
+
+
+def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
+    found = _figures.slices(OLD, COLUMNS, Runs(), "rr", "day")
+    assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
+    assert marks(found, "point").sort("y").select("x", "y", "slice").rows() == approx(
+        [(0.0, 0.0, "null"), (5 / 12, 1.0, "mo"), (1.0, 2.0, "tu")]
+    )
+    low, high = interval([1 / 2, 1 / 3])
+    assert marks(found, "interval").select("x", "x2", "y").rows() == approx([(low, high, 1.0)])
+    assert marks(found, "rule")["x"].item() == pytest.approx(11 / 24)
+    assert "over 4 queries" in found.subtitle
+
+
+def test_runs_stand_side_by_side_in_a_slice() -> None:
+    points = marks(_figures.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
+    assert points.filter(slice="mo").select("series", "x", "y").rows() == approx(
+        [("old", 5 / 12, 1.25), ("new", 1.0, 0.75)]  # over both runs, tu is at 0.75, above
+    )
+    same = marks(_figures.slices(long(), COLUMNS, Runs((), "system"), "rr", "day"), "point")
+    assert same.sort("series", "y").rows() == points.sort("series", "y").rows()
+
+
+def test_of_many_slices_the_largest_are_shown() -> None:
+    df = many(119)  # a slice of one query, 59 of two
+    found = _figures.slices(df, COLUMNS, Runs(), "ndcg", "market")
+    assert len(marks(found, "point")) == 40
+    assert set(marks(found, "point")["queries"]) == {2}
+    assert "the 40 largest of 60 slices" in found.subtitle
+
+
+def test_queries_stand_at_their_number_of_judged_documents() -> None:
+    found = _figures.judged(OLD, COLUMNS, "rr")
+    points = marks(found, "point")
+    assert points.select("x", "y", "queries").rows() == approx(
+        [(1.0, 0.0, 1), (1.0, 1.0, 1), (2.0, 1 / 3, 1), (3.0, 0.5, 1)]
+    )
+    assert [mark.kind for mark in found.marks] == ["point"]  # no mean of so few
+    twice = pl.concat([OLD, OLD.with_columns(pl.col("query_id") + 10)])
+    assert marks(_figures.judged(twice, COLUMNS, "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
+
+
+def test_many_queries_make_few_dots_and_a_line_of_means() -> None:
+    df = many(3000, 60)
+    found = _figures.judged(df, COLUMNS, "ndcg")
+    points = marks(found, "point")
+    assert len(points) <= CELLS**2
+    assert points["queries"].sum() == 3000
+    assert points["x"].min() >= 20  # type: ignore[operator] - 42 of 60 are judged, on average
+    line = marks(found, "line")
+    assert line["queries"].sum() == 3000
+    mean = (line["y"] * line["queries"]).sum() / 3000
+    assert mean == pytest.approx(df.rank.ndcg()["ndcg"].mean())
+
+
+def test_negative_labels_are_not_judged_and_subtopics_count_a_document_once() -> None:
+    df = pl.DataFrame(
+        {"query_id": [1] * 3, "doc_id": list("aab"), "subtopic": list("xyx"), "score": [2, 2, 1], "label": [1, 0, 1]}
+    )
+    assert marks(_figures.judged(df, Columns(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
+
+
+def test_one_query_is_drawn_without_an_interval() -> None:
+    one = OLD.filter(query_id=1)
+    found = _figures.curve(one, COLUMNS, Runs(), ["rr"], None)
+    assert marks(found, "line")["y"].to_list() == [0, 0.5, 0.5]
+    assert len(marks(found, "band")) == 0
+
+
+DRAWINGS: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "curve": (lambda plot, **ax: plot.curve("rr", runs=BOTH, **ax), ["rr at every cutoff", "cutoff k", "mean rr"]),
+    "precision_recall": (
+        lambda plot, **ax: plot.precision_recall(runs=BOTH, **ax),
+        ["Interpolated precision at eleven levels of recall", "recall", "mean interpolated precision"],
+    ),
+    "differences": (
+        lambda plot, **ax: plot.differences("rr", runs=BOTH, **ax),
+        ["Differences in rr from old, query by query", "queries, sorted by their difference", "rr less that of old"],
+    ),
+    "distribution": (
+        lambda plot, **ax: plot.distribution("rr", runs=BOTH, **ax),
+        ["How rr is spread over the queries", "rr", "run"],
+    ),
+    "slices": (lambda plot, **ax: plot.slices("rr", by="day", runs=BOTH, **ax), ["rr by day", "mean rr", "day"]),
+    "judged": (
+        lambda plot, **ax: plot.judged("rr", **ax),
+        ["rr against the number of judged documents", "judged documents of the query", "rr"],
+    ),
+}
+every_drawing = pytest.mark.parametrize("name", DRAWINGS)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+def spread(png: bytes) -> float:
+    """How much the opacity or the colour of a picture varies: nothing in an empty one."""
+    return float(np.std(pyplot.imread(io.BytesIO(png))))
+
+
+def axis_titles(chart: Any, channel: str) -> set[str]:
+    layers = chart.to_dict()["layer"]
+    return {layer["encoding"][channel]["title"] for layer in layers if channel in layer["encoding"]}
+
+
+@every_drawing
+def test_altair_draws_polars_frames(name: str) -> None:
+    draw, (title, x, y) = DRAWINGS[name]
+    chart = draw(OLD.rank.plot)
+    spec = chart.to_dict()
+    assert spec["title"]["text"] == title
+    assert spec["title"]["subtitle"]
+    assert axis_titles(chart, "x") == {x}
+    assert axis_titles(chart, "y") == {y}
+    assert spec["background"] == "transparent"
+    png = vl_convert.vegalite_to_png(spec)
+    assert png.startswith(b"\x89PNG")
+    assert spread(png) > 0.05
+    svg = vl_convert.vegalite_to_svg(spec)
+    assert title in svg
+    assert any(colour in svg for colour in PALETTE)
+    assert draw(OLD.lazy().rank.plot).to_dict()["title"] == spec["title"]
+
+
+@every_drawing
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_matplotlib_draws_pandas_frames_in_the_users_style(name: str, style: str) -> None:
+    draw, (title, x, y) = DRAWINGS[name]
+    with pyplot.style.context(style):
+        ax = draw(OLD.to_pandas().rank.plot)
+        assert ax.get_title(loc="left") == title
+        assert (ax.get_xlabel(), ax.get_ylabel()) == (x, y)
+        drawn = io.BytesIO()
+        ax.figure.savefig(drawn, format="png")
+        assert spread(drawn.getvalue()) > 0.05
+        assert ax.title.get_color() == mpl.rcParams["text.color"]
+    assert len(ax.patches) + len(ax.lines) + len(ax.collections) > 0
+
+
+@every_drawing
+def test_both_libraries_draw_the_same_marks(name: str) -> None:
+    draw, _ = DRAWINGS[name]
+    chart, ax = draw(OLD.rank.plot), draw(OLD.to_pandas().rank.plot)
+    assert len(chart.to_dict()["layer"]) >= 1
+    names = {"old", "new"} if name in ("curve", "precision_recall", "slices") else {"better", "worse"}
+    if name in ("distribution", "judged"):
+        assert ax.get_legend() is None
+    else:
+        assert {text.get_text() for text in ax.get_legend().get_texts()} == names
+        assert (
+            set(chart.to_dict()["layer"][-1]["encoding"].get("color", {}).get("scale", {}).get("domain", names))
+            == names
+        )
+    ticks = [text.get_text() for text in ax.get_yticklabels()]
+    if name == "distribution":
+        assert ticks == ["new", "old"]
+    if name == "slices":
+        assert ticks == ["null (1)", "mo (2)", "tu (1)"]
+
+
+def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
+    """Where Matplotlib's artists stand."""
+    bars = [(b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height()) for b in ax.patches]
+    dots = [tuple(xy) for scatter in ax.collections if hasattr(scatter, "get_sizes") for xy in scatter.get_offsets()]
+    return {"bar": bars, "point": dots, "line": [tuple(xy) for line in ax.lines for xy in line.get_xydata()]}
+
+
+@pytest.mark.parametrize("name", ["curve", "distribution", "slices", "judged"])
+def test_every_mark_stands_where_the_figure_says(name: str) -> None:
+    draw, _ = DRAWINGS[name]
+    figures: dict[str, Figure] = {
+        "curve": _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], None),
+        "distribution": _figures.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
+        "slices": _figures.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
+        "judged": _figures.judged(OLD, COLUMNS, "rr"),
+    }
+    found = placed(draw(OLD.to_pandas().rank.plot))
+    spec = draw(OLD.rank.plot).to_dict()
+    for mark, layer in zip(figures[name].marks, spec["layer"], strict=True):
+        ends = [end for end in ("x2", "y2") if end in mark.rows.columns]
+        assert {channel: layer["encoding"][channel]["field"] for channel in ("x", "y", *ends)} == {
+            channel: channel for channel in ("x", "y", *ends)
+        }
+        drawn = spec["datasets"][layer.get("data", spec.get("data"))["name"]]
+        assert [row["x"] for row in drawn] == pytest.approx(mark.rows["x"].to_list())
+        columns = {"bar": ["x", "x2", "y", "y2"], "point": ["x", "y"], "line": ["x", "y"]}.get(mark.kind)
+        if columns is not None:
+            wanted = mark.rows.select(columns).rows()
+            assert sorted(found[mark.kind]) == [pytest.approx(row) for row in sorted(wanted)]
+
+
+def test_columns_of_pandas_may_be_named_by_numbers() -> None:
+    named = DF.to_pandas().rename(columns={"old": 0, "new": 1, "day": 2})
+    ax = named.rank.plot.slices("rr", by=2, runs=[0, 1])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+
+
+def test_axes_that_are_given_are_drawn_on_even_for_polars_frames() -> None:
+    _, (left, right) = pyplot.subplots(1, 2)
+    assert OLD.rank.plot.curve("rr", ax=left) is left
+    assert OLD.to_pandas().rank.plot.curve("rr", ax=right) is right
+    assert [line.get_ydata().tolist() for line in left.lines] == [line.get_ydata().tolist() for line in right.lines]
+
+
+def test_names_are_drawn_as_they_are() -> None:
+    odd = DF.rename({"old": "$old$ <b>", "new": "\"new\" \\ 'x'"})
+    runs = ["$old$ <b>", "\"new\" \\ 'x'"]
+    chart = odd.rank.plot.distribution("rr", runs=runs)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert "$old$ &lt;b&gt;" in svg
+    ax = odd.to_pandas().rank.plot.distribution("rr", runs=runs)
+    assert ax.get_yticklabels()[1].get_text() == r"\$old\$ <b>"
+    ax.figure.savefig(io.BytesIO())
+
+
+def test_more_than_six_lines_are_dashed_besides() -> None:
+    runs = [f"run{i}" for i in range(8)]
+    df = DF.with_columns(pl.col("old").alias(run) for run in runs)
+    spec = df.rank.plot.curve("rr", runs=runs).to_dict()
+    dash = spec["layer"][-1]["encoding"]["strokeDash"]["scale"]
+    assert dash["domain"] == runs
+    assert dash["range"] == [[]] * 6 + [[6, 3]] * 2
+    ax = df.to_pandas().rank.plot.curve("rr", runs=runs)
+    assert [line.is_dashed() for line in ax.lines] == [False] * 6 + [True] * 2
+
+
+def test_30000_queries_make_a_light_picture() -> None:
+    df = many(30_000)
+    for chart in (
+        df.rank.plot.differences("ndcg", runs=["a", "b"]),
+        df.rank.plot.distribution("ndcg", runs=["a", "b"]),
+        df.rank.plot.judged("ndcg"),
+        df.rank.plot.slices("ndcg", by="market"),
+    ):
+        assert sum(map(len, chart.to_dict()["datasets"].values())) < 5000
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_what_cannot_be_drawn_is_refused(library: str) -> None:
+    plot = (OLD if library == "polars" else OLD.to_pandas()).rank.plot
+    for draw, message in (
+        (lambda: plot.curve(), "no metric given"),
+        (lambda: plot.curve("auc", "map@5"), "names a cutoff"),
+        (lambda: plot.curve("bpref"), "takes no cutoff"),
+        (lambda: plot.curve(pl.len()), "is no text"),
+        (lambda: plot.distribution("P.5,10"), "names 2 metrics"),
+        (lambda: plot.differences("rr"), "name at least two score columns"),
+        (lambda: plot.differences("rr", runs=BOTH, baseline="odl"), "baseline='odl' is none of the runs, old, new"),
+        (lambda: plot.differences("rr", runs="old"), "runs='old' names one column"),
+        (lambda: plot.curve("rr", runs=BOTH, run="day"), "give one of them"),
+        (
+            lambda: plot.curve("rr", "recall", "map", "ndcg", "P", "hit_rate", "f1", runs=BOTH),
+            "14 lines in one picture",
+        ),
+    ):
+        with pytest.raises(rf.InvalidOption, match=message):
+            draw()  # type: ignore[no-untyped-call]
+    with pytest.raises(rf.MissingColumn, match="no column 'dya'"):
+        plot.slices("rr", by="dya")
+    with pytest.raises(rf.MissingColumn, match="no column 'odl'"):
+        plot.curve("rr", runs=["odl"])
+    bounded = OLD.rank.on(unjudged="bounds").plot
+    with pytest.raises(rf.InvalidOption, match="two columns"):
+        bounded.distribution("rr")
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(rf.errors.MissingExtra, match=r"altair is not installed; write pip install 'rankframe\[plot\]'"):
+        OLD.rank.plot.judged("rr")
+
+
+def test_plots_say_what_they_are() -> None:
+    assert repr(OLD.rank.plot).startswith(".rank.plot by altair: curve, precision_recall")
+    assert "matplotlib" in repr(OLD.to_pandas().rank.plot)
+    assert isinstance(OLD.to_pandas(), pd.DataFrame)
+
+
+def test_nothing_to_draw_is_an_empty_picture() -> None:
+    empty = OLD.clear()
+    for name, (draw, (title, *_)) in DRAWINGS.items():
+        assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
+        assert draw(empty.to_pandas().rank.plot).get_title(loc="left") == title, name
+    assert _marks.count(empty) == "0 queries"
