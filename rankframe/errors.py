@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["InvalidData", "InvalidOption", "MissingColumn", "RankframeError", "UnknownMetric", "did_you_mean"]
+__all__ = [
+    "InvalidData",
+    "InvalidOption",
+    "MissingColumn",
+    "MissingExtra",
+    "RankframeError",
+    "UnknownMetric",
+    "did_you_mean",
+]
 
 
 class RankframeError(ValueError):
@@ -22,6 +30,10 @@ class InvalidData(RankframeError):
 
 class InvalidOption(RankframeError):
     """An argument is out of its range, or two arguments do not go together."""
+
+
+class MissingExtra(ImportError, RankframeError):
+    """An optional library that the call needs is not installed."""
 
 
 class UnknownMetric(RankframeError):

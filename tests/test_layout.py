@@ -16,6 +16,7 @@ PACKAGE = Path(rankframe.__file__).parent
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
     ["errors", "_greedy", "_by_score"],
+    ["_extras"],
     ["_policies"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
@@ -30,6 +31,9 @@ LEVELS = [
     ["_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
+    ["_kernel", "_combine"],
+    ["_buckets"],
+    ["spark", "dask"],
     ["__init__"],
     ["__main__"],
 ]

@@ -1,0 +1,374 @@
+"""Ranking metrics of Spark tables: whole queries go to Python workers as Arrow, a bucket at a time.
+
+>>> import rankframe.spark
+>>> metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")      # doctest: +SKIP
+
+Sessions may be classic or Connect. A result is a Spark table, computed when Spark is asked for it; to choose the number of
+buckets, though, the rows are counted at once, unless ``buckets`` says it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from . import _verbs
+from ._buckets import Judging, Merge, OnBucket, Partial, Values
+from ._combine import Summary, summary_of
+from ._conventions import under
+from ._kernel import ArrowKernel, bound, kernel_of, largest_label
+from ._policies import check_word
+from ._table import fresh, require
+from .errors import InvalidData, InvalidOption, RankframeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["evaluate", "summarize", "with_metrics"]
+
+ROWS_PER_BUCKET = 100_000
+"""How many rows a bucket has where nobody says how many buckets there are: few enough to spread, many enough to pay."""
+
+WITHOUT_ORDER = ("best", "worst", "expected", "error")
+"""The tie rules for which it does not matter in which order the rows stand."""
+
+
+def evaluate(
+    df: DataFrame,
+    *metrics: _verbs.Request,
+    qrels: DataFrame | None = None,
+    judged_only: _verbs.Missing = "keep",
+    run_only: _verbs.Missing = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Many metrics in one pass: one row per query.
+
+    Parameters
+    ----------
+    df
+        A table with a row per query and document.
+    *metrics
+        Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
+    qrels
+        The judgments, where they are a table of their own: query, document and label. `df` then is the run, and
+        documents that were judged but not retrieved count, as with ``run.rank.judge(qrels)``.
+    judged_only, run_only
+        What becomes of queries that only one of the two tables has, as for ``run.rank.judge(qrels)``.
+    buckets
+        How many buckets the queries are hashed to; a bucket is in the memory of one Python worker. ``None`` counts the
+        rows, and makes a bucket of every 100,000.
+    **options
+        Column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order, so ``ties="order"`` is
+        refused, and a table without a document column wants ``ties="best"``, ``"worst"``, ``"expected"`` or ``"error"``.
+
+    Returns
+    -------
+    A Spark table: the query columns in their own types, then a double per metric. No order of rows is promised.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
+        that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
+    """
+    kernel = kernel_of(bound(options), metrics)
+    source = _source(df, kernel, qrels, judged_only, run_only)
+    kernel, buckets = _settled(source, kernel, buckets)
+    return _on_buckets(source, Values(kernel, source.judging), buckets)
+
+
+def with_metrics(df: DataFrame, *metrics: _verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
+    """The rows of the table with the metrics of their query as further columns.
+
+    Parameters
+    ----------
+    df, *metrics, buckets, **options
+        As for :func:`evaluate`.
+
+    Returns
+    -------
+    A Spark table with all columns of `df` in their own types, then a double per metric. No order of rows is promised.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As :func:`evaluate` does.
+    """
+    kernel = kernel_of(bound(options), metrics, per_row=True)
+    source = _source(df, kernel)
+    kernel, buckets = _settled(source, kernel, buckets)
+    return _on_buckets(source, Values(kernel), buckets)
+
+
+def summarize(
+    df: DataFrame,
+    *metrics: _verbs.Request,
+    by: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    qrels: DataFrame | None = None,
+    judged_only: _verbs.Missing = "keep",
+    run_only: _verbs.Missing = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The metrics summed up over the queries: one row per slice and metric.
+
+    Every bucket gives the number of its values, their mean and their spread, which merge exactly; the values themselves
+    stay where they are. The interval is that of a bootstrap over queries, which draws each query by a number made of its
+    id and the seed: the same for any number of buckets.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets, **options
+        As for :func:`evaluate`, but no expressions.
+    by
+        The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
+    confidence
+        The share of replicates that the interval spans, half of the rest on either side.
+    replicates
+        How many times the bootstrap draws.
+    seed
+        A whole number from 0 on; another one gives another bootstrap.
+
+    Returns
+    -------
+    A Spark table: the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the geometric
+    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, and ``n_queries`` (long), those
+    whose value is not null.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice.
+    """
+    columns = bound(options)
+    given = {"confidence": confidence, "replicates": replicates, "seed": seed}
+    summary = summary_of(columns, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
+    source = _source(df, ArrowKernel(summary.calls, columns), qrels, judged_only, run_only, also=summary.by)
+    kernel, buckets = _settled(source, ArrowKernel(summary.calls, columns), buckets)
+    summary = replace(summary, columns=kernel.columns)
+    parts = _on_buckets(source, Partial(summary, source.judging), buckets)
+    return _merged(parts, summary)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A Spark table, and its judgments where they are another one, down to the columns that count."""
+
+    tables: tuple[DataFrame, ...]
+    schemas: tuple[pa.Schema, ...]
+    judging: Judging | None
+    joined: pl.Schema
+    query: tuple[str, ...]
+
+
+def _source(
+    df: DataFrame,
+    kernel: ArrowKernel,
+    qrels: DataFrame | None = None,
+    judged_only: _verbs.Missing = "keep",
+    run_only: _verbs.Missing = "drop",
+    also: Sequence[str] = (),
+) -> _Source:
+    """The tables of a call, checked as far as their columns go."""
+    for table in (df, *([] if qrels is None else [qrels])):
+        if not type(table).__module__.startswith("pyspark."):
+            raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
+    check_word("judged_only", judged_only, _verbs.Missing)
+    check_word("run_only", run_only, _verbs.Missing)
+    columns, names = kernel.columns, [*df.columns]
+    for name in also:
+        require(names, name, "by")
+    if columns.largest_label is None:
+        kernel = replace(kernel, columns=replace(columns, largest_label=0.0))  # found out when the columns are in order
+    read = names if kernel.per_row else list(dict.fromkeys([*kernel.needed(names), *also]))
+    given = _arrow_schema(df, [*kernel.needed(names), *also])
+    if qrels is None:
+        kernel.schema(given)
+        _refuse_row_order(kernel, names)
+        return _Source((_only(df, read),), (_part(given, read),), None, kernel.seen(given).schema, columns.query)
+    judging = Judging(columns, judged_only, run_only)
+    read_there = kernel.needed(qrels.columns)
+    judged = _arrow_schema(qrels, read_there)
+    others = [name for name in qrels.columns if name in names and name not in read_there]
+    joined = judging(kernel.seen(given), kernel.seen(judged).drop(others))
+    kernel(joined.to_arrow())
+    _refuse_row_order(kernel, joined.columns)
+    runs = [name for name in columns.query if name not in qrels.columns]
+    tables, schemas = [_only(df, read), _only(qrels, read_there)], [_part(given, read), _part(judged, read_there)]
+    if runs:  # judgments hold for every run of the table, not for those of a bucket alone
+        tables[1] = _only(df, runs).distinct().crossJoin(tables[1])
+        schemas[1] = _part(given, runs)
+        for field in _part(judged, read_there):
+            schemas[1] = schemas[1].append(field)
+    return _Source(tuple(tables), tuple(schemas), judging, joined.schema, columns.query)
+
+
+def _settled(source: _Source, kernel: ArrowKernel, buckets: int | None) -> tuple[ArrowKernel, int]:
+    """The kernel with what has to be known of the whole table, and the number of buckets."""
+    if buckets is not None and (isinstance(buckets, bool) or not isinstance(buckets, Integral) or buckets < 1):
+        raise InvalidOption(f"buckets={buckets!r}: write a whole number from 1 on, or leave it out")
+    asked = kernel.needs_largest_label(source.joined)
+    ranked, shown = largest_label(kernel, source.joined) if asked else (kernel, False)
+    shown = shown and (source.judging is None or source.judging.judged_only != "drop")
+    label = f"CAST({_quoted(kernel.columns.label)} AS DOUBLE)"
+    top = f"max(CASE WHEN {label} > 0 AND {label} < double('infinity') THEN {label} END) AS top"
+    count = [] if buckets is not None else ["count(1) AS n"]
+    rows, largest = 0, 0.0
+    for table in source.tables:
+        figures = [*count, *([top] if shown and table is source.tables[-1] else [])]
+        if figures:
+            found = table.selectExpr(*figures).collect()[0].asDict()
+            rows, largest = rows + found.get("n", 0), found.get("top") or 0.0
+    buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET) if buckets is None else int(buckets)
+    if asked and not shown:  # some labels do not count, and which ones takes a ranking to know
+        values = _on_buckets(source, Values(ranked, source.judging), buckets)
+        largest = values.selectExpr("max(largest_label) AS top").collect()[0]["top"] or 0.0
+    if asked:
+        kernel = replace(kernel, columns=replace(kernel.columns, largest_label=largest))
+    return kernel, buckets
+
+
+def _on_buckets(source: _Source, function: OnBucket, buckets: int) -> DataFrame:
+    """What a function makes of every bucket of whole queries."""
+    keys = ", ".join(map(_quoted, source.query))
+    bucket = f"pmod(xxhash64({keys}), {buckets}L) AS bucket"
+    groups = [_numbered(table, bucket).groupBy("bucket") for table in source.tables]
+    names = [schema.names for schema in source.schemas]
+    out = function(*(schema.empty_table() for schema in source.schemas)).schema
+    return _apply(source.tables[0], groups, names, function, out)
+
+
+def _merged(parts: DataFrame, summary: Summary) -> DataFrame:
+    """The summary of a table, from those of its buckets."""
+    names = parts.columns
+    schema = _arrow_schema(parts, names)
+    keys = [f"c{names.index(name)}" for name in (*summary.slices, "metric")]
+    function = Merge(summary)
+    return _apply(parts, [_numbered(parts).groupBy(*keys)], [names], function, function(schema.empty_table()).schema)
+
+
+def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: OnBucket, out: pa.Schema) -> DataFrame:
+    """What a function makes of every group of one table, or of two.
+
+    A message of ours comes out of a worker in a column, from which Spark raises it: without a traceback of the worker.
+    """
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    kept = function.kept(names[0])
+    fields = [
+        StructField(field.name, df.schema[kept[field.name]].dataType if field.name in kept else _spark_type(field.type))
+        for field in out
+    ]
+    fault = fresh("#fault", out.names)
+    struct = StructType([*fields, StructField(fault, StringType())])
+    large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    types = {name: x for name, x in _types(struct, large=large).items() if name not in kept}
+    work = _Guarded(function, [list(x) for x in names], types, fault)
+    if len(groups) == 1:
+        result = groups[0].applyInArrow(lambda table: work(table), struct)
+    else:
+        result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: work(table, qrels), struct)
+    at = _quoted(fault)
+    return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
+
+
+@dataclass(frozen=True)
+class _Guarded:
+    """A function in a worker, whose errors of ours become a row."""
+
+    function: OnBucket
+    names: list[list[str]]
+    types: dict[str, pa.DataType]
+    fault: str
+
+    def __call__(self, *tables: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        parts = [t.select(range(len(names))).rename_columns(names) for t, names in zip(tables, self.names, strict=True)]
+        message = None
+        try:
+            found = self.function(*parts)
+        except RankframeError as error:
+            message = str(error)
+            found = self.function(*(part.schema.empty_table() for part in parts))
+            found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
+        found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
+        return found.cast(pa.schema([(x.name, self.types.get(x.name, x.type)) for x in found.schema]))
+
+
+# -------------------------------------------------------------------------------------------------- columns and types
+
+
+def _refuse_row_order(kernel: ArrowKernel, names: Sequence[str]) -> None:
+    """Refuse to break ties by an order that rows do not have."""
+    for policies in {under(kernel.columns, call)[0] for call in kernel.calls}:
+        if policies.ties not in WITHOUT_ORDER and (policies.ties == "order" or policies.doc_in(names) is None):
+            why = (
+                "ties='order' goes by"
+                if policies.ties == "order"
+                else "ties would stand by, as no column names documents"
+            )
+            raise InvalidOption(
+                f"the rows of a Spark table have no order, which {why}; name the documents, as in "
+                "evaluate(df, 'ndcg@10', doc='doc_id', ties='doc_desc'), or say ties='best', 'worst', 'expected' or 'error'"
+            )
+
+
+def _quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _only(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    return df.selectExpr(*map(_quoted, names))
+
+
+def _numbered(df: DataFrame, *further: str) -> DataFrame:
+    """The table with plain names: dots in a name would mean fields to Spark's functions of groups."""
+    return df.selectExpr(*(f"{_quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further)
+
+
+def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([schema.field(name) for name in names])
+
+
+def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
+    """The schema of a Spark table as workers see it; columns that are not read hold nothing."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    return pa.schema([(x.name, to_arrow_type(x.dataType) if x.name in read else pa.null()) for x in df.schema])
+
+
+def _spark_type(x: pa.DataType) -> Any:
+    """The type of a column that Polars made, in Spark, which has no unsigned numbers."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    wider = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.decimal128(20, 0),
+    }
+    return from_arrow_type(wider.get(x, x))
+
+
+def _types(struct: StructType, *, large: bool) -> dict[str, pa.DataType]:
+    """The types in which Spark expects the columns of a worker's result."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return {field.name: field.type for field in to_arrow_schema(struct, prefers_large_types=large)}
