@@ -9,14 +9,32 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from . import _verbs
+from ._call import Call
 from ._combine import Summary
+from ._conventions import under
 from ._kernel import ArrowKernel, as_arrow
 from ._policies import Columns
+from .errors import InvalidOption
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Judging", "Merge", "OnBucket", "Partial", "Values"]
+__all__ = ["Judging", "Merge", "OnBucket", "Partial", "Values", "refuse_row_order"]
+
+WITHOUT_ORDER = ("best", "worst", "expected", "error")
+"""The tie rules for which it does not matter in which order the rows stand."""
+
+
+def refuse_row_order(columns: Columns, calls: Sequence[Call], names: Sequence[str], what: str) -> None:
+    """Refuse to break ties by an order that rows do not have."""
+    for policies in {columns, *(under(columns, call)[0] for call in calls)}:
+        order = policies.ties == "order"
+        if policies.ties not in WITHOUT_ORDER and (order or policies.doc_in(names) is None):
+            why = "ties='order' goes by" if order else "tied rows would stand by, as no column names documents"
+            raise InvalidOption(
+                f"the rows of a {what} have no order, which {why}; name the documents, as in doc='doc_id', "
+                "ties='doc_desc', or say ties='best', 'worst', 'expected' or 'error'"
+            )
 
 
 class OnBucket(Protocol):

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from . import _verbs
-from ._buckets import Judging, Merge, OnBucket, Partial, Values
+from ._buckets import Judging, Merge, OnBucket, Partial, Values, refuse_row_order
 from ._combine import Summary, summary_of
-from ._conventions import under
 from ._kernel import ArrowKernel, bound, kernel_of, largest_label
 from ._policies import check_word
 from ._table import fresh, require
@@ -35,9 +34,6 @@ __all__ = ["evaluate", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """How many rows a bucket has where nobody says how many buckets there are: few enough to spread, many enough to pay."""
-
-WITHOUT_ORDER = ("best", "worst", "expected", "error")
-"""The tie rules for which it does not matter in which order the rows stand."""
 
 
 def evaluate(
@@ -195,7 +191,7 @@ def _source(
     given = _arrow_schema(df, [*kernel.needed(names), *also])
     if qrels is None:
         kernel.schema(given)
-        _refuse_row_order(kernel, names)
+        refuse_row_order(columns, kernel.calls, names, "Spark table")
         return _Source((_only(df, read),), (_part(given, read),), None, kernel.seen(given).schema, columns.query)
     judging = Judging(columns, judged_only, run_only)
     read_there = kernel.needed(qrels.columns)
@@ -203,7 +199,7 @@ def _source(
     others = [name for name in qrels.columns if name in names and name not in read_there]
     joined = judging(kernel.seen(given), kernel.seen(judged).drop(others))
     kernel(joined.to_arrow())
-    _refuse_row_order(kernel, joined.columns)
+    refuse_row_order(columns, kernel.calls, joined.columns, "Spark table")
     runs = [name for name in columns.query if name not in qrels.columns]
     tables, schemas = [_only(df, read), _only(qrels, read_there)], [_part(given, read), _part(judged, read_there)]
     if runs:  # judgments hold for every run of the table, not for those of a bucket alone
@@ -308,21 +304,6 @@ class _Guarded:
 
 
 # -------------------------------------------------------------------------------------------------- columns and types
-
-
-def _refuse_row_order(kernel: ArrowKernel, names: Sequence[str]) -> None:
-    """Refuse to break ties by an order that rows do not have."""
-    for policies in {under(kernel.columns, call)[0] for call in kernel.calls}:
-        if policies.ties not in WITHOUT_ORDER and (policies.ties == "order" or policies.doc_in(names) is None):
-            why = (
-                "ties='order' goes by"
-                if policies.ties == "order"
-                else "ties would stand by, as no column names documents"
-            )
-            raise InvalidOption(
-                f"the rows of a Spark table have no order, which {why}; name the documents, as in "
-                "evaluate(df, 'ndcg@10', doc='doc_id', ties='doc_desc'), or say ties='best', 'worst', 'expected' or 'error'"
-            )
 
 
 def _quoted(name: str) -> str:
