@@ -43,8 +43,10 @@ class OnBucket(Protocol):
     def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
         """The result for the bucket."""
 
-    def kept(self, names: Sequence[str]) -> dict[str, str]:
-        """The columns of the result that are columns, of these, of the bucket."""
+    @property
+    def kept(self) -> dict[str, str]:
+        """The columns of the result that are columns of the bucket."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ class Values:
     def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
         return self.kernel(_joined(self.judging, table, *qrels))
 
-    def kept(self, names: Sequence[str]) -> dict[str, str]:
-        """All columns of the bucket, or those of the query."""
-        return {name: name for name in (names if self.kernel.per_row else self.kernel.columns.query)}
+    @property
+    def kept(self) -> dict[str, str]:
+        """The query columns."""
+        return {name: name for name in self.kernel.columns.query}
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,10 @@ class Partial:
 
     def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
         part = self.summary.part(pl.DataFrame(_joined(self.judging, table, *qrels)))
-        return as_arrow(part, {at: table.schema.field(name).type for at, name in self.kept(()).items()})
+        return as_arrow(part, {at: table.schema.field(name).type for at, name in self.kept.items()})
 
-    def kept(self, names: Sequence[str]) -> dict[str, str]:
+    @property
+    def kept(self) -> dict[str, str]:
         """The slices, under names that no caller has."""
         return dict(zip(self.summary.slices, self.summary.by, strict=True))
 
@@ -98,9 +102,10 @@ class Merge:
 
     def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
         merged = self.summary.merge(pl.DataFrame(table))
-        return as_arrow(merged, {name: table.schema.field(at).type for name, at in self.kept(()).items()})
+        return as_arrow(merged, {name: table.schema.field(at).type for name, at in self.kept.items()})
 
-    def kept(self, names: Sequence[str]) -> dict[str, str]:
+    @property
+    def kept(self) -> dict[str, str]:
         """The slices, under the caller's names."""
         return dict(zip(self.summary.by, self.summary.slices, strict=True))
 

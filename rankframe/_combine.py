@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ._call import Call
+from ._measure import collect, refuse_names
 from ._policies import Columns, is_number
 from ._summary import _calls
 from ._table import failing, require
-from ._verbs import evaluate, like, refuse_names
+from ._verbs import evaluate
 from .errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Summary:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
         for name in self.by:
             require(frame.schema, name, "by")
-        values = evaluate(frame, self.columns, *self.calls)
+        values = evaluate(frame, self.columns, *self.calls).lazy().collect()
         names = dict(zip(self.by, self.slices, strict=True))
         if self.by:
             one = {name: pl.col(name).drop_nulls() if self.missing_slices else pl.col(name) for name in self.by}
@@ -110,12 +111,12 @@ class Summary:
                 .filter(pl.col("#fault").is_null())
             )
             joined = values.lazy().join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
-            values = like(frame, joined, self.columns)
+            values = collect(joined, frame, self.columns)
         found = []
-        groups = values.group_by(self.slices, maintain_order=True) if self.by else [((), values)]
-        for where, queries in groups:
-            slice_ = dict(zip(self.slices, where, strict=True))
-            found += [{**slice_, **figures} for figures in self._figures(queries)]
+        of_slices = values.partition_by(self.slices, maintain_order=True) if self.by else [values]
+        for queries in of_slices:
+            where = queries.select(self.slices).row(0, named=True) if self.by else {}
+            found += [{**where, **figures} for figures in self._figures(queries)]
         return pl.DataFrame(found, {**{at: frame.schema[name] for name, at in names.items()}, **PARTIAL}, orient="row")
 
     def _figures(self, queries: pl.DataFrame) -> Iterable[dict[str, Any]]:
@@ -124,12 +125,9 @@ class Summary:
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         counts = ~np.isnan(values)
         added = np.where(counts, values, 0.0)
+        logarithmic = [_logarithmic(call) for call in self.calls]
         with np.errstate(divide="ignore"):  # a geometric mean with a 0 is 0
-            for i, call in enumerate(self.calls):
-                added[:, i] = (
-                    np.log(values[:, i], where=counts[:, i], out=added[:, i]) if _logarithmic(call) else added[:, i]
-                )
-        n = counts.sum(axis=0)
+            added[:, logarithmic] = np.where(counts, np.log(np.where(counts, values, 1.0)), 0.0)[:, logarithmic]
         draws = np.zeros((self.replicates, len(self.calls)))
         sums = np.zeros_like(draws)
         seeds = _seeds(queries, self.columns.query, self.seed)
@@ -140,14 +138,13 @@ class Summary:
             draws += drawn @ counts[some]
             sums += _product(drawn, added[some])
         for i, call in enumerate(self.calls):
-            there = values[counts[:, i], i]
-            mean = there.mean() if n[i] else None
+            there, center = values[counts[:, i], i], added[counts[:, i], i]
             yield {
                 "metric": call.text,
-                "n": int(n[i]),
-                "mean": mean,
-                "m2": float(((there - mean) ** 2).sum()) if n[i] else None,
-                "center": float(added[counts[:, i], i].mean()) if n[i] else None,
+                "n": len(there),
+                "mean": float(there.mean()) if len(there) else None,
+                "m2": float(((there - there.mean()) ** 2).sum()) if len(there) else None,
+                "center": float(center.mean()) if len(there) else None,
                 "draws": draws[:, i].tolist(),
                 "sums": sums[:, i].tolist(),
             }
@@ -164,13 +161,15 @@ class Summary:
     def _merged(self, call: Call, found: pl.DataFrame) -> dict[str, Any]:
         import numpy as np
 
-        there = found.filter(pl.col("n") > 0)
-        n, share = there["n"].sum(), there["n"] / max(there["n"].sum(), 1)
-        mean = (there["mean"] * share).sum() if n else None
-        spread = there.select((pl.col("m2") + pl.col("n") * (pl.col("mean") - mean) ** 2).sum()).item() if n else None
-        figures = {"metric": call.text, "mean": mean, "std": None, "ci_low": None, "ci_high": None, "n_queries": n}
-        if n and _logarithmic(call):
-            figures["mean"] = math.exp((there["center"] * share).sum())
+        share = pl.col("n") / pl.col("n").sum()
+        mean = (pl.col("mean") * share).sum()
+        m2 = (pl.col("m2") + pl.col("n") * (pl.col("mean") - mean) ** 2).sum()
+        center = (pl.col("center") * share).sum()
+        there = found.filter(pl.col("n") > 0).select(pl.col("n").sum(), mean=mean, m2=m2, center=center)
+        n, mean_of_all, spread, center_of_all = there.row(0)
+        figures: dict[str, Any] = {"metric": call.text, "n_queries": n}
+        if n > 0:
+            figures["mean"] = math.exp(center_of_all) if _logarithmic(call) else mean_of_all
         if n > 1:
             draws, sums = (np.sum(found[name].to_list(), axis=0) for name in ("draws", "sums"))
             means = sums[draws > 0] / draws[draws > 0]

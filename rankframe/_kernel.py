@@ -11,7 +11,7 @@ import polars as pl
 from . import _verbs
 from ._call import Call
 from ._conventions import under
-from ._measure import needs_largest_label
+from ._measure import Frame, needs_largest_label
 from ._polars import PolarsRanker
 from ._policies import Columns, is_number
 from ._ranking import Ranking
@@ -74,14 +74,14 @@ def bound(options: Mapping[str, Any]) -> Columns:
     return PolarsRanker(pl.DataFrame()).on(**options)._columns
 
 
-def kernel_of(columns: Columns, metrics: Sequence[_verbs.Request], *, per_row: bool = False) -> ArrowKernel:
+def kernel_of(columns: Columns, metrics: Sequence[_verbs.Request]) -> ArrowKernel:
     """The kernel of metrics over columns and policies that are bound already."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
         requests += [request] if isinstance(request, pl.Expr) else _verbs.calls_of(request)
     if not requests:
         raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
-    return ArrowKernel(tuple(requests), columns, per_row)
+    return ArrowKernel(tuple(requests), columns)
 
 
 @dataclass(frozen=True)
@@ -94,33 +94,22 @@ class ArrowKernel:
         The metrics, read and checked, and expressions.
     columns
         The names of columns, and the policies.
-    per_row
-        Whether the result is the rows of the table, widened, and not a row per query.
     """
 
     requests: tuple[Call | pl.Expr, ...]
     columns: Columns
-    per_row: bool = False
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """The values of the table's queries."""
         frame = self.read(table)
         self.refuse_unknown_top(frame.schema)
-        if self.per_row:
-            return self._widened(table, frame)
         return as_arrow(_verbs.evaluate(frame, self.columns, *self.requests), self._types(table.schema))
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
         frame = self.seen(given)
         self.refuse_unknown_top(frame.schema)
-        verb = _verbs.with_metrics if self.per_row else _verbs.evaluate
-        result = verb(frame, self.columns, *self.requests)
-        if not self.per_row:
-            return as_arrow(result, self._types(given)).schema
-        for field in as_arrow(result.drop(frame.columns), {}).schema:
-            given = given.append(field)
-        return given
+        return as_arrow(_verbs.evaluate(frame, self.columns, *self.requests), self._types(given)).schema
 
     @property
     def calls(self) -> list[Call]:
@@ -165,25 +154,15 @@ class ArrowKernel:
             {name: read[name] if name in read.columns else pl.Series([], dtype=pl.Null) for name in given.names}
         )
 
-    def _widened(self, table: pa.Table, frame: pl.DataFrame) -> pa.Table:
-        new = _verbs.with_metrics(frame, self.columns, *self.requests).drop(frame.columns)
-        _verbs.refuse_names(
-            new.columns, [name for name in table.column_names if name not in frame.columns], "the table"
-        )
-        values = as_arrow(new, {})
-        for name in values.column_names:
-            table = table.append_column(values.schema.field(name), values[name])
-        return table
-
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
         return {name: given.field(name).type for name in self.columns.query}
 
 
-def as_arrow(result: pl.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table:
+def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
     """A result as Arrow, some of its columns in the types that they came in."""
     import pyarrow as pa
 
-    table = result.to_arrow(compat_level=pl.CompatLevel.oldest())
+    table = result.lazy().collect().to_arrow(compat_level=pl.CompatLevel.oldest())
     plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
     return table.cast(pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema]))
 

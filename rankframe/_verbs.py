@@ -90,6 +90,8 @@ def calls_of(request: Request | Call) -> list[Call]:
     """The calls that a text or a function names; a call is itself."""
     if isinstance(request, Call):
         return [request]
+    if isinstance(request, pl.Expr):
+        raise InvalidOption("an expression is no metric; write text, as 'ndcg@10'")
     return [call_of(of(request), (), {})] if callable(request) else parse(request)
 
 

@@ -21,14 +21,14 @@ from . import _verbs
 from ._buckets import Judging, Merge, OnBucket, Partial, Values, refuse_row_order
 from ._combine import Summary, summary_of
 from ._kernel import ArrowKernel, bound, kernel_of, largest_label
+from ._measure import refuse_names
 from ._policies import check_word
 from ._table import fresh, require
 from .errors import InvalidData, InvalidOption, RankframeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = ["evaluate", "summarize", "with_metrics"]
 
@@ -98,10 +98,15 @@ def with_metrics(df: DataFrame, *metrics: _verbs.Request, buckets: int | None = 
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As :func:`evaluate` does.
     """
-    kernel = kernel_of(bound(options), metrics, per_row=True)
-    source = _source(df, kernel)
-    kernel, buckets = _settled(source, kernel, buckets)
-    return _on_buckets(source, Values(kernel), buckets)
+    values = evaluate(df, *metrics, buckets=buckets, **options)
+    query = bound(options).query
+    new = [name for name in values.columns if name not in query]
+    refuse_names(new, df.columns, "the table")
+    keys = [fresh(f"#{name}", [*df.columns, *new]) for name in query]
+    named = [f"{_quoted(name)} AS {_quoted(key)}" for name, key in zip(query, keys, strict=True)]
+    values = values.selectExpr(*named, *map(_quoted, new))
+    same = [df[_quoted(name)].eqNullSafe(values[_quoted(key)]) for name, key in zip(query, keys, strict=True)]
+    return df.join(values, same, "left").drop(*keys)
 
 
 def summarize(
@@ -187,8 +192,8 @@ def _source(
         require(names, name, "by")
     if columns.largest_label is None:
         kernel = replace(kernel, columns=replace(columns, largest_label=0.0))  # found out when the columns are in order
-    read = names if kernel.per_row else list(dict.fromkeys([*kernel.needed(names), *also]))
-    given = _arrow_schema(df, [*kernel.needed(names), *also])
+    read = list(dict.fromkeys([*kernel.needed(names), *also]))
+    given = _arrow_schema(df, read)
     if qrels is None:
         kernel.schema(given)
         refuse_row_order(columns, kernel.calls, names, "Spark table")
@@ -259,17 +264,18 @@ def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: O
 
     A message of ours comes out of a worker in a column, from which Spark raises it: without a traceback of the worker.
     """
-    from pyspark.sql.types import StringType, StructField, StructType
+    from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
-    kept = function.kept(names[0])
+    kept = function.kept
     fields = [
         StructField(field.name, df.schema[kept[field.name]].dataType if field.name in kept else _spark_type(field.type))
         for field in out
     ]
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
-    large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    types = {name: x for name, x in _types(struct, large=large).items() if name not in kept}
+    new = [field for field in struct if field.name not in kept]
+    seen = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
+    types = {field.name: field.type for field in seen}
     work = _Guarded(function, [list(x) for x in names], types, fault)
     if len(groups) == 1:
         result = groups[0].applyInArrow(lambda table: work(table), struct)
@@ -300,7 +306,14 @@ class _Guarded:
             found = self.function(*(part.schema.empty_table() for part in parts))
             found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
         found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
-        return found.cast(pa.schema([(x.name, self.types.get(x.name, x.type)) for x in found.schema]))
+        return found.cast(pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema]))
+
+
+def _in_utc(x: pa.DataType) -> pa.DataType:
+    """The type in which Spark takes a column back: it gives its timestamps in the zone of the session."""
+    import pyarrow as pa
+
+    return pa.timestamp(x.unit, "UTC") if pa.types.is_timestamp(x) and x.tz is not None else x
 
 
 # -------------------------------------------------------------------------------------------------- columns and types
@@ -329,15 +342,20 @@ def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
 def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
     """The schema of a Spark table as workers see it; columns that are not read hold nothing."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_type
 
-    return pa.schema([(x.name, to_arrow_type(x.dataType) if x.name in read else pa.null()) for x in df.schema])
+    seen = _seen(df, [_quoted(name) for name in dict.fromkeys(read)])
+    return pa.schema([seen.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns])
+
+
+def _seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:
+    """The types in which Spark itself gives its columns to Python; no row is touched."""
+    return df.limit(0).selectExpr(*expressions).toArrow().schema
 
 
 def _spark_type(x: pa.DataType) -> Any:
     """The type of a column that Polars made, in Spark, which has no unsigned numbers."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.pandas.types import from_arrow_type  # pyright: ignore[reportMissingImports]
 
     wider = {
         pa.uint8(): pa.int16(),
@@ -346,10 +364,3 @@ def _spark_type(x: pa.DataType) -> Any:
         pa.uint64(): pa.decimal128(20, 0),
     }
     return from_arrow_type(wider.get(x, x))
-
-
-def _types(struct: StructType, *, large: bool) -> dict[str, pa.DataType]:
-    """The types in which Spark expects the columns of a worker's result."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return {field.name: field.type for field in to_arrow_schema(struct, prefers_large_types=large)}
