@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -98,6 +98,8 @@ class ArrowKernel:
 
     requests: tuple[Call | pl.Expr, ...]
     columns: Columns
+
+    __name__: ClassVar[str] = "arrow_kernel"  # which Ray asks functions for
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """The values of the table's queries."""
