@@ -51,12 +51,15 @@ def timed(work: Callable[[], Any], rounds: int = 3) -> float:
 
 def shuffled(spark: Any, work: Callable[[], Any]) -> int:
     """The bytes that all stages of some work wrote to be shuffled."""
-    stages = lambda: (
-        spark.sparkContext._jsc.sc()
-        .statusStore()
-        .stageList(None, False, False, spark.sparkContext._gateway.new_array(spark._jvm.double, 0), None)
-    )  # noqa: E731
-    written = lambda: sum(stages().apply(i).shuffleWriteBytes() for i in range(stages().size()))  # noqa: E731
+    store, none = (
+        spark.sparkContext._jsc.sc().statusStore(),
+        spark.sparkContext._gateway.new_array(spark._jvm.double, 0),
+    )
+
+    def written() -> int:
+        stages = store.stageList(None, False, False, none, None)
+        return sum(stages.apply(i).shuffleWriteBytes() for i in range(stages.size()))
+
     before = written()
     work()
     return written() - before
@@ -84,9 +87,10 @@ def main() -> None:
             .getOrCreate()
         )
         sdf = spark.read.parquet(f"{folder}/table.parquet")
-        run = lambda *metrics: (
-            lambda: rankframe.spark.evaluate(sdf, *metrics).write.format("noop").mode("overwrite").save()
-        )  # noqa: E731
+
+        def run(*metrics: str) -> Callable[[], None]:
+            return lambda: rankframe.spark.evaluate(sdf, *metrics).write.format("noop").mode("overwrite").save()
+
         run("map")()
         print(
             f"Spark on two cores, ten metrics: {timed(run(*TEN)):.2f} s, shuffled {shuffled(spark, run(*TEN)) / rows:.1f} bytes a row"
@@ -107,16 +111,13 @@ def main() -> None:
 def ranking_metrics(sdf: Any) -> tuple[float, float]:
     """The same table as lists of documents, the way RankingMetrics takes it."""
     from pyspark.mllib.evaluation import RankingMetrics
+    from pyspark.sql.functions import expr
 
-    lists = sdf.groupBy("query_id").agg(
-        *(
-            __import__("pyspark.sql.functions", fromlist=["expr"]).expr(text)
-            for text in (
-                "transform(reverse(array_sort(collect_list(struct(score, doc_id)))), x -> double(x.doc_id)) AS ranked",
-                "collect_list(double(doc_id)) FILTER (WHERE label >= 1) AS relevant",
-            )
-        )
+    ranked = expr(
+        "transform(reverse(array_sort(collect_list(struct(score, doc_id)))), x -> double(x.doc_id)) AS ranked"
     )
+    relevant = expr("collect_list(double(doc_id)) FILTER (WHERE label >= 1) AS relevant")
+    lists = sdf.groupBy("query_id").agg(ranked, relevant)
     metrics = RankingMetrics(lists.select("ranked", "relevant").rdd.map(tuple))
     return metrics.ndcgAt(10), metrics.meanAveragePrecision
 

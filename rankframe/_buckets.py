@@ -14,12 +14,12 @@ from ._combine import Summary
 from ._conventions import under
 from ._kernel import ArrowKernel, as_arrow
 from ._policies import Columns
-from .errors import InvalidOption
+from .errors import InvalidOption, RankframeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Judging", "Merge", "OnBucket", "Partial", "Values", "refuse_row_order"]
+__all__ = ["Guarded", "Judging", "Merge", "OnBucket", "Partial", "Values", "refuse_row_order"]
 
 WITHOUT_ORDER = ("best", "worst", "expected", "error")
 """The tie rules for which it does not matter in which order the rows stand."""
@@ -115,3 +115,46 @@ def _joined(judging: Judging | None, table: pa.Table, *qrels: pa.Table) -> pa.Ta
         return table
     frame = judging(pl.DataFrame(table), pl.DataFrame(*qrels))
     return as_arrow(frame, {field.name: field.type for field in table.schema})
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A function in a worker of Spark, whose errors of ours become a row with a message in a column of its own.
+
+    Attributes
+    ----------
+    function
+        The function.
+    names
+        The callers' names of each table's columns, which came with others.
+    types
+        The types of the columns that are new.
+    fault
+        The name of the message's column.
+    """
+
+    function: OnBucket
+    names: list[list[str]]
+    types: dict[str, pa.DataType]
+    fault: str
+
+    def __call__(self, *tables: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        parts = [t.select(range(len(names))).rename_columns(names) for t, names in zip(tables, self.names, strict=True)]
+        message = None
+        try:
+            found = self.function(*parts)
+        except RankframeError as error:
+            message = str(error)
+            found = self.function(*(part.schema.empty_table() for part in parts))
+            found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
+        found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
+        return found.cast(pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema]))
+
+
+def _in_utc(x: pa.DataType) -> pa.DataType:
+    """The type in which Spark takes a column back: it gives its timestamps in the zone of the session."""
+    import pyarrow as pa
+
+    return pa.timestamp(x.unit, "UTC") if pa.types.is_timestamp(x) and x.tz is not None else x

@@ -1,7 +1,7 @@
 """`.rank` on Dask frames: whole queries come together in one partition, where the metrics are those of pandas.
 
->>> import dask.dataframe as dd, rankframe.dask                             # doctest: +SKIP
->>> ddf.rank.evaluate("ndcg@10", "map").compute()                           # doctest: +SKIP
+    import dask.dataframe as dd, rankframe.dask
+    ddf.rank.evaluate("ndcg@10", "map").compute()
 
 Results are Dask frames, computed when Dask is asked for them, but where a metric wants the largest label of the table,
 which is found out at once.

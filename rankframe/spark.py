@@ -1,7 +1,7 @@
 """Ranking metrics of Spark tables: whole queries go to Python workers as Arrow, a bucket at a time.
 
->>> import rankframe.spark
->>> metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")      # doctest: +SKIP
+    import rankframe.spark
+    metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")
 
 Sessions may be classic or Connect. A result is a Spark table, computed when Spark is asked for it; to choose the number of
 buckets, though, the rows are counted at once, unless ``buckets`` says it.
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from . import _verbs
-from ._buckets import Judging, Merge, OnBucket, Partial, Values, refuse_row_order
+from ._buckets import Guarded, Judging, Merge, OnBucket, Partial, Values, refuse_row_order
 from ._combine import Summary, summary_of
 from ._kernel import ArrowKernel, bound, kernel_of, largest_label
 from ._measure import refuse_names
 from ._policies import check_word
 from ._table import fresh, require
-from .errors import InvalidData, InvalidOption, RankframeError
+from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -276,44 +276,13 @@ def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: O
     new = [field for field in struct if field.name not in kept]
     seen = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
     types = {field.name: field.type for field in seen}
-    work = _Guarded(function, [list(x) for x in names], types, fault)
+    work = Guarded(function, [list(x) for x in names], types, fault)
     if len(groups) == 1:
         result = groups[0].applyInArrow(lambda table: work(table), struct)
     else:
         result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: work(table, qrels), struct)
     at = _quoted(fault)
     return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
-
-
-@dataclass(frozen=True)
-class _Guarded:
-    """A function in a worker, whose errors of ours become a row."""
-
-    function: OnBucket
-    names: list[list[str]]
-    types: dict[str, pa.DataType]
-    fault: str
-
-    def __call__(self, *tables: pa.Table) -> pa.Table:
-        import pyarrow as pa
-
-        parts = [t.select(range(len(names))).rename_columns(names) for t, names in zip(tables, self.names, strict=True)]
-        message = None
-        try:
-            found = self.function(*parts)
-        except RankframeError as error:
-            message = str(error)
-            found = self.function(*(part.schema.empty_table() for part in parts))
-            found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
-        found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
-        return found.cast(pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema]))
-
-
-def _in_utc(x: pa.DataType) -> pa.DataType:
-    """The type in which Spark takes a column back: it gives its timestamps in the zone of the session."""
-    import pyarrow as pa
-
-    return pa.timestamp(x.unit, "UTC") if pa.types.is_timestamp(x) and x.tz is not None else x
 
 
 # -------------------------------------------------------------------------------------------------- columns and types

@@ -19,13 +19,12 @@ PART = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0
 
 
 def parts(df: pl.DataFrame, n: int = 2) -> list[pa.Table]:
-    """The frame in parts of whole queries, each in another way of Arrow to hold texts."""
+    """The frame in parts of whole queries, chunked as engines send them; the first has small texts, others large ones."""
     split = df.with_columns(part=pl.col("query_id").rank("dense") % n).partition_by("part", include_key=False)
-    tables = [
-        part.to_arrow(compat_level=level)
-        for part, level in zip(split, [None, pl.CompatLevel.oldest()] * n, strict=False)
-    ]
-    return [pa.concat_tables([table.slice(0, 3), table.slice(3)]) for table in tables]  # chunked, as engines send them
+    tables = [part.to_arrow(compat_level=pl.CompatLevel.oldest()) for part in split]
+    small = {field.name: pa.string() for field in tables[0].schema if pa.types.is_large_string(field.type)}
+    tables[0] = tables[0].cast(pa.schema([(x.name, small.get(x.name, x.type)) for x in tables[0].schema]))
+    return [pa.concat_tables([table.slice(0, 3), table.slice(3)]) for table in tables]
 
 
 def run(kernel: Any, df: pl.DataFrame) -> pl.DataFrame:
