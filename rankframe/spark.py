@@ -275,7 +275,8 @@ def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: O
     struct = StructType([*fields, StructField(fault, StringType())])
     new = [field for field in struct if field.name not in kept]
     seen = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
-    types = {field.name: field.type for field in seen}
+    large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    types = {field.name: _large(field.type) if large else field.type for field in seen}
     work = Guarded(function, [list(x) for x in names], types, fault)
     if len(groups) == 1:
         result = groups[0].applyInArrow(lambda table: work(table), struct)
@@ -333,3 +334,10 @@ def _spark_type(x: pa.DataType) -> Any:
         pa.uint64(): pa.decimal128(20, 0),
     }
     return from_arrow_type(wider.get(x, x))
+
+
+def _large(x: pa.DataType) -> pa.DataType:
+    """A type of texts with offsets of 64 bits, which a setting asks for and a Connect session does not show."""
+    import pyarrow as pa
+
+    return pa.large_string() if pa.types.is_string(x) else x
