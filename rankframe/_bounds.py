@@ -115,7 +115,9 @@ def _range(frame: Frame, table: Table) -> tuple[int, int]:
             "the largest label of a LazyFrame is not known before it runs; say which labels unjudged documents may turn "
             "out to have, as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))"
         )
-    largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
+    largest = table.columns.largest_label
+    if largest is None:
+        largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
     return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
 
 

@@ -27,6 +27,8 @@ class Wanted:
         Whether rows stand query by query in rank order, so that windows need no order of their own.
     most_labels
         How many different labels a query has at the most; called only where it matters.
+    whole_table
+        Whether a value depends on rows of other queries.
     """
 
     key: list[str]
@@ -39,6 +41,7 @@ class Wanted:
     largest: dict[str, pl.Expr] = field(default_factory=dict)
     kept: dict[bytes, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
+    whole_table: bool = False
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
 
     def over(self, x: pl.Expr) -> pl.Expr:
