@@ -184,7 +184,7 @@ def named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> str:
     """Which run lacks how many queries, and what can be done about it."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
-    rows = queries.select(query).filter(pl.Series(~there[lacking]))
+    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
     first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
     return (
         f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
