@@ -158,8 +158,8 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
         if design.missing == "drop":
-            kept = there.all(axis=0)
-            queries, values = queries.filter(pl.Series(kept)), values[:, kept]
+            kept = np.flatnonzero(there.all(axis=0))
+            queries, values = queries[kept.tolist()], values[:, kept]
         else:
             _refuse_zero(calls)
             values[~there] = 0.0
