@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from . import _compare, _gate, _measure, _power, _summary, _tools, _verbs
+from . import _measure, _summary, _verbs
 from ._buckets import refuse_row_order
 from ._call import Call
 from ._combine import Summary, summary_of
@@ -37,8 +37,8 @@ T = TypeVar("T")
 BY_METRIC = (_measure.measure, _verbs.evaluate, _verbs.with_metrics, _verbs.curve, _verbs.explain)
 """The verbs whose arguments are metrics."""
 
-AT_WHOLE = (_verbs.check, _tools.conventions, _compare.compare, _power.power, _gate.gate)
-"""The verbs that look at the table as a whole."""
+WITHIN_QUERIES = (*BY_METRIC, _verbs.with_ranks, _verbs.agreement)
+"""The verbs that look at one query at a time; others would see a partition where they mean the table."""
 
 PER_QUERY = (_measure.measure, _verbs.evaluate)
 """The verbs whose results have none of the table's columns but those of the query."""
@@ -55,12 +55,12 @@ class DaskRanker(FrameRanker[Any]):
         return DaskRanker(self._frame, columns)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
-        if verb in AT_WHOLE:
-            raise _whole(verb.__name__)
         if verb is _verbs.judge:
             return self._judge(*args)
         if verb is _summary.summarize:
             return self._summarize(*args)
+        if verb not in WITHIN_QUERIES:
+            raise _whole(verb.__name__)
         calls: list[Call] = []
         if verb in BY_METRIC:
             calls = [call for request in args if not isinstance(request, pl.Expr) for call in _verbs.calls_of(request)]
