@@ -26,7 +26,7 @@ import polars as pl
 from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from ._call import Call
 from ._plan import position, with_row
-from ._ranking import Columns
+from ._policies import Columns
 from ._table import Table, fresh
 from .errors import InvalidOption
 

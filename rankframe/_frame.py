@@ -8,7 +8,8 @@ from typing import Literal
 import polars as pl
 
 from ._expected import Expectation
-from ._ranking import Columns, Gain, NoExpectation, Ranking, gain_rises
+from ._policies import Columns
+from ._ranking import Gain, NoExpectation, Ranking, gain_rises
 from ._wanted import POSITION, Wanted
 
 __all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]

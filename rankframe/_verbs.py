@@ -27,7 +27,7 @@ from ._plan import (
     ranks,
     with_row,
 )
-from ._ranking import Columns, check_word
+from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
 from ._table import Table, carried, failing, require
 from ._wanted import Wanted
