@@ -117,7 +117,9 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
             raise InvalidData(describe(frame, columns, fault.message))
     rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
     result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
-    return pl.DataFrame([*(grouped[key].alias(name) for key, name in names.items()), *(result[text] for text in values)])
+    return pl.DataFrame(
+        [*(grouped[key].alias(name) for key, name in names.items()), *(result[text] for text in values)]
+    )
 
 
 def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> bool:
