@@ -10,14 +10,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import version as _version
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import polars as pl
 
 from . import hook
 from ._compare import Comparison
 from ._gate import Verdict
+from ._kernel import arrow_kernel
 from ._parse import parse
 from ._polars import PolarsRanker, register
 from ._ranker import ExprRanker
@@ -43,6 +46,7 @@ __all__ = [
     "Ranking",
     "UnknownMetric",
     "Verdict",
+    "arrow_kernel",
     "expr",
     "hook",
     "load_example",
@@ -62,23 +66,32 @@ expr = ExprRanker()
 """The metrics as Polars expressions."""
 
 
+class ArrowStream(Protocol):
+    """A table with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
 @overload
 def rank(frame: pl.DataFrame) -> PolarsRanker[pl.DataFrame]: ...
 @overload
 def rank(frame: pl.LazyFrame) -> PolarsRanker[pl.LazyFrame]: ...
 @overload
-def rank(frame: pd.DataFrame) -> PandasRanker: ...
+def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-overlap]  # whose interface comes last
+@overload
+def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
 def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     """The ranker of a frame: what ``frame.rank`` is, in a form that type checkers see.
 
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame, or a pandas DataFrame.
+        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask one; or anything with the Arrow PyCapsule interface,
+        such as a PyArrow table, a DuckDB relation or an Ibis table, which is read whole.
 
     Returns
     -------
-    A ranker, whose methods give frames of the same kind.
+    A ranker, whose methods give frames of the same kind; Polars DataFrames for what came through the PyCapsule interface.
 
     Raises
     ------
@@ -94,14 +107,30 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     """
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
+    library = type(frame).__module__.partition(".")[0]
+    if library == "pyspark":  # which would be brought here whole
+        raise InvalidData("a Spark table stays where it is: write rankframe.spark.evaluate(table, 'ndcg@10', 'map')")
+    if library == "dask":
+        return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]
     pandas = sys.modules.get("pandas")  # never imported for its own sake
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         from ._pandas import PandasRanker
 
         return PandasRanker(frame)
+    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
+        with suppress(pl.exceptions.SchemaError):  # a single column
+            return PolarsRanker(pl.DataFrame(frame))
     raise InvalidData(
-        f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, or a LazyFrame"
+        f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
+        "table with the Arrow PyCapsule interface, as PyArrow and DuckDB have"
     )
+
+
+def __getattr__(name: str) -> Any:
+    """The engines, which are imported when they are first named."""
+    if name in ("dask", "spark"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 register()

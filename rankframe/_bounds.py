@@ -26,7 +26,7 @@ import polars as pl
 from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from ._call import Call
 from ._plan import position, with_row
-from ._ranking import Columns
+from ._policies import Columns
 from ._table import Table, fresh
 from .errors import InvalidOption
 
@@ -115,7 +115,9 @@ def _range(frame: Frame, table: Table) -> tuple[int, int]:
             "the largest label of a LazyFrame is not known before it runs; say which labels unjudged documents may turn "
             "out to have, as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))"
         )
-    largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
+    largest = table.columns.largest_label
+    if largest is None:
+        largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
     return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
 
 

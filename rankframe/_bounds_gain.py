@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from ._call import Call
-from ._ranking import Columns
+from ._policies import Columns
 from .metrics.gain import divisor_at
 
 if TYPE_CHECKING:

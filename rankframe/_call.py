@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from ._ranking import NoExpectation, NoRelevant, is_number
+from ._policies import NoRelevant, is_number
+from ._ranking import NoExpectation
 from ._registry import Bounds, Judging, Metric
 from .errors import InvalidOption
 

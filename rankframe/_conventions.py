@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ._call import Call
-from ._ranking import Columns
+from ._policies import Columns
 from .errors import InvalidOption, did_you_mean
 
 __all__ = ["CONVENTIONS", "Convention", "bind", "under"]

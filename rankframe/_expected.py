@@ -57,7 +57,9 @@ class Expectation:
         group = self._starts.cum_sum() if self.wanted.contiguous else pl.struct(*self.wanted.key, "#score")
         rows = pl.struct(group=group, above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
-        return self._expected(self._first(product, falling=True) * self.wanted.column(stop))
+        return self._expected(
+            self._first(product, falling=True) * self.wanted.column(stop, b"stops" + rows.meta.serialize())
+        )
 
     @property
     def _size(self) -> pl.Expr:

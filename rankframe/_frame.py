@@ -8,7 +8,8 @@ from typing import Literal
 import polars as pl
 
 from ._expected import Expectation
-from ._ranking import Columns, Gain, NoExpectation, Ranking, gain_rises
+from ._policies import Columns
+from ._ranking import Gain, NoExpectation, Ranking, gain_rises
 from ._wanted import POSITION, Wanted
 
 __all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]
@@ -27,6 +28,7 @@ class FrameRanking(Ranking):
         self.wanted = wanted
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size
+        self.top = columns.largest_label
         self.expected: Expectation | None = Expectation(wanted) if columns.ties == "expected" else None
         self.asked: set[str] = set()
         self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
@@ -106,7 +108,8 @@ class FrameRanking(Ranking):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        return self.wanted.column(LABEL.max())
+        self.wanted.whole_table = True
+        return self.wanted.column(LABEL.max() if self.top is None else pl.lit(float(self.top)))
 
     def gain(self, gain: Gain) -> pl.Expr:
         return self.label if isinstance(gain, str) and gain == "linear" else self.wanted.column(super().gain(gain))

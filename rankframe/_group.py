@@ -13,7 +13,8 @@ import polars.selectors as cs
 
 from ._call import Call
 from ._conventions import under
-from ._ranking import Columns, Gain, Ranking, gain_rises
+from ._policies import Columns
+from ._ranking import Gain, Ranking, gain_rises
 from ._table import BY_DOCUMENT, failing, is_weight, naming, said
 from .errors import InvalidOption
 

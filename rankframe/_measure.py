@@ -21,7 +21,7 @@ from ._policies import Columns
 from ._table import MARK, Table
 from .errors import InvalidData, InvalidOption
 
-__all__ = ["Frame", "by_document", "collect", "like", "measure", "names_of", "refuse_names"]
+__all__ = ["Frame", "by_document", "collect", "like", "measure", "names_of", "needs_largest_label", "refuse_names"]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
@@ -116,6 +116,19 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
     result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
     return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
+
+
+def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> bool:
+    """Whether a value depends on the largest label of the whole table, not of its query alone."""
+    if columns.unjudged == "bounds":
+        return columns.unjudged_labels is None
+    for call in calls:
+        if call.metric.over == "documents":
+            policies, meant = under(columns, call)
+            table = Table.of(replace(policies, subtopic=None), schema)
+            if ask([meant], table)[0].whole_table:
+                return True
+    return False
 
 
 def names_of(columns: Columns, call: Call) -> Sequence[str]:

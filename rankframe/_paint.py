@@ -112,7 +112,7 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark) -> Any:
     elif "size" in rows.columns:
         scale = alt.Scale(domain=[0, _largest(mark)], range=[0, 300])
         encoding["size"] = alt.Size("size:Q", scale=scale, legend=None)
-        chart = chart.mark_circle(opacity=0.5)
+        chart = chart.mark_circle(opacity=_opacity(mark))
     else:
         chart = chart.mark_circle(size=80, opacity=1, stroke="white", strokeWidth=1)
     return chart.encode(**encoding)
@@ -202,7 +202,7 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
             ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2)
         elif "size" in rows:
             sizes = [size / _largest(mark) * 160 for size in rows["size"]]
-            ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=0.5, lw=0)
+            ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=_opacity(mark), lw=0)
         else:
             ax.scatter(
                 rows["x"], rows["y"], s=45, color=own, label=label, edgecolors="white", lw=1, zorder=3, clip_on=False
@@ -212,6 +212,11 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
 def _few(mark: Mark) -> bool:
     """Whether a line's points are so far apart that each is worth a dot."""
     return len(mark.rows) <= 40 * mark.rows["series"].n_unique()
+
+
+def _opacity(mark: Mark) -> float:
+    """A few dots are to be seen, many to be seen through."""
+    return 0.85 if len(mark.rows) <= 100 else 0.5
 
 
 def _largest(mark: Mark) -> float:

@@ -17,7 +17,7 @@ from . import _compare, _gate, _measure, _summary, _verbs
 from ._call import Call
 from ._crossing import cross, cross_lists
 from ._frame_ranker import FrameRanker
-from ._ranking import Columns
+from ._policies import Columns
 from ._runs import Design
 from .errors import InvalidData, RankframeError
 

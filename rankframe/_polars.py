@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from ._frame_ranker import FrameRanker
-from ._ranking import Columns
+from ._policies import Columns
 
 __all__ = ["PolarsRanker", "register"]
 

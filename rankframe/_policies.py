@@ -52,6 +52,8 @@ class Columns:
     unjudged_labels: tuple[int, int] | None = None
     scores: Scores = "as_given"
     convention: str | None = None
+    largest_label: float | None = None
+    """The largest label of the whole table, where the rows at hand are only a part of it."""
     said: frozenset[str] = frozenset()
     """The policies that were said beside a convention, which leaves them as they are."""
 

@@ -15,7 +15,7 @@ from . import metrics
 from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
-from ._ranking import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, of
 
 __all__ = ["ExprRanker", "Ranker"]

@@ -11,36 +11,20 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from ._by_score import ByScore
-from ._policies import (
-    Columns,
-    NoRelevant,
-    Scores,
-    Ties,
-    Unjudged,
-    Unretrieved,
-    check_threshold,
-    check_word,
-    is_number,
-)
+from ._policies import Columns, check_threshold, check_word, is_number
 from .errors import InvalidOption
 
 __all__ = [
     "AverageDivisor",
-    "Columns",
     "Discount",
     "Gain",
     "Ideal",
     "MaxLabel",
     "NoExpectation",
-    "NoRelevant",
     "PrecisionDivisor",
     "Ranking",
     "Rounding",
-    "Scores",
     "ShareGain",
-    "Ties",
-    "Unjudged",
-    "Unretrieved",
     "check_word",
     "gain_rises",
     "is_number",

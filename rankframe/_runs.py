@@ -158,8 +158,8 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
         if design.missing == "drop":
-            kept = there.all(axis=0)
-            queries, values = queries.filter(pl.Series(kept)), values[:, kept]
+            kept = np.flatnonzero(there.all(axis=0))
+            queries, values = queries[kept.tolist()], values[:, kept]
         else:
             _refuse_zero(calls)
             values[~there] = 0.0
@@ -184,7 +184,7 @@ def named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> str:
     """Which run lacks how many queries, and what can be done about it."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
-    rows = queries.select(query).filter(pl.Series(~there[lacking]))
+    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
     first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
     return (
         f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ._ranking import Columns
+from ._policies import Columns
 from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
 
 __all__ = [

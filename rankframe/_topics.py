@@ -122,5 +122,5 @@ class Topics:
         )  # fmt: skip
         ranks = rows.map_batches(partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False)
         other = copy(self)
-        other.rank = self.wanted.column(ranks)
+        other.rank = self.wanted.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
         return other

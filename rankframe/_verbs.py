@@ -27,14 +27,16 @@ from ._plan import (
     ranks,
     with_row,
 )
-from ._ranking import Columns, check_word
+from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
 from ._table import Table, carried, failing, require
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
 __all__ = [
+    "Request",
     "agreement",
+    "calls_of",
     "check",
     "curve",
     "evaluate",
@@ -50,7 +52,7 @@ Missing: TypeAlias = Literal["keep", "drop", "error"]
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
-def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
+def evaluate(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked."""
     calls: list[Call] = []
     expressions: dict[str, pl.Expr] = {}
@@ -61,7 +63,7 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
             expressions[name] = request
             names.append(name)
         else:
-            named = [call_of(of(request), (), {})] if callable(request) else parse(request)
+            named = calls_of(request)
             read = [call for call in named if call not in calls]
             calls += read
             names += [name for call in read for name in names_of(columns, call)]
@@ -84,7 +86,16 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request) -> Frame:
     return like(frame, result.select(*columns.query, *names), columns)
 
 
-def with_metrics(frame: Frame, columns: Columns, *requests: Request) -> Frame:
+def calls_of(request: Request | Call) -> list[Call]:
+    """The calls that a text or a function names; a call is itself."""
+    if isinstance(request, Call):
+        return [request]
+    if isinstance(request, pl.Expr):
+        raise InvalidOption("an expression is no metric; write text, as 'ndcg@10'")
+    return [call_of(of(request), (), {})] if callable(request) else parse(request)
+
+
+def with_metrics(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, columns, *requests).lazy()
     schema = frame.collect_schema()

@@ -27,6 +27,8 @@ class Wanted:
         Whether rows stand query by query in rank order, so that windows need no order of their own.
     most_labels
         How many different labels a query has at the most; called only where it matters.
+    whole_table
+        Whether a value depends on rows of other queries.
     """
 
     key: list[str]
@@ -39,6 +41,7 @@ class Wanted:
     largest: dict[str, pl.Expr] = field(default_factory=dict)
     kept: dict[bytes, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
+    whole_table: bool = False
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
 
     def over(self, x: pl.Expr) -> pl.Expr:
@@ -53,13 +56,13 @@ class Wanted:
         """A column that needs every row of the query."""
         return self._once("early", x, self.early)
 
-    def column(self, x: pl.Expr) -> pl.Expr:
-        """A column that documents with label 0 do not change."""
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        """A column that documents with label 0 do not change; what calls Python has to be told apart by `known_by`."""
         roots = set(x.meta.root_names())
         layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
         if layer == len(self.late):
             self.late.append({})
-        return self._once("late", x, self.late[layer])
+        return self._once("late", x, self.late[layer], known_by)
 
     def sum(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` per query, a column of the grouped result."""
@@ -107,8 +110,8 @@ class Wanted:
             rows = rows.with_columns(**columns)
         return rows
 
-    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr]) -> pl.Expr:
-        key = kind, x.meta.serialize()
+    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
+        key = kind, known_by or x.meta.serialize()
         if key not in self.names:
             self.names[key] = f"#{len(self.names)}"
             into[self.names[key]] = x

@@ -37,7 +37,7 @@ Step: TypeAlias = Callable[[int, int], None]
 BLOCK = 100
 """How many resamples take their numbers from one stream; another block size would change every result."""
 
-CHUNK = 2**20
+CHUNK = 2**18
 """About how many numbers are held at a time, which changes no result."""
 
 ENUMERATED = 20

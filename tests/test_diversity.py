@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -171,6 +173,20 @@ def test_pandas_has_the_same_values(form: Callable[[Table], pl.DataFrame]) -> No
     wanted = ranker(df).evaluate(*TEXTS, "ndcg@10")
     assert found.index.tolist() == wanted["query_id"].to_list()
     assert_frame_equal(pl.from_pandas(found.reset_index()), wanted, rel_tol=1e-12)
+
+
+def test_plans_that_call_python_need_no_library_to_pickle_it() -> None:
+    code = (
+        "import sys; sys.modules['cloudpickle'] = None\n"
+        "import polars as pl, rankframe as rf\n"
+        "df = pl.DataFrame({'query_id': [1, 1], 'doc_id': ['a', 'b'], 'score': [1.0, 1.0], 'label': [1, 2], 's': ['x', 'y']})\n"
+        "print(df.rank.on(subtopic='s').evaluate('alpha_ndcg@1', 'alpha_ndcg(alpha=0.3)@2', 'nerr_ia@2').row(0))\n"
+        "print(df.rank.on(ties='expected').evaluate('err(max_label=2)', 'pfound(max_label=2)').row(0))\n"
+        "print(df.lazy().rank.on(ties='expected').err(max_label=2).collect().row(0))"
+    )
+    found = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    # one subtopic each, so any order is ideal; of 1/4 and 3/4, the mean of 1/4 + 3/4 x 3/8 and 3/4 + 1/4 x 1/8
+    assert found.stdout.splitlines()[::2] == ["(1, 1.0, 1.0, 1.0)", "(1, 0.65625)"], found.stderr
 
 
 @pytest.mark.tools

@@ -38,7 +38,9 @@ LEVELS = [
     ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
-    ["_decide", "_trec_eval"],
+    ["_decide", "_trec_eval", "_kernel", "_combine"],
+    ["_buckets"],
+    ["spark", "dask"],
     ["__init__"],
     ["__main__"],
 ]

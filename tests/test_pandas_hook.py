@@ -118,7 +118,8 @@ def test_rankframe_works_where_there_is_no_pandas() -> None:
             print("no pandas")
     """
     assert run(code) == (
-        "list is no frame that can be ranked; give a DataFrame of Polars or pandas, or a LazyFrame\nno pandas"
+        "list is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow "
+        "PyCapsule interface, as PyArrow and DuckDB have\nno pandas"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from .._ranking import Gain, MaxLabel, Ranking, ShareGain, gain_rises, is_number
+from .._ranking import Gain, MaxLabel, Ranking, ShareGain, is_number
 from .._registry import Judging, metric
 from ..errors import InvalidOption
 
@@ -144,7 +144,7 @@ def _satisfied(r: Ranking, gain: Gain, max_label: MaxLabel) -> pl.Expr:
     worth = r.gain(gain)
     if not isinstance(gain, str):
         r.refuse(worth > 1, "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1")
-    if not gain_rises(gain):
+    if not isinstance(gain, str) or gain == "binary":
         return worth
     if max_label is None:
         top = r.largest_label_of_table

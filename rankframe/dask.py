@@ -1,0 +1,229 @@
+"""`.rank` on Dask frames: whole queries come together in one partition, where the metrics are those of pandas.
+
+    import dask.dataframe as dd, rankframe.dask
+    ddf.rank.evaluate("ndcg@10", "map").compute()
+
+Results are Dask frames, computed when Dask is asked for them, but where a metric wants the largest label of the table,
+which is found out at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from . import _measure, _summary, _verbs
+from ._buckets import refuse_row_order
+from ._call import Call
+from ._combine import Summary, summary_of
+from ._extras import load
+from ._frame_ranker import FrameRanker
+from ._kernel import LARGEST, ArrowKernel, largest_label
+from ._pandas import PandasRanker, Source
+from ._policies import Columns
+from ._table import require
+from .errors import InvalidOption
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DaskRanker"]
+
+T = TypeVar("T")
+
+BY_METRIC = (_measure.measure, _verbs.evaluate, _verbs.with_metrics, _verbs.curve, _verbs.explain)
+"""The verbs whose arguments are metrics."""
+
+WITHIN_QUERIES = (*BY_METRIC, _verbs.with_ranks, _verbs.agreement)
+"""The verbs that look at one query at a time; others would see a partition where they mean the table."""
+
+PER_QUERY = (_measure.measure, _verbs.evaluate)
+"""The verbs whose results have none of the table's columns but those of the query."""
+
+
+class DaskRanker(FrameRanker[Any]):
+    """The rankings of a Dask frame; results are Dask frames, of what the same call gives on a pandas frame."""
+
+    def __init__(self, frame: Any, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
+        super().__init__(columns)
+        self._frame = frame
+
+    def _with(self, columns: Columns) -> DaskRanker:
+        return DaskRanker(self._frame, columns)
+
+    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
+        if verb is _verbs.judge:
+            return self._judge(*args)
+        if verb is _summary.summarize:
+            return self._summarize(*args)
+        if verb not in WITHIN_QUERIES:
+            raise _whole(verb.__name__)
+        calls: list[Call] = []
+        if verb in BY_METRIC:
+            calls = [call for request in args if not isinstance(request, pl.Expr) for call in _verbs.calls_of(request)]
+        if verb in (_verbs.evaluate, _verbs.with_metrics):  # in which workers need not know metrics by name
+            args = tuple(call for arg in args for call in ([arg] if isinstance(arg, pl.Expr) else _verbs.calls_of(arg)))
+        work = _Work(replace(self._columns, largest_label=0.0) if calls else self._columns, verb, args)
+        meta = work(self._frame._meta)
+        refuse_row_order(self._columns, calls, _names(self._frame._meta), "Dask frame")
+        frame, columns = self._rows, self._known(calls)
+        if verb in PER_QUERY:
+            requests = tuple(arg for arg in args if isinstance(arg, (Call, pl.Expr)))
+            frame = frame[ArrowKernel(requests, columns).needed(list(frame.columns))]
+        return _together(frame, columns).map_partitions(replace(work, columns=columns), meta=meta, clear_divisions=True)
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        raise _whole("a plot or a report")
+
+    def summarize(  # type: ignore[override]
+        self,
+        *metrics: _verbs.Request,
+        by: str | Sequence[str] | None = None,
+        ci: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 0,
+    ) -> Any:
+        """The metrics summed up over the queries: one row per slice and metric.
+
+        Every partition gives the number of its values, their mean and their spread, which merge exactly. The interval
+        is that of a bootstrap over queries, which draws each query by a number made of its id and the seed: the same for
+        any number of partitions.
+
+        Parameters
+        ----------
+        *metrics
+            Texts and functions, as for :meth:`evaluate`.
+        by
+            The column, or columns, whose values slice the queries; the same in all rows of a query.
+        ci
+            The confidence of the intervals.
+        resamples
+            How many times the bootstrap draws.
+        seed
+            A whole number from 0 on; another one gives another bootstrap.
+
+        Returns
+        -------
+        A Dask frame of one partition: the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up
+        that way, the geometric mean), ``std``, ``ci_low`` and ``ci_high`` (NaN for fewer than two queries), and
+        ``n_queries``, those whose value is not null.
+
+        Raises
+        ------
+        InvalidData
+            If a query has several values of a slice, when Dask runs.
+        """
+        options: dict[str, Any] = {"ci": ci, "resamples": resamples, "seed": seed}
+        return self._run(_summary.summarize, summary_of(self._columns, metrics, by, **options))
+
+    def _summarize(self, summary: Summary) -> Any:
+        dask, dd = load("dask", "dask"), load("dask.dataframe", "dask")
+        frame = self._rows
+        for name in summary.by:
+            require(frame.columns, name, "by")
+        calls = list(summary.calls)
+        trial = replace(summary, columns=replace(self._columns, largest_label=0.0))
+        names = list(
+            dict.fromkeys([*ArrowKernel(summary.calls, self._columns).needed(list(frame.columns)), *summary.by])
+        )
+        meta = _figures(trial, [_part(trial, frame._meta)])
+        refuse_row_order(self._columns, calls, list(frame.columns), "Dask frame")
+        summary = replace(summary, columns=self._known(calls))
+        parts = _together(frame[names], summary.columns).to_delayed()
+        figures = dask.delayed(_figures)(summary, [dask.delayed(_part)(summary, part) for part in parts])
+        return dd.from_delayed([figures], meta=meta)
+
+    def _judge(self, qrels: Any, judged_only: _verbs.Missing, run_only: _verbs.Missing) -> Any:
+        dd = load("dask.dataframe", "dask")
+        columns, run = self._columns, self._rows
+        judged = qrels if isinstance(qrels, dd.DataFrame) else dd.from_pandas(qrels, npartitions=1)
+        judged = _with_columns(judged, columns.query)
+        work = _Work(columns, _verbs.judge, (judged_only, run_only))
+        meta = work(run._meta, judged._meta)
+        runs = [name for name in columns.query if name not in judged.columns]
+        if runs:  # judgments hold for every run of the table, not for those of a partition alone
+            judged = judged.map_partitions(_cross, run[runs].drop_duplicates().compute())
+        judged = judged.astype({name: run.dtypes[name] for name in columns.query})  # equal ids to equal partitions
+        n = max(run.npartitions, judged.npartitions)
+        left, right = (_together(frame, columns, n) for frame in (run, judged))
+        return left.map_partitions(work, right, meta=meta, align_dataframes=False, clear_divisions=True)
+
+    @property
+    def _rows(self) -> Any:
+        return _with_columns(self._frame, self._columns.query)
+
+    def _known(self, calls: Sequence[Call]) -> Columns:
+        """The columns with what has to be known of the whole table."""
+        frame, columns = self._rows, self._columns
+        kernel = ArrowKernel(tuple(calls), columns)
+        schema = Source(frame._meta, frame.columns, lists=columns.subtopic).polars.schema if calls else pl.Schema()
+        if not calls or not kernel.needs_largest_label(schema):
+            return columns
+        ranked, shown = largest_label(kernel, schema)
+        frame = frame[ranked.needed(list(frame.columns))]
+        parts = (frame if shown else _together(frame, columns)).to_delayed()
+        dask = load("dask", "dask")
+        return replace(
+            columns, largest_label=max(dask.compute(*(dask.delayed(_top)(ranked.columns, x) for x in parts)))
+        )
+
+    def __repr__(self) -> str:
+        return ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
+
+
+def _whole(what: str) -> InvalidOption:
+    return InvalidOption(
+        f"{what} looks at the table as a whole, which a Dask frame is not; take it of a part of the table, as of "
+        "ddf.get_partition(0).compute().rank, or of ddf.compute().rank where that fits into memory"
+    )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A verb on a partition."""
+
+    columns: Columns
+    verb: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __call__(self, part: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
+        result: pd.DataFrame = PandasRanker(part, self.columns)._run(self.verb, *others, *self.args)
+        return result
+
+
+def _part(summary: Summary, part: pd.DataFrame) -> pl.DataFrame:
+    return summary.part(Source(part, part.columns, lists=summary.columns.subtopic).polars)
+
+
+def _figures(summary: Summary, parts: Sequence[pl.DataFrame]) -> pd.DataFrame:
+    return summary.merge(pl.concat(parts, how="vertical_relaxed")).to_pandas()
+
+
+def _top(columns: Columns, part: pd.DataFrame) -> float:
+    values = PandasRanker(part, columns)._measure(LARGEST)["largest_label"]
+    return float(values.max()) if len(values) else 0.0
+
+
+def _cross(judged: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    return runs.merge(judged, how="cross")
+
+
+def _names(meta: pd.DataFrame) -> list[str]:
+    return [str(name) for name in (*meta.columns, *meta.index.names)]
+
+
+def _with_columns(frame: Any, query: Sequence[str]) -> Any:
+    """The frame with its index as a column where that names a query."""
+    return frame.reset_index() if frame.index.name in query and frame.index.name not in frame.columns else frame
+
+
+def _together(frame: Any, columns: Columns, partitions: int | None = None) -> Any:
+    """The frame with all rows of a query in one partition."""
+    n = partitions or frame.npartitions
+    return frame if n == frame.npartitions == 1 else frame.shuffle(on=list(columns.query), npartitions=n)
+
+
+load("dask.dataframe", "dask").extensions.register_dataframe_accessor("rank")(DaskRanker)

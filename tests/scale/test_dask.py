@@ -1,0 +1,192 @@
+"""Dask frames have the values of the oracles, or of the same Polars frame, whatever the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from calls import ALL, POLICIES, assert_equal, expected, spell
+from polars.testing import assert_frame_equal
+from tables import FRACTIONAL_LABELS, frame, random_table
+
+import rankframe as rf
+import rankframe.dask  # which registers the accessor
+from rankframe._combine import summary_of
+from rankframe._kernel import bound
+
+pytestmark = pytest.mark.scale
+
+TABLE = random_table(6, labels=FRACTIONAL_LABELS)
+DF = frame(TABLE)
+WITHOUT_ORDER = [policies for policies in POLICIES if policies.get("ties") != "order"]
+
+
+def to_dask(df: pl.DataFrame, partitions: int = 5) -> Any:
+    import dask.dataframe as dd
+
+    return dd.from_pandas(df.to_pandas(), npartitions=partitions)
+
+
+def to_polars(ddf: Any) -> pl.DataFrame:
+    found = ddf.compute()
+    named = [name for name in found.index.names if name is not None]
+    return pl.from_pandas(found.reset_index() if named else found)
+
+
+def assert_same(found: Any, wanted: pl.DataFrame) -> None:
+    found = found if isinstance(found, pl.DataFrame) else to_polars(found)
+    assert set(found.columns) == set(wanted.columns)
+    wanted = wanted.with_columns(pl.selectors.float().fill_null(float("nan")))
+    found = found.with_columns(pl.selectors.float().fill_null(float("nan"))).select(wanted.columns)
+    assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_every_metric_has_the_values_of_the_oracles() -> None:
+    found = to_dask(DF).rank.evaluate(*(spell(*call) for call in ALL)).compute()
+    assert found.index.name == "query_id"
+    for name, options in ALL:
+        values = {query: None if value != value else value for query, value in found[spell(name, options)].items()}
+        assert_equal(values, expected(TABLE, name, options, {}), spell(name, options))
+
+
+@pytest.mark.parametrize("policies", WITHOUT_ORDER[1::3], ids=str)
+def test_policies_hold_as_on_a_polars_frame(policies: Mapping[str, Any]) -> None:
+    texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
+    assert_same(to_dask(DF).rank.on(**policies).evaluate(*texts), DF.rank.on(**policies).evaluate(*texts))
+
+
+def test_the_largest_label_is_that_of_the_documents_that_count() -> None:
+    df = DF.with_columns(
+        label=pl.when(pl.col("score") > 0).then(pl.col("label").clip(None, 2)).otherwise(pl.col("label"))
+    )
+    for policies in (
+        {"unretrieved": "drop", "depth": 2},
+        {"unretrieved": "drop", "depth": 2, "no_relevant": "null"},
+        {},
+    ):
+        wanted = df.rank.on(**policies).evaluate("err", "nerr@3")
+        assert_same(to_dask(df).rank.on(**policies).evaluate("err", "nerr@3"), wanted)
+    bounds = df.rank.on(unjudged="bounds").evaluate("precision@3", "ndcg@3")
+    assert_same(to_dask(df).rank.on(unjudged="bounds").evaluate("precision@3", "ndcg@3"), bounds)
+
+
+def test_a_metric_is_a_method_and_texts_functions_and_expressions_mix() -> None:
+    @rf.metric()
+    def first_label(r: rf.Ranking) -> pl.Expr:
+        return r.total(pl.when(r.rank == 1).then(r.label))
+
+    try:
+        wanted = DF.rank.evaluate(first_label, "map", pl.len().alias("rows"))
+        assert_same(to_dask(DF).rank.evaluate(first_label, "map", pl.len().alias("rows")), wanted)
+        assert_same(to_dask(DF).rank.first_label(), wanted.select("query_id", "first_label"))
+    finally:
+        rf.unregister(first_label)
+    assert_same(to_dask(DF).rank.ndcg(k=3, gain="exponential"), DF.rank.ndcg(k=3, gain="exponential"))
+
+
+def test_rows_keep_their_index_and_columns() -> None:
+    df = DF.with_columns(other=pl.lit("x"))
+    ddf = to_dask(df)
+    found = ddf.rank.with_metrics("ndcg@3", "err").compute()
+    assert found.index.sort_values().equals(pd.RangeIndex(len(df)))
+    assert found["doc_id"].sort_index().tolist() == df["doc_id"].to_list()
+    assert_same(pl.from_pandas(found), df.rank.with_metrics("ndcg@3", "err"))
+    assert_same(pl.from_pandas(ddf.rank.with_ranks().compute()), df.rank.with_ranks())
+
+
+def test_curves_contributions_and_agreement_are_those_of_a_polars_frame() -> None:
+    df = DF.with_columns(other=pl.col("label").shuffle(seed=1))
+    ranker = to_dask(df).rank
+    assert_same(pl.from_pandas(ranker.curve("precision", "err").compute()), df.rank.curve("precision", "err"))
+    assert_same(pl.from_pandas(ranker.explain("err").compute()), df.rank.explain("err"))
+    assert_same(ranker.agreement("other", "kendall_tau", "rbo"), df.rank.agreement("other", "kendall_tau", "rbo"))
+
+
+def test_a_run_and_its_judgments_join() -> None:
+    import dask.dataframe as dd
+
+    run = DF.filter(pl.col("score").is_not_null(), pl.col("query_id") != "q1").drop("label")
+    qrels = DF.filter(pl.col("label").is_not_null(), pl.col("query_id") != "q2").drop("score")
+    for given in ({}, {"judged_only": "drop"}, {"run_only": "keep"}):
+        wanted = run.rank.judge(qrels, **given)
+        assert_same(to_dask(run, 3).rank.judge(to_dask(qrels, 2), **given), wanted)
+        assert_same(
+            to_dask(run, 3).rank.judge(qrels.to_pandas(), **given).rank.evaluate("err"), wanted.rank.evaluate("err")
+        )
+    runs = pl.concat(
+        [run.with_columns(run=pl.lit("a")), run.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit("b"))]
+    )
+    query = ["run", "query_id"]
+    judged = to_dask(runs).rank.on(query=query).judge(to_dask(qrels, 2))
+    assert isinstance(judged, dd.DataFrame)
+    assert_same(
+        judged.rank.on(query=query).evaluate("map"),
+        runs.rank.on(query=query).judge(qrels).rank.on(query=query).evaluate("map"),
+    )
+
+
+@pytest.mark.parametrize("by", [None, "slice", ["slice", "day"]])
+def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
+    texts = ("ndcg@10", "err", "gm_map")
+    summary = summary_of(bound({}), texts, by, seed=3)
+    one, polars = summary.merge(summary.part(df)), df.rank.summarize(*texts, by=by)
+    for partitions in (1, 7, 30):
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3))
+        assert_same(found, one)
+        assert_same(found.drop("ci_low", "ci_high"), polars.drop("total"))
+
+
+def test_the_index_may_name_the_query() -> None:
+    import dask.dataframe as dd
+
+    ddf = dd.from_pandas(DF.to_pandas().set_index("query_id"), npartitions=3, sort=False)
+    assert_same(ddf.rank.evaluate("map", "err"), DF.rank.evaluate("map", "err"))
+    assert_same(
+        ddf.rank.summarize("map").compute().pipe(pl.from_pandas).select("mean"), DF.rank.summarize("map").select("mean")
+    )
+
+
+@pytest.mark.parametrize("ids", [[1, 2, None], ["a", "b", None], [1.5, 2.5, None]], ids=str)
+def test_ids_of_any_type_come_back_and_a_missing_one_is_a_query(ids: list[Any]) -> None:
+    df = pl.DataFrame(
+        {"query_id": ids * 2, "doc_id": list("aaabbb"), "score": [2, 2, 2, 1, 1, 1], "label": [0, 1, 1] * 2}
+    )
+    found = to_dask(df, 3).rank.evaluate("rr", "hits").compute()
+    got = {None if pd.isna(query) else query: tuple(values) for query, *values in found.itertuples()}
+    assert got == {query: tuple(values) for query, *values in df.rank.evaluate("rr", "hits").iter_rows()}
+
+
+def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
+    import dask.dataframe as dd
+
+    ddf = to_dask(DF)
+    with pytest.raises(rf.InvalidData, match=r"keep one row of each, for instance with df\.drop_duplicates"):
+        dd.concat([ddf, ddf]).rank.evaluate("map").compute()
+    with pytest.raises(rf.UnknownMetric, match="Did you mean 'ndcg'"):
+        ddf.rank.evaluate("ndgc")
+    with pytest.raises(rf.MissingColumn, match="the table has query_id, doc_id, score, label"):
+        ddf.rank.on(label="rel").evaluate("map")
+    with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
+        ddf.rank.summarize("map", by="market")
+    with pytest.raises(rf.InvalidOption, match=r"check looks at the table as a whole"):
+        ddf.rank.check()
+    with pytest.raises(rf.InvalidOption, match=r"conventions looks at the table as a whole"):
+        ddf.rank.conventions("ndcg@10")
+    with pytest.raises(rf.InvalidOption, match=r"compare looks at the table as a whole"):
+        ddf.rank.compare("map", runs=["score", "label"])
+    with pytest.raises(rf.InvalidOption, match=r"a plot or a report looks at the table as a whole"):
+        ddf.rank.plot.judged("map")
+    for frame_, options in ((ddf, {"ties": "order"}), (ddf.drop(columns="doc_id"), {}), (ddf, {"convention": "ranx"})):
+        with pytest.raises(rf.InvalidOption, match="the rows of a Dask frame have no order"):
+            frame_.rank.on(**options).evaluate("map")
+
+
+def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
+    ddf = to_dask(DF)
+    assert_same(rf.rank(ddf).evaluate("map"), DF.rank.evaluate("map"))
+    assert repr(ddf.rank) == ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
+    assert rf.dask.DaskRanker is type(ddf.rank)

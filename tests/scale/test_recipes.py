@@ -1,0 +1,107 @@
+"""What docs/scale.md writes for Spark, Dask, Ray and DuckDB runs as it stands there; Ibis tables are read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+from tables import frame, random_table
+
+import rankframe as rf
+
+pytestmark = pytest.mark.scale
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+DF = frame(random_table(9)).with_columns(market=pl.col("query_id").str.len_chars().cast(pl.Int64))
+RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
+QRELS = DF.filter(pl.col("label").is_not_null()).drop("score", "market")
+
+
+def recipe(heading: str, **names: Any) -> dict[str, Any]:
+    """What the code under a heading of the page leaves behind."""
+    section = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    (text,) = [part for part in section if part.startswith(heading + "\n")]
+    (code,) = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ">>>" not in code]
+    names |= {"rf": rf, "pl": pl, "pa": pa}
+    exec(compile(code, str(PAGE), "exec"), names)
+    return names
+
+
+def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
+    found = found.with_columns(pl.selectors.float().fill_nan(None))
+    assert_frame_equal(
+        found.select(wanted.columns), wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12
+    )
+
+
+def assert_four(found: dict[str, pl.DataFrame]) -> None:
+    """The four results that the pages of Spark and Dask show."""
+    assert_same(found["metrics"], DF.rank.on(relevant=2).evaluate("ndcg@10", "map"))
+    assert_same(found["rows"], DF.rank.with_metrics("rr"))
+    wanted = DF.rank.summarize("ndcg@10", "map", by="market").select("market", "metric", "mean", "std", "n_queries")
+    assert_same(found["means"], wanted)
+    assert {"ci_low", "ci_high"} < set(found["means"].columns)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that PySpark leaves to the garbage collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_spark(spark: Any) -> None:
+    tables = {"df": DF, "run": RUN.drop("market"), "qrels": QRELS}
+    names = {
+        name: spark.createDataFrame(df.to_arrow(compat_level=pl.CompatLevel.oldest())) for name, df in tables.items()
+    }
+    done = recipe("Spark", **names)
+    found = {name: pl.DataFrame(done[name].toArrow()) for name in ("metrics", "from_two_tables", "rows", "means")}
+    assert_four(found)
+    assert_same(found["from_two_tables"], RUN.rank.judge(QRELS).rank.evaluate("ndcg@10", "map"))
+
+
+def test_dask() -> None:
+    import dask.dataframe as dd
+
+    names = {"ddf": DF, "run": RUN, "qrels": QRELS}
+    done = recipe("Dask", **{name: dd.from_pandas(df.to_pandas(), npartitions=3) for name, df in names.items()})
+    found = {
+        name: pl.from_pandas(done[name].compute().reset_index()) for name in ("metrics", "judged", "rows", "means")
+    }
+    assert_four(found)
+    assert_same(found["judged"], RUN.rank.judge(QRELS))
+
+
+def test_duckdb() -> None:
+    import duckdb
+
+    con = duckdb.connect()
+    con.register("judged", DF.to_arrow())
+    found = recipe("DuckDB", con=con)
+    wanted = DF.rank.evaluate("ndcg@10", "map")
+    assert_same(found["metrics"], wanted)
+    assert len(found["parts"]) == 8
+    assert_same(found["by_buckets"], wanted)
+    con.close()
+
+
+def test_ibis() -> None:
+    import ibis
+
+    assert_same(rf.rank(ibis.memtable(DF.to_arrow())).evaluate("map"), DF.rank.evaluate("map"))
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own, of many kinds
+def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        ds = ray.data.from_arrow(DF.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        found = pl.DataFrame(pa.Table.from_pandas(recipe("Ray Data", ds=ds)["metrics"].to_pandas()))
+    finally:
+        ray.shutdown()
+    assert_same(found, DF.rank.evaluate("ndcg@10", "map"))

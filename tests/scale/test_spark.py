@@ -1,0 +1,340 @@
+"""Spark tables have the values of the oracles, or of the same Polars frame, whatever the number of buckets."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+from calls import ALL, POLICIES, SOME, assert_equal, expected, spell
+from polars.testing import assert_frame_equal
+from tables import FRACTIONAL_LABELS, diverse_table, frame, random_table
+
+import rankframe as rf
+import rankframe.spark
+from rankframe._combine import summary_of
+from rankframe._kernel import bound
+from scale.conftest import CONNECT
+
+pytestmark = [
+    pytest.mark.scale,
+    # of PySpark 4, which works all the same
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    # sockets and processes that PySpark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TABLE = random_table(4, labels=FRACTIONAL_LABELS)
+DF = frame(TABLE)
+WITHOUT_ORDER = [policies for policies in POLICIES if policies.get("ties") != "order"]
+
+
+def to_spark(spark: Any, df: pl.DataFrame) -> Any:
+    return spark.createDataFrame(df.to_arrow(compat_level=pl.CompatLevel.oldest())).repartition(3)
+
+
+def to_polars(sdf: Any) -> pl.DataFrame:
+    return pl.DataFrame(sdf.toArrow())
+
+
+def assert_same(found: Any, wanted: pl.DataFrame) -> None:
+    found = found if isinstance(found, pl.DataFrame) else to_polars(found)
+    assert found.columns == wanted.columns
+    assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def sdf(spark: Any) -> Any:
+    return to_spark(spark, DF).cache()
+
+
+@pytest.mark.parametrize("buckets", [7, None])
+def test_every_metric_has_the_values_of_the_oracles(sdf: Any, buckets: int | None) -> None:
+    calls = ALL if buckets else SOME
+    found = to_polars(sdf.transform(rankframe.spark.evaluate, *(spell(*call) for call in calls), buckets=buckets))
+    for name, options in calls:
+        values = dict(found.select("query_id", spell(name, options)).iter_rows())
+        assert_equal(values, expected(TABLE, name, options, {}), spell(name, options))
+
+
+@pytest.mark.parametrize("policies", WITHOUT_ORDER[1::4], ids=str)
+def test_policies_hold_as_on_a_polars_frame(sdf: Any, policies: Mapping[str, Any]) -> None:
+    texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3", "rbp.95")
+    assert_same(rankframe.spark.evaluate(sdf, *texts, buckets=5, **policies), DF.rank.on(**policies).evaluate(*texts))
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        {"unretrieved": "drop", "depth": 2},
+        {"unretrieved": "drop", "depth": 2, "no_relevant": "null", "relevant": 3},
+        {"unretrieved": "drop", "weight": None},
+    ],
+    ids=str,
+)
+def test_the_largest_label_is_that_of_the_documents_that_count(spark: Any, policies: Mapping[str, Any]) -> None:
+    df = DF.with_columns(
+        label=pl.when(pl.col("score") > 0).then(pl.col("label").clip(None, 2)).otherwise(pl.col("label"))
+    )
+    texts = ("err", "nerr@3", "pfound(max_label=None)")
+    wanted = df.rank.on(**policies).evaluate(*texts)
+    assert not wanted.equals(df.rank.on(**{**policies, "unretrieved": "missed"}).evaluate(*texts))
+    assert_same(rankframe.spark.evaluate(to_spark(spark, df), *texts, buckets=4, **policies), wanted)
+
+
+def test_conventions_and_bounds_look_at_the_whole_table(sdf: Any) -> None:
+    catboost = {"convention": "catboost", "depth": 3}
+    text = "pfound(max_label=None)"
+    assert_same(rankframe.spark.evaluate(sdf, text, buckets=9, **catboost), DF.rank.on(**catboost).evaluate(text))
+    whole = DF.rank.on(unjudged="bounds").evaluate("precision@3", "ndcg@3")
+    assert_same(rankframe.spark.evaluate(sdf, "precision@3", "ndcg@3", buckets=9, unjudged="bounds"), whole)
+
+
+def test_metrics_of_subtopics_expressions_and_own_metrics_go_along(spark: Any) -> None:
+    rows = [
+        (query, doc, score, subtopic, label)
+        for query, docs in diverse_table(3).items()
+        for doc, score, judged in docs
+        for subtopic, label in (judged or {None: None}).items()
+    ]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "subtopic", "label"], orient="row")
+
+    @rf.metric()
+    def first_label(r: rf.Ranking) -> pl.Expr:
+        return r.total(pl.when(r.rank == 1).then(r.label))
+
+    try:
+        requests = ("alpha_ndcg@5", "nrbp", "map", first_label, pl.len().alias("rows"))
+        found = rankframe.spark.evaluate(to_spark(spark, df), *requests, subtopic="subtopic", buckets=3)
+        assert dict(found.dtypes)["rows"] == "bigint"
+        assert_same(found, df.rank.on(subtopic="subtopic").evaluate(*requests))
+    finally:
+        rf.unregister(first_label)
+
+
+# -------------------------------------------------------------------------------------------------- two tables
+
+RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
+QRELS = DF.filter(pl.col("label").is_not_null()).drop("score").with_columns(split=pl.lit("test"))
+
+
+@pytest.mark.parametrize("judged_only", ["keep", "drop"])
+@pytest.mark.parametrize("run_only", ["keep", "drop"])
+def test_judgments_of_their_own_join_in_the_buckets(spark: Any, judged_only: Any, run_only: Any) -> None:
+    run = RUN.filter(pl.col("query_id") != "q1").with_columns(split=pl.lit("run"))
+    qrels = QRELS.filter(pl.col("query_id") != "q2")
+    given: dict[str, Any] = {"judged_only": judged_only, "run_only": run_only}
+    texts = ("ndcg@3", "map", "err", "recall", "num_relevant")
+    found = rankframe.spark.evaluate(to_spark(spark, run), *texts, qrels=to_spark(spark, qrels), buckets=6, **given)
+    assert_same(found, run.drop("split").rank.judge(qrels, **given).rank.evaluate(*texts))
+
+
+def test_judgments_without_the_run_hold_for_every_run(spark: Any) -> None:
+    runs = pl.concat(
+        [RUN.with_columns(run=pl.lit("a")), RUN.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit(None))]
+    )
+    query = ["run", "query_id"]
+    found = rankframe.spark.evaluate(to_spark(spark, runs), "map", qrels=to_spark(spark, QRELS), query=query, buckets=8)
+    judged = runs.rank.on(query=query).judge(QRELS)
+    assert_same(found, judged.rank.on(query=query).evaluate("map"))
+
+
+def test_slices_of_a_run_are_those_of_its_queries(spark: Any) -> None:
+    run = RUN.with_columns(market=pl.col("query_id").str.len_chars().cast(pl.Int64))
+    found = to_polars(
+        rankframe.spark.summarize(to_spark(spark, run), "map", qrels=to_spark(spark, QRELS), by="market", buckets=4)
+    )
+    markets = run.group_by("query_id").agg(pl.col("market").first())
+    values = RUN.rank.judge(QRELS).rank.evaluate("map").join(markets, on="query_id", how="left")
+    wanted = values.group_by("market").agg(pl.col("map").mean().alias("mean"), pl.len().alias("n_queries"))
+    assert found["market"].null_count() == 1  # of judged queries that the run lacks
+    assert_same(found.select("market", "mean", "n_queries"), wanted)
+
+
+def test_a_query_that_one_table_lacks_may_be_refused(spark: Any) -> None:
+    run, qrels = to_spark(spark, RUN), to_spark(spark, QRELS.filter(pl.col("query_id") != "q2"))
+    with pytest.raises(Exception, match="a query of the run has no judgments"):
+        rankframe.spark.evaluate(run, "map", qrels=qrels, run_only="error").collect()
+    with pytest.raises(rf.InvalidOption, match="judged_only='kep'"):
+        rankframe.spark.evaluate(run, "map", qrels=qrels, judged_only="kep")  # type: ignore[arg-type]
+    with pytest.raises(rf.InvalidData, match="cast one"):
+        rankframe.spark.evaluate(run, "map", qrels=qrels.selectExpr("query_id", "1 AS doc_id", "label"))
+    with pytest.raises(rf.MissingColumn, match=r"no column 'label' for label; qrels has query_id, doc_id, split"):
+        rankframe.spark.evaluate(run, "map", qrels=qrels.drop("label"))
+
+
+# ------------------------------------------------------------------------------------------- rows and summaries
+
+
+def test_rows_keep_all_their_columns(spark: Any) -> None:
+    df = DF.with_columns(pl.col("score").alias("a.b `c`"), pl.struct("doc_id").alias("nested"))
+    sdf = to_spark(spark, df).selectExpr(
+        "*", "map('k', doc_id) AS m", "map('k', array(struct(timestamp '2020-01-01 00:00:00' AS t))) AS t"
+    )
+    found = rankframe.spark.with_metrics(sdf, "ndcg@3", "err", "rbp.95", buckets=5)
+    assert found.dtypes == [*sdf.dtypes, *((name, "double") for name in ("ndcg@3", "err", "rbp(p=0.95)"))]
+    assert_same(found.drop("m", "t"), df.rank.with_metrics("ndcg@3", "err", "rbp.95"))
+    assert found.where("m['k'] = doc_id AND t['k'][0].t = '2020-01-01 00:00:00'").count() == len(df)
+    with pytest.raises(rf.InvalidOption, match="second column 'rr'"):
+        rankframe.spark.with_metrics(sdf.selectExpr("*", "1 AS rr"), "rr")
+
+
+@pytest.mark.parametrize("by", [None, "slice", ["slice", "day"]])
+def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark: Any, by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(dt.date(2020, 1, 1)))
+    sdf, texts = to_spark(spark, df), ("ndcg@10", "err", "gm_map")
+    summary = summary_of(bound({}), texts, by, seed=3)
+    one = summary.merge(summary.part(df))
+    polars = df.rank.summarize(*texts, by=by)
+    for buckets in (1, 4, 50):
+        found = to_polars(rankframe.spark.summarize(sdf, *texts, by=by, seed=3, buckets=buckets))
+        assert_same(found, one)
+        assert_same(found.drop("ci_low", "ci_high"), polars.drop("total"))
+    assert one["ci_low"].null_count() == 0
+
+
+# -------------------------------------------------------------------------------------------------- types
+
+
+@pytest.mark.parametrize(
+    ("type_", "ids"),
+    [
+        ("string", ["a", "b", None]),
+        ("bigint", [1, -(2**63), None]),
+        ("int", [1, 2, None]),
+        ("decimal(20,3)", [decimal.Decimal("1.001"), decimal.Decimal("1.002"), None]),
+        ("date", [dt.date(2020, 1, 1), dt.date(2020, 1, 2), None]),
+        ("timestamp", [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2), None]),
+        ("timestamp_ntz", [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2), None]),
+        ("binary", [b"a", b"b", None]),
+        ("boolean", [True, False, None]),
+    ],
+)
+def test_ids_keep_their_type_and_null_is_a_query(spark: Any, type_: str, ids: list[Any]) -> None:
+    rows = [(query, doc, float(score), 1) for query in ids for doc, score in (("a", 2), ("b", 1))]
+    sdf = spark.createDataFrame(rows, f"q {type_}, d string, s double, l int")
+    found = rankframe.spark.evaluate(sdf, "rr", "num_relevant", query="q", doc="d", score="s", label="l", buckets=3)
+    assert found.dtypes == [("q", type_), ("rr", "double"), ("num_relevant", "double")]
+    got = {row["q"] if type_ != "binary" or row["q"] is None else bytes(row["q"]) for row in found.collect()}
+    assert got == set(ids)
+    assert {row["num_relevant"] for row in found.collect()} == {2.0}
+    docs = rankframe.spark.evaluate(
+        sdf.where("q IS NOT NULL").selectExpr("1 AS query_id", "q AS doc_id", "s AS score", "l AS label").dropDuplicates(
+            ["doc_id"]
+        ), "hits",
+    )  # fmt: skip
+    assert docs.collect()[0]["hits"] == 2
+
+
+def test_decimal_scores_rank_by_their_exact_value_and_labels_may_be_any_number(spark: Any) -> None:
+    rows = [
+        ("q", "a", decimal.Decimal("0.10000000000000000001"), 0),
+        ("q", "b", decimal.Decimal("0.10000000000000000002"), 1),
+    ]
+    sdf = spark.createDataFrame(rows, "query_id string, doc_id string, score decimal(30,20), label int")
+    for label in ("int", "bigint", "float", "decimal(5,1)", "boolean", "tinyint"):
+        found = rankframe.spark.evaluate(sdf.withColumn("label", sdf["label"].cast(label)), "rr", "err").collect()[0]
+        assert (found["rr"], found["err"]) == (1.0, 0.5), label
+    as_double = sdf.withColumn(
+        "score", sdf["score"].cast("double")
+    )  # which ties them, so that b stands first by its id
+    assert rankframe.spark.evaluate(as_double, "rr", ties="doc_asc").collect()[0]["rr"] == 0.5
+
+
+def test_large_texts_are_asked_for_by_a_setting(spark: Any, sdf: Any) -> None:
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        assert_same(rankframe.spark.evaluate(sdf, "map", "relstring", buckets=2), DF.rank.evaluate("map", "relstring"))
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+
+
+def test_an_empty_table_has_no_row_and_the_same_columns(sdf: Any) -> None:
+    nothing = rankframe.spark.evaluate(sdf.where("false"), "ndcg@10", "err")
+    assert nothing.columns == ["query_id", "ndcg@10", "err"]
+    assert nothing.count() == 0
+    assert rankframe.spark.summarize(sdf.where("false"), "map").count() == 0
+
+
+# -------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("CASE WHEN doc_id = 'a' THEN double('NaN') ELSE score END AS score, label", "column 'score' holds NaN"),
+        ("score, double('infinity') AS label", "column 'label' holds NaN or an infinite label"),
+    ],
+)
+def test_what_is_wrong_with_rows_fails_the_job_with_our_message_once(sdf: Any, change: str, message: str) -> None:
+    bad = rankframe.spark.evaluate(sdf.selectExpr("query_id", "doc_id", *_columns(change)), "map", buckets=4)
+    for act in (bad.collect, bad.count, lambda: bad.select("query_id").collect()):
+        with pytest.raises(Exception, match="holds NaN") as caught:
+            act()
+        said = caught.value.getMessage()
+        assert type(caught.value).__name__ == "SparkRuntimeException"
+        assert said.count(message) == 1
+        first, *trace = said.splitlines()
+        assert first.startswith("[USER_RAISED_EXCEPTION] column")
+        assert "query_id=" in first
+        assert CONNECT or not trace  # a server adds that of its own side
+        assert not any(".py" in line for line in trace)
+
+
+def _columns(text: str) -> list[str]:
+    score, label = text.rsplit(", ", 1)
+    return [score, label]
+
+
+def test_a_document_twice_and_a_slice_twice_are_errors(sdf: Any) -> None:
+    with pytest.raises(Exception, match="the same 'doc_id' twice"):
+        rankframe.spark.evaluate(sdf.union(sdf), "map").collect()
+    with pytest.raises(Exception, match="several values of 'doc_id'"):
+        rankframe.spark.summarize(sdf, "map", by="doc_id").collect()
+
+
+def test_mistakes_in_the_call_are_told_at_once(spark: Any, sdf: Any) -> None:
+    evaluate = rankframe.spark.evaluate
+    with pytest.raises(rf.UnknownMetric, match="Did you mean 'ndcg'"):
+        evaluate(sdf, "ndgc")
+    with pytest.raises(rf.MissingColumn, match="the table has qid, doc_id, score, label"):
+        evaluate(sdf.withColumnRenamed("query_id", "qid"), "ndcg")
+    with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
+        rankframe.spark.summarize(sdf, "ndcg", by="market")
+    with pytest.raises(rf.InvalidData, match="holds String, not numbers"):
+        evaluate(sdf, "ndcg", label="doc_id", doc=None, ties="error")
+    with pytest.raises(rf.InvalidData, match="DataFrame is no Spark table"):
+        evaluate(DF, "ndcg")  # type: ignore[arg-type]
+    with pytest.raises(rf.InvalidOption, match="buckets=0: write a whole number"):
+        evaluate(sdf, "ndcg", buckets=0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tie'"):
+        evaluate(sdf, "ndcg", tie="order")
+    with pytest.raises(rf.InvalidData, match=r"write rankframe\.spark\.evaluate"):
+        rf.rank(sdf)
+
+
+def test_ties_do_not_stand_by_an_order_that_rows_do_not_have(sdf: Any) -> None:
+    for frame_, options in ((sdf, {"ties": "order"}), (sdf.drop("doc_id"), {}), (sdf, {"convention": "ranx"})):
+        with pytest.raises(rf.InvalidOption, match="the rows of a Spark table have no order"):
+            rankframe.spark.evaluate(frame_, "map", **options)
+    for ties in ("best", "worst", "expected"):
+        wanted = DF.drop("doc_id").rank.on(ties=ties).evaluate("map")
+        assert_same(rankframe.spark.evaluate(sdf.drop("doc_id"), "map", ties=ties, buckets=3), wanted)
+
+
+def test_nothing_runs_before_spark_is_asked_where_buckets_are_said(sdf: Any) -> None:
+    failing = sdf.selectExpr(
+        "query_id", "doc_id", "score", "CASE WHEN raise_error('ran') IS NULL THEN label END AS label"
+    )
+    failing = failing.selectExpr("*")
+    planned = rankframe.spark.evaluate(failing, "map", buckets=2)
+    with pytest.raises(Exception, match="ran"):
+        planned.collect()
+
+
+def test_spark_tables_get_no_accessor(sdf: Any) -> None:
+    assert not any("rank" in vars(kind) for kind in type(sdf).__mro__)

@@ -1,0 +1,119 @@
+"""What workers do with a bucket, run here: values, parts of summaries, and errors that become a row."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import rankframe as rf
+from rankframe._buckets import Guarded, Judging, Merge, Partial, Values, refuse_row_order
+from rankframe._combine import summary_of
+from rankframe._kernel import bound, kernel_of, largest_label
+
+RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
+QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})
+TABLE = RUN.append_column("label", pa.array([0, 1, 1]))
+KERNEL = kernel_of(bound({}), ["rr", "recall"])
+
+
+def guarded(function: Any, *tables: pa.Table) -> pa.Table:
+    types = {"rr": pa.float64(), "recall": pa.float64(), "!": pa.string()}
+    work = pickle.loads(pickle.dumps(Guarded(function, [table.column_names for table in tables], types, "!")))
+    plain = [table.rename_columns([f"c{i}" for i in range(table.num_columns)]) for table in tables]
+    return work(*(table.append_column("bucket", pa.array([0] * table.num_rows)) for table in plain))
+
+
+def test_a_bucket_gives_its_values_and_no_message() -> None:
+    found = guarded(Values(KERNEL), TABLE)
+    assert found.to_pylist() == [
+        {"query_id": 1, "rr": 0.5, "recall": 1.0, "!": None},
+        {"query_id": 2, "rr": 1.0, "recall": 1.0, "!": None},
+    ]
+    assert Values(KERNEL).kept == {"query_id": "query_id"}
+
+
+def test_a_bucket_joins_its_judgments() -> None:
+    found = guarded(Values(KERNEL, Judging(bound({}), "keep", "drop")), RUN, QRELS)
+    assert found.drop(["!"]).to_pylist() == [
+        {"query_id": 1, "rr": 0.5, "recall": 0.5},
+        {"query_id": 3, "rr": 0.0, "recall": 0.0},
+    ]
+    dropped = guarded(Values(KERNEL, Judging(bound({}), "drop", "keep")), RUN, QRELS)
+    assert dropped["query_id"].to_pylist() == [1, 2]
+
+
+def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
+    found = guarded(Values(KERNEL), TABLE.set_column(2, "score", pa.array([float("nan")] * 3)))
+    (row,) = found.to_pylist()
+    assert row.pop("!").startswith("column 'score' holds NaN")
+    assert row == {"query_id": None, "rr": None, "recall": None}
+    assert found.schema == guarded(Values(KERNEL), TABLE).schema
+    with pytest.raises(ZeroDivisionError):
+        guarded(_broken, TABLE)
+
+
+def _broken(*tables: pa.Table) -> pa.Table:
+    raise ZeroDivisionError
+
+
+def test_timestamps_go_back_in_utc() -> None:
+    times = pa.array([dt.datetime(2020, 1, 1, 12)] * 2, pa.timestamp("us", "Europe/Berlin"))
+    found = guarded(Values(KERNEL), TABLE.slice(0, 2).set_column(0, "query_id", times))
+    assert found.schema.field("query_id").type == pa.timestamp("us", "UTC")
+    assert found["query_id"].to_pylist() == [times[0].as_py()]
+
+
+def test_parts_of_a_summary_merge() -> None:
+    summary = summary_of(bound({}), ["rr"], "day", resamples=3)
+    parts = [Partial(summary, None)(TABLE.slice(0, 2)), Partial(summary, None)(TABLE.slice(2))]
+    assert parts[0].schema.field("#by0").type == pa.string()
+    merged = Merge(summary)(pa.concat_tables(parts))
+    assert merged.select(["day", "metric", "mean", "n_queries"]).to_pylist() == [
+        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1},
+        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1},
+    ]
+    assert Partial(summary, None).kept == {"#by0": "day"}
+    assert Merge(summary).kept == {"day": "#by0"}
+    judged = Partial(replace(summary, missing_slices=True), Judging(bound({}), "keep", "drop"))(RUN, QRELS)
+    assert judged["#by0"].to_pylist() == ["mo", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "metric", "wanted", "shown"),
+    [
+        ({}, "err", 3, True),
+        ({"unretrieved": "drop"}, "err", 2, False),
+        ({"unretrieved": "drop", "depth": 1, "no_relevant": "null"}, "err", 1, False),
+        ({"unjudged": "bounds", "unretrieved": "drop"}, "precision@1", 3, True),
+        ({"convention": "catboost", "depth": 1}, "pfound(max_label=None)", 1, False),
+    ],
+    ids=str,
+)
+def test_the_largest_label_is_that_of_documents_that_count(
+    options: dict[str, Any], metric: str, wanted: float, shown: bool
+) -> None:
+    table = pa.table({"query_id": [1] * 3, "doc_id": list("abc"), "score": [3.0, 2.0, None], "label": [1, 2, 3]})
+    kernel = kernel_of(bound(options), ["map"] * ("convention" not in options) + [metric])
+    schema = kernel.seen(table.schema).schema
+    assert kernel.needs_largest_label(schema)
+    ranked, by_rows = largest_label(kernel, schema)
+    assert ranked(table)["largest_label"].to_pylist() == [wanted]
+    assert by_rows is shown
+
+
+def test_rows_without_an_order_do_not_break_ties() -> None:
+    calls = rf.parse("map")
+    refuse_row_order(bound({}), calls, ["query_id", "doc_id"], "heap")
+    refuse_row_order(bound({"ties": "best"}), calls, ["query_id"], "heap")
+    for options, names, why in (
+        ({}, ["query_id"], "tied rows would stand by, as no column names documents"),
+        ({"ties": "order"}, ["query_id", "doc_id"], "ties='order' goes by"),
+        ({"convention": "ranx"}, ["query_id", "doc_id"], "ties='order' goes by"),
+    ):
+        with pytest.raises(rf.InvalidOption, match=f"the rows of a heap have no order, which {why}"):
+            refuse_row_order(bound(options), calls, names, "heap")
