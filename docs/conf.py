@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from importlib.metadata import version as version_of
 from typing import Any
 
 project = "rankframe"
 author = "The rankframe developers"
-copyright = "The rankframe developers"
+copyright = "The rankframe developers"  # noqa: A001 - Sphinx calls it so
 release = version = version_of("rankframe")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -18,18 +17,21 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 default_role = "code"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 napoleon_google_docstring = False
-napoleon_use_rtype = False
+napoleon_custom_sections = ["Returns"]  # prose, not a type and its description
 
 html_theme = "pydata_sphinx_theme"
 html_title = "rankframe"
 html_static_path = ["_static"]
 html_css_files = ["rankframe.css"]
+html_sidebars = {"start": [], "migrating": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -45,19 +47,17 @@ html_theme_options = {
 }
 
 
-def returned_in_words(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """A Returns section that is prose, as ours are, not a type and its description."""
-    text = "\n".join(lines)
-    lines[:] = re.sub(r"^Returns\n-+\n((?:(?!\w[\w ]*\n---).*\n?)*)", _field, text, flags=re.MULTILINE).split("\n")
-
-
-def _field(section: re.Match[str]) -> str:
-    words = section[1].strip("\n").split("\n")
-    if len(words) > 1 and words[1].startswith(" "):  # a type, and its description below it
-        return section[0]
-    return ":returns: " + "\n    ".join(word.strip() for word in words) + "\n\n"
+def signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returns: str | None
+) -> tuple[str | None, str | None] | None:
+    """Rankers come from `.rank`, so they are made by nobody; what a metric gives as a method is the ranker's to say."""
+    if what == "class" and not name.endswith("Error"):
+        return "", None
+    if name.startswith("rankframe._ranker.Ranker.") and (returns or "").endswith("Expr"):
+        return arguments, "R"
+    return None
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", returned_in_words, priority=400)
+    app.connect("autodoc-process-signature", signature)

@@ -80,7 +80,11 @@ def names_page() -> str:
         rows = [(f"`{text}`", ", ".join(link(call) for call in rf.parse(text))) for text in texts.split()]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
     metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
-    rows = [(linked(metric.name), ", ".join(f"`{name}`" for name in called)) for metric in metrics if (called := names(metric))]
+    rows = [
+        (linked(metric.name), ", ".join(f"`{name}`" for name in called))
+        for metric in metrics
+        if (called := names(metric))
+    ]
     parts.append(f"## Every metric that has other names\n\n{table(('metric', 'also read as'), rows)}")
     parts.append(COUNTING)
     rows = []
