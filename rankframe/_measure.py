@@ -71,6 +71,8 @@ def by_document(
 
 def _of_documents(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """The metrics of documents, each of which stands on a row."""
+    if columns.convention is None:
+        return _measure(frame, columns, *calls)
     names = [name for call in calls for name in names_of(columns, call)]
     under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
     for call in calls:
@@ -115,7 +117,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
             raise InvalidData(describe(frame, columns, fault.message))
     rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
     result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
-    return pl.concat([grouped.select(table.key).rename(names), result.drop("#query")], how="horizontal")
+    return pl.DataFrame([*(grouped[key].alias(name) for key, name in names.items()), *(result[text] for text in values)])
 
 
 def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> bool:
