@@ -48,18 +48,20 @@ def told(start: str, end: str) -> list[tuple[str, str]]:
 
 EAGER = lambda: pl.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
 LAZY = lambda: pl.LazyFrame(COLUMNS).rank.ndcg(k=10).collect()  # noqa: E731
+RANX = lambda: pl.DataFrame(COLUMNS).rank.on(convention="ranx").ndcg(k=10)  # noqa: E731
 PANDAS = lambda: pd.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
 
 
 @pytest.mark.parametrize(
     ("call", "start", "end", "least"),
     [
-        (EAGER, "1. `.rank`", "For a **LazyFrame**", 20),
-        (LAZY, "For a **LazyFrame**", "For a **pandas frame**", 2),
+        (EAGER, "1. `.rank`", "For a **LazyFrame**", 15),
+        (LAZY, "For a **LazyFrame**", "Under a **convention**", 2),
+        (RANX, "Under a **convention**", "For a **pandas frame**", 2),
         (PANDAS, "For a **pandas frame**", "`rf.expr.ndcg(k=10)` parts", 4),
         (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` parts", "## How to add", 2),
     ],
-    ids=["eager", "lazy", "pandas", "expression"],
+    ids=["eager", "lazy", "convention", "pandas", "expression"],
 )
 def test_the_path_of_a_call_is_told_as_it_is(call: Callable[[], Any], start: str, end: str, least: int) -> None:
     path, names = called(call), told(start, end)
