@@ -1,9 +1,10 @@
-"""Write docs/metrics.md from METRICS and AGREEMENTS: what each number is, in the words and the code that make it."""
+"""Write docs/metrics.md and docs/names.md from METRICS and AGREEMENTS: what each number is, and what others call it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import sys
 import textwrap
@@ -11,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import rankframe as rf
+from rankframe._call import Call
 from rankframe._conventions import CONVENTIONS
 from rankframe._registry import Metric
 
-PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
 
 HEAD = """\
 # Metrics
@@ -28,9 +31,83 @@ This page is made from the list of metrics by `python scripts/build_metrics_page
 """
 
 
+NAMES_HEAD = """\
+# Names
+
+What other tools call each metric. All of these texts are read, by `evaluate` and everywhere else, in upper or lower case.
+Result columns have the name on the right.
+
+This page is made from the list of metrics by `python scripts/build_metrics_page.py`.
+"""
+
+SPELLINGS = {
+    "ranx": (
+        "hits@10 hit_rate@10 precision@10 recall@100 f1@10 r-precision bpref rbp.95 mrr map map@100-l2 dcg@10 dcg_burges@10 "
+        "ndcg@10 ndcg@10-l2 ndcg_burges@10"
+    ),
+    "trec_eval and pytrec_eval": (
+        "map map_cut_10 gm_map Rprec bpref recip_rank iprec_at_recall_0.30 11pt_avg P_5 recall_100 success_1 ndcg ndcg_cut_10 "
+        "ndcg_cut.5,10 ndcg_rel Rndcg set_P set_recall set_F.0.25 set_map set_relative_P infAP num_ret num_rel num_rel_ret "
+        "relative_P.5 rbp.p=.8 utility.1,-1,0,0"
+    ),
+    "ir_measures": (
+        "AP AP(rel=2)@5 RR RR(rel=2) P@5 R@100 Success@1 Rprec Bpref infAP Judged@10 nDCG@10 nDCG(dcg='exp-log2')@10 ERR@20 "
+        "RBP(p=0.9) IPrec@0.3 SetP SetR SetAP SetRelP NumRet NumRel NumRet(rel=1) Compat(p=0.95) alpha_nDCG@20 ERR_IA@20 "
+        "StRecall@10 P_IA@5"
+    ),
+}
+"""Texts of each tool; what they mean here, the page says."""
+
+COUNTING = """\
+## How each tool counts
+
+`on(convention="lightgbm")` sets all of this at once; what it says of one metric holds where you say nothing else. Each
+metric's section under [Metrics](metrics.md) lists the tools that have it.
+"""
+
+
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     PAGE.write_text(page(), encoding="utf-8")
+    NAMES.write_text(names_page(), encoding="utf-8")
+
+
+def names_page() -> str:
+    """The page of names: each tool's texts, every metric's names, and what the tools have."""
+    parts = [NAMES_HEAD]
+    rows: list[tuple[str, ...]]
+    for tool, texts in SPELLINGS.items():
+        rows = [(f"`{text}`", ", ".join(link(call) for call in rf.parse(text))) for text in texts.split()]
+        parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
+    metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
+    rows = [
+        (linked(metric.name), ", ".join(f"`{name}`" for name in called))
+        for metric in metrics
+        if (called := names(metric))
+    ]
+    parts.append(f"## Every metric that has other names\n\n{table(('metric', 'also read as'), rows)}")
+    parts.append(COUNTING)
+    rows = []
+    for tool, convention in CONVENTIONS.items():
+        besides = [f"{linked(name)}{said(settings)}" for name, settings in convention.metrics.items() if settings]
+        rows.append((f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), convention.note))
+    parts.append(table(("tool", "all metrics", "one metric besides", "what no setting repeats"), rows))
+    return "\n".join(parts)
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ("---",) * len(head), *rows])
+
+
+def linked(name: str) -> str:
+    """A metric's name, with a link to its section."""
+    return f"[`{name}`](metrics.md#{name})"
+
+
+def link(call: Call) -> str:
+    """A canonical text, with a link to its metric's section."""
+    return f"[`{call.text}`](metrics.md#{call.metric.name})"
 
 
 def page() -> str:
@@ -121,8 +198,9 @@ def tools(metric: Metric) -> list[str]:
 
 
 def said(settings: Mapping[str, object]) -> str:
-    """Settings in brackets; a threshold that means "above 0" as that."""
-    given = [f"{name}={'above 0' if value == 5e-324 else value}" for name, value in settings.items()]
+    """Settings in brackets; a threshold that means "above 0", or above a half, as that."""
+    above = {5e-324: "above 0", math.nextafter(0.5, 1): "above 0.5"}
+    given = [f"{name}={above.get(value, value)}" for name, value in settings.items()]
     return f" ({', '.join(given)})" if given else ""
 
 

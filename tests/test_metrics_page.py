@@ -18,6 +18,8 @@ def test_the_page_says_what_the_list_of_metrics_says() -> None:
     spec.loader.exec_module(script)
     page = script.PAGE.read_text(encoding="utf-8")
     assert page == script.page(), "run python scripts/build_metrics_page.py"
+    names = script.NAMES.read_text(encoding="utf-8")
+    assert names == script.names_page(), "run python scripts/build_metrics_page.py"
     for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()]:
         start = page.index(f"\n### {metric.name}\n")
         text = page[start : page.find("\n##", start + 5)]
@@ -25,3 +27,5 @@ def test_the_page_says_what_the_list_of_metrics_says() -> None:
         assert "| Source |  |" not in text
         for name in (*metric.parameters, *metric.aliases):
             assert name in text
+        for name in (*metric.aliases, *metric.spellings):
+            assert f"`{name}" in names

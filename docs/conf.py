@@ -1,0 +1,63 @@
+"""How the documentation is built: python -m sphinx -W --keep-going docs build/docs."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+from typing import Any
+
+project = "rankframe"
+author = "The rankframe developers"
+copyright = "The rankframe developers"  # noqa: A001 - Sphinx calls it so
+release = version = version_of("rankframe")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+default_role = "code"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+napoleon_google_docstring = False
+napoleon_custom_sections = ["Returns"]  # prose, not a type and its description
+
+html_theme = "pydata_sphinx_theme"
+html_title = "rankframe"
+html_static_path = ["_static"]
+html_css_files = ["rankframe.css"]
+html_sidebars = {"start": [], "migrating": []}
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "rankframe"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "navigation_with_keys": True,
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returns: str | None
+) -> tuple[str | None, str | None] | None:
+    """Rankers come from `.rank`, so they are made by nobody; what a metric gives as a method is the ranker's to say."""
+    if what == "class" and not name.endswith("Error"):
+        return "", None
+    if name.startswith("rankframe._ranker.Ranker.") and (returns or "").endswith("Expr"):
+        return arguments, "R"
+    return None
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", signature)
