@@ -58,7 +58,8 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
         parts.append(rest)
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
-        rows = frame.filter(fault.rows.over(query))
+        # Polars 2.0 streams this window as a column, not as a filter
+        rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
         parts.append(_finding(rows, "error", fault.name, fault.message, where))
     if columns.doc_name is None and asked.doc is ...:
         parts += [
@@ -112,7 +113,7 @@ def _tied(frame: pl.LazyFrame, table: Table, query: list[str]) -> pl.LazyFrame:
     at = [carried(name) for name in query]
     retrieved = frame.filter(table.score.is_not_null()).select(
         *(pl.col(name).alias(key) for name, key in zip(query, at, strict=True)),
-        table.score.is_duplicated().over(query).alias("#tied"),
+        (pl.len().over(*query, table.score) > 1).alias("#tied"),
     )
     counted = retrieved.group_by(at, maintain_order=True).agg(
         pl.col("#tied").sum().cast(pl.UInt32).alias("rows"), pl.len().alias("#n")

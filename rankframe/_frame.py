@@ -200,6 +200,8 @@ class FrameRanking(Ranking):
     def whole(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
             self._need_order()
+        if not self.wanted.contiguous:
+            x = self.wanted.column(x)  # Polars 2.0 does not stream a window over a look-up
         return self.wanted.column(x.sum().over(self.wanted.key))
 
     def total(
