@@ -108,6 +108,7 @@ def test_our_values_are_those_of_the_page(tool: str) -> None:
         assert TOOLS[tool][1](ours) == pytest.approx(value, abs=5.01e-5), ours
 
 
+@pytest.mark.filterwarnings("ignore:unsafe cast")  # Numba's, of ranx' code
 @pytest.mark.parametrize("tool", [pytest.param(x, marks=pytest.mark.tools) if x in HEAVY else x for x in TOOLS])
 def test_the_other_tools_values_are_those_of_the_page(tool: str) -> None:
     for theirs, _, value in rows(tool):
