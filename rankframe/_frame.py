@@ -119,7 +119,7 @@ class FrameRanking(Ranking):
         best.expected = None
         worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best.worth = worth
-        best.rank = self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
+        best.rank = self._place
         best.label = self._best(self.label, worth)
         best.column = lambda x: self._best(self.column(x), worth)
         if self.weight is not None:
@@ -155,8 +155,15 @@ class FrameRanking(Ranking):
             return self._so_far(self.relevant)
         # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
         running = self.relevant.cum_sum()
-        above = pl.when(POSITION == 1).then(running - self.relevant).forward_fill()
-        return self.wanted.column(running - above)
+        return self.wanted.column(running - _at_first(running - self.relevant))
+
+    @property
+    def _place(self) -> pl.Expr:
+        """The rows' own number in their query, from 1 on, after those without gain are gone."""
+        if not self.wanted.contiguous:
+            return self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
+        row = pl.int_range(1, pl.len() + 1)
+        return self.wanted.column((row - _at_first(row - 1)).cast(pl.Float64))
 
     @property
     def hits_at_relevant(self) -> pl.Expr:
@@ -236,6 +243,11 @@ class FrameRanking(Ranking):
     def _need_order(self) -> None:
         if self.expected is not None:
             raise NoExpectation
+
+
+def _at_first(x: pl.Expr) -> pl.Expr:
+    """`x` at the first row of each query, on all of its contiguous rows."""
+    return pl.when(POSITION == 1).then(x).forward_fill()
 
 
 class RowRanking(FrameRanking):

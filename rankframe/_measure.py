@@ -15,7 +15,8 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._plan import ask, explode_ranked, group_ranked, ranked_by_window
+from ._order import fault_of
+from ._plan import ask, ranked_by_window, ranked_in_memory
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
 from ._table import MARK, Table
@@ -110,15 +111,13 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if isinstance(frame, pl.LazyFrame):
         rows = ranked_by_window(frame, table, source=wanted.source)
         return evaluate_rows(rows, wanted, values, table).rename(names)
-    scores = table.columns.ties == "expected" or wanted.reads("#score")
-    grouped = collect(group_ranked(frame, table, wanted, scores=scores), frame, columns)
-    for fault in table.faults():
-        if grouped[fault.column].any():
-            raise InvalidData(describe(frame, columns, fault.message))
-    rows = explode_ranked(grouped.lazy(), table, wanted, scores=scores)
+    fault = fault_of(frame, table)
+    if fault is not None:
+        raise InvalidData(describe(frame, columns, fault.message))
+    queries, rows = ranked_in_memory(frame, table, wanted.source)
     result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
     return pl.DataFrame(
-        [*(grouped[key].alias(name) for key, name in names.items()), *(result[text] for text in values)]
+        [*(queries[key].alias(name) for key, name in names.items()), *(result[text] for text in values)]
     )
 
 

@@ -2,12 +2,13 @@
 
 Formulas are run first, against a `FrameRanking` that writes down what they ask for; then the plan computes every
 column asked for once. Rows reach it in one of two forms, with equal results: ranked by a window, which streams, or
-ranked inside one `group_by` and exploded, which is faster in memory and leaves queries contiguous, in rank order.
+brought into rank order, which is faster in memory and leaves queries contiguous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -15,6 +16,8 @@ import polars as pl
 
 from ._call import Call
 from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
+from ._order import in_rank_order
+from ._policies import Columns
 from ._table import Fault, Table, carried, failing, naming
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
@@ -23,12 +26,11 @@ __all__ = [
     "ask",
     "ask_rows",
     "evaluate",
-    "explode_ranked",
-    "group_ranked",
     "guarded",
     "per_row",
     "position",
     "ranked_by_window",
+    "ranked_in_memory",
     "ranks",
     "with_row",
 ]
@@ -63,13 +65,21 @@ def ranked_by_window(
         *(f.rows.over(table.columns.query).alias(f.column) for f in table.faults()),
         **source,
     )
+    return _with_rank(rows, table, table.key, contiguous=False)
+
+
+def _with_rank(rows: pl.LazyFrame, table: Table, key: list[str], *, contiguous: bool) -> pl.LazyFrame:
+    """The rows with the rank that their position and the policies give them; contiguous ones stay in rank order."""
     if table.columns.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
     if table.columns.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(place.over(table.key, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        rows = rows.with_columns(place.over(key, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        rows = rows.sort(*key, POSITION) if contiguous else rows
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    return _without_unretrieved(rows, table)
+    if table.columns.unretrieved == "missed":
+        return rows
+    return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
@@ -90,50 +100,12 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def _without_unretrieved(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    if table.columns.unretrieved == "missed":
-        return rows
-    return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
-
-
-def group_ranked(frame: pl.DataFrame, table: Table, wanted: Wanted, *, scores: bool) -> pl.LazyFrame:
-    """One row per query, in order of first appearance: its labels (and what else is wanted) as lists in rank order."""
-    keys, descending = table.order()
-    # to sort nulls last takes a quarter longer, so only where there are any
-    nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
-
-    def ranked(x: pl.Expr) -> pl.Expr:
-        return x.sort_by(keys, descending=descending, nulls_last=nulls, maintain_order=table.needs_row)
-
-    order, n = ranked, table.score.count()
-    if table.columns.depth is not None:
-        kept = _kept(table, pl.int_range(1, pl.len() + 1), ranked(table.score), ranked(table.label))
-        n = kept.sum()
-        if table.columns.drops_after_cut:
-            order = lambda x: ranked(x).sort_by(kept, descending=True, maintain_order=True)  # noqa: E731
-    lists = {
-        "#raw": table.label,
-        **({"#score": table.score} if scores else {}),
-        **{x: pl.col(x) for x in wanted.source},
-    }
-    faults = [f.rows.any().alias(f.column) for f in table.faults()]
-    rows = frame.lazy().with_columns(**wanted.source)
-    return rows.group_by(table.query, maintain_order=True).agg(
-        *(order(x).alias(name) for name, x in lists.items()), n.alias("#n"), *faults
-    )
-
-
-def explode_ranked(grouped: pl.LazyFrame, table: Table, wanted: Wanted, *, scores: bool) -> pl.LazyFrame:
-    """The lists of `group_ranked` as rows, keyed by the number of the query: contiguous and in rank order."""
-    lists = ["#raw", *(["#score"] if scores else []), *wanted.source]
-    size = pl.col("#raw").list.len().cast(pl.Int64)
-    grouped = grouped.with_columns((size.cum_sum() - size).alias("#start")).with_row_index("#query")
-    rows = grouped.select("#query", "#n", "#start", *lists).explode(lists)
-    rows = rows.with_columns((pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")).alias("#position"))
-    rows = rows.with_columns(pl.when(pl.col("#n") >= POSITION).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if scores and table.columns.depth is not None:
-        rows = rows.with_columns(pl.when(RANK.is_not_null()).then(SCORE).alias("#score"))
-    return _without_unretrieved(rows, table)
+def ranked_in_memory(
+    frame: pl.DataFrame, table: Table, source: Mapping[str, pl.Expr]
+) -> tuple[pl.DataFrame, pl.LazyFrame]:
+    """The queries in order of first appearance, and their rows with their position: contiguous and in rank order."""
+    queries, rows = in_rank_order(frame, table, **{"#raw": table.label, **source})
+    return queries, _with_rank(rows.lazy(), table, ["#query"], contiguous=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- the plans
@@ -146,11 +118,32 @@ def ask(
 
     `most_labels` says how many different labels a query of an eager frame may have; it has contiguous rows.
     """
-    wanted = Wanted(table.key, contiguous=False)
+    texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
+    if most_labels is None:
+        return _asked(tuple(calls), texts, table.columns, None)
+    try:
+        return _asked(tuple(calls), texts, table.columns, _depends)
+    except _Depends:
+        return _asked.__wrapped__(tuple(calls), texts, table.columns, most_labels)
+
+
+@lru_cache(maxsize=128)  # a third of the time that a small table takes
+def _asked(
+    calls: tuple[Call, ...], texts: tuple[str, ...], columns: Columns, most_labels: Callable[[], int] | None
+) -> tuple[Wanted, dict[str, pl.Expr]]:
+    wanted = Wanted(columns.key, contiguous=False)
     if most_labels is not None:
         wanted = Wanted(["#query"], contiguous=True, most_labels=most_labels)
-    ranking = FrameRanking(wanted, table.columns)
-    return wanted, {call.text: call.value(ranking, table.columns.no_relevant) for call in calls}
+    ranking = FrameRanking(wanted, columns)
+    return wanted, {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
+
+
+class _Depends(Exception):
+    """What formulas want depends on the table's labels, so that no other table can use it."""
+
+
+def _depends() -> int:
+    raise _Depends
 
 
 def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table) -> pl.LazyFrame:
@@ -165,12 +158,14 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
     flags = _refused_labels(wanted)
     rows = _compute(rows, wanted, listed).with_columns(**wanted.sums, **wanted.largest, **flags)
-    result = rows.group_by(wanted.key, maintain_order=wanted.contiguous).agg(
-        pl.col(list(wanted.sums)).sum(),
-        pl.col([*wanted.largest, *flags]).max(),
-        pl.col(sorted(constant)).first(),
-        pl.col([fault.column for fault in faults]).any(),
-    )
+    groups = rows.group_by(wanted.key, maintain_order=wanted.contiguous)
+    sums, largest = pl.col(list(wanted.sums)), pl.col([*wanted.largest, *flags])
+    first = pl.col(sorted(constant)).first()
+    if wanted.contiguous:  # then a list is a view of its rows, and adding lists up costs a fraction of adding groups
+        result = groups.agg(sums, largest, first).with_columns(sums.list.sum(), largest.list.max())
+    else:
+        flagged = pl.col([fault.column for fault in faults]).any()
+        result = groups.agg(sums.sum(), largest.max(), first, flagged)
     return result.select(*wanted.key, *guarded(values, faults, wanted))
 
 

@@ -77,6 +77,11 @@ class Columns:
         return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     @property
+    def key(self) -> list[str]:
+        """The plans' names of the query columns, which no column of the caller has."""
+        return [f"#query{i}" for i in range(len(self.query))]
+
+    @property
     def names(self) -> set[str]:
         """All columns that have a role."""
         others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)

@@ -327,7 +327,7 @@ class Ranking(ByScore):
             x = x * weight
         if over is not None:
             x = x / over
-        return pl.when(self.retrieved if k is None else self.rank <= k).then(x)
+        return pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)  # sums skip nulls slowly
 
     @abstractmethod
     def refuse(self, bad: pl.Expr, message: str) -> None:

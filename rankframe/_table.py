@@ -80,11 +80,12 @@ class Fault:
     at: str
     rows: pl.Expr
     message: str
+    repeats: bool = False  # that a query holds the same value twice: a matter of all its rows
 
     @classmethod
-    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns) -> Fault:
+    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns, *, repeats: bool = False) -> Fault:
         """A problem that has a text of its own."""
-        return cls(problem, at, rows, said(problem, columns))
+        return cls(problem, at, rows, said(problem, columns), repeats)
 
     @property
     def column(self) -> str:
@@ -175,7 +176,7 @@ class Table:
     @property
     def key(self) -> list[str]:
         """The plans' names of the query columns."""
-        return [f"#query{i}" for i in range(len(self.columns.query))]
+        return self.columns.key
 
     @property
     def score(self) -> pl.Expr:
@@ -264,13 +265,13 @@ class Table:
                 Fault.of("label not finite", columns.label, (~self.label.is_finite()).fill_null(False), columns)
             )
         if doc is not None:
-            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns))
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, repeats=True))
         if label and columns.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight))
             found.append(Fault.of("weight", columns.weight, unfit, columns))
         if columns.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault.of("tied score", columns.score, tied, columns))
+            found.append(Fault.of("tied score", columns.score, tied, columns, repeats=True))
         return found
 
 

@@ -46,7 +46,9 @@ class Wanted:
 
     def over(self, x: pl.Expr) -> pl.Expr:
         """`x` inside each query, its rows in rank order."""
-        return x.over(self.key) if self.contiguous else x.over(self.key, order_by=POSITION)
+        if self.contiguous:  # in a line as they come, which needs no look-up of where each row goes
+            return x.over(self.key, mapping_strategy="explode")
+        return x.over(self.key, order_by=POSITION)
 
     def from_table(self, x: pl.Expr) -> pl.Expr:
         """A column made of the table's own columns, before rows are ranked."""

@@ -20,7 +20,7 @@ LEVELS = [
     ["_policies", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
-    ["metrics", "_parse", "io", "_expected", "_conventions"],
+    ["metrics", "_parse", "io", "_expected", "_conventions", "_order"],
     ["_frame"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
