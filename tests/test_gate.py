@@ -241,4 +241,4 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
-    assert "Say --label COLUMN if" in capsys.readouterr().err
+    assert "Say --qrels QRELS, or --label COLUMN if" in capsys.readouterr().err

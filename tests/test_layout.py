@@ -38,10 +38,11 @@ LEVELS = [
     ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
-    ["_decide", "_trec_eval", "_kernel", "_combine"],
+    ["_kernel", "_combine"],
     ["_buckets"],
     ["spark", "dask"],
     ["__init__"],
+    ["_command"],
     ["__main__"],
 ]
 SIDEWAYS = {
