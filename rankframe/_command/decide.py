@@ -123,4 +123,11 @@ COMPARE = Command(
     options_of_compare,
     compare,
 )
-GATE = Command("gate", "exit with 1 if a run is worse than the baseline by its budgets", OF_GATE, options_of_gate, gate)
+GATE = Command(
+    "gate",
+    "[options] --baseline RUN --budget METRIC=NUMBER RUN [RUN ...]",
+    "exit with 1 if a run is worse than the baseline by its budgets",
+    OF_GATE,
+    options_of_gate,
+    gate,
+)
