@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import polars as pl
 
@@ -45,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         answer = arguments.command(arguments)
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
         if answer.text is not None:
             print(answer.text)
         sys.stdout.flush()
@@ -63,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def said(error: Exception) -> str:
     """An error in one line, in the words of the command line."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename or 'standard output'}: {error.strerror}"
     return in_options(str(error))
 
 

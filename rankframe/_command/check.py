@@ -11,7 +11,17 @@ import rankframe as rf
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
 from .output import formatted
-from .reading import join, judgments, of_one_type, only_one_input, others_of, require, run_of, table_of
+from .reading import (
+    join,
+    judgments,
+    of_one_type,
+    only_one_input,
+    others_of,
+    refuse_strangers,
+    require,
+    run_of,
+    table_of,
+)
 from .words import in_options
 
 __all__ = ["COMMAND"]
@@ -52,6 +62,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
         return found
     run, qrels = of_one_type([run_of(arguments, path), judgments(arguments)])
     require([run, qrels], others.items())
+    refuse_strangers(run, qrels, path, arguments.qrels)
     pair = rf.rank(run).check(qrels).filter(pl.col("problem").is_in(ONE_OF_BOTH))
     found = ranker(join(run, qrels, ("score",), others), arguments).check()
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # which "judged only" says

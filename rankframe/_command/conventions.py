@@ -47,7 +47,9 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
-        [row for tool, convention in CONVENTIONS.items() for row in said(tool, convention)], orient="row", schema=SCHEMA
+        [row for tool, convention in CONVENTIONS.items() for row in said(tool, convention)],
+        orient="row",
+        schema=COLUMNS,
     )
     if arguments.format not in ("table", "markdown"):
         return Answer(formatted(table, arguments.format))
@@ -56,7 +58,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     return Answer("\n".join([formatted(table.drop("note"), arguments.format), "", *lines]))
 
 
-SCHEMA = dict.fromkeys(("tool", "policies", "options", "metrics", "note"), pl.String)
+COLUMNS = ["tool", "policies", "options", "metrics", "note"]
 
 
 def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:

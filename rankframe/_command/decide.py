@@ -64,7 +64,7 @@ def _add_design(sub: Parser) -> None:
         "--missing",
         choices=get_args(Missing),
         default="error",
-        help="queries that only a run lacks, with --run or --judged-only drop: error (default), drop or zero",
+        help="queries that one run lacks and another has: error (default), drop or zero",
     )
     sub.add_argument("--method", choices=get_args(Method), default="bca", help="of the intervals; default: bca")
     add_draws(sub)

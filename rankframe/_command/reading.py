@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,9 +29,11 @@ __all__ = [
     "judgments",
     "of_one_type",
     "only_one_input",
-    "opened",
     "others_of",
+    "read_file",
+    "refuse_strangers",
     "require",
+    "require_rows",
     "run_of",
     "table_of",
 ]
@@ -80,7 +83,7 @@ def judged(arguments: argparse.Namespace) -> Judged:
     ]
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
-    table = pl.concat(tables, how="vertical_relaxed")
+    table = pl.concat(tables, how="diagonal_relaxed")
     if by is not None:
         table = _sliced(table, [*of_runs, qrels], by)
     return Judged(table, runs, "run" if several else None)
@@ -122,8 +125,6 @@ def labelled(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
             f"no column 'label' in {path}; it has {', '.join(table.columns)}. Say --qrels QRELS, or --label COLUMN if one "
             "of these is the label"
         )
-    if table.is_empty():
-        raise InvalidData(f"{path} holds no document")
     return table
 
 
@@ -131,6 +132,7 @@ def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
     """A table that may have labels or not, and one column of scores or those that were named."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
     table = _read(arguments, path, RUN._replace(needed=needed), COLUMNS)
+    require_rows(table, path)
     require([table], [(name, "--runs") for name in arguments.runs or ()])
     require([table], [] if arguments.run is None else [(arguments.run, "--run")])
     return table
@@ -148,22 +150,23 @@ def _read(
             return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
         return f"--{option.replace('_', '-')} {value}"
 
-    with Busy(f"reading {path}"):
-        return rows(
-            opened(path),
-            layout,
-            format=getattr(arguments, option),
-            columns={name: column for column, name in names.items() if name},
-            label_dtype=pl.Float64,
-            say=say,
-        ).read()
+    columns = {name: column for column, name in names.items() if name}
+    return read_file(path, layout, say, format=getattr(arguments, option), columns=columns)
 
 
-def opened(path: str) -> Any:
-    """What the reader reads: standard input, a pipe (as of a shell's <(...)), or the file of that name."""
-    if path == "-":
-        return sys.stdin.buffer
-    return path if Path(path).is_file() else Path(path).open("rb")  # an error, most often: no such file, or a folder
+def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> pl.DataFrame:
+    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...)."""
+    with ExitStack() as stack:
+        stack.enter_context(Busy(f"reading {path}"))
+        source: Any = path
+        if path == "-":
+            source = sys.stdin.buffer
+        elif not Path(path).is_file():  # an error, most often: no such file, or a folder
+            source = stack.enter_context(Path(path).open("rb"))
+        try:
+            return rows(source, layout, label_dtype=pl.Float64, say=say, **options).read()
+        except OSError as error:  # in which Polars leaves the name out
+            raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
 
 def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
@@ -206,15 +209,7 @@ def _joined(
     several: bool,
 ) -> pl.DataFrame:
     """A run with its judgments; notes tell how many queries only one of both has."""
-    what = f"run {name}" if several else arguments.files[0]
-    if run.is_empty():
-        raise InvalidData(f"{what} holds no document")
-    if run.join(qrels, on="query_id", how="semi").is_empty():
-        first = [", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)]
-        raise InvalidData(
-            f"no query of {what} is judged in {arguments.qrels}; the run has {first[0]} ..., the judgments "
-            f"{f'{first[1]} ...' if first[1] else 'no query'}"
-        )
+    refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
     table = join(run, qrels, scores, others, arguments.judged_only, arguments.run_only)
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
@@ -224,6 +219,25 @@ def _joined(
             counted = f"counted as ones with {become}" if kept == "keep" else "left out"
             note(f"{f'{name}: ' if several else ''}{queries}, {counted}: {n:,}")
     return table
+
+
+def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
+    """Refuse a run that is empty, or of which nobody judged any query: most often it is another collection's."""
+    require_rows(run, path)
+    if run.join(qrels, on="query_id", how="semi").is_empty():
+        of_run, of_qrels = (
+            ", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)
+        )
+        raise InvalidData(
+            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments "
+            + (f"{of_qrels} ..." if of_qrels else "none")
+        )
+
+
+def require_rows(table: pl.DataFrame, path: str) -> None:
+    """Refuse a file without a row."""
+    if table.is_empty():
+        raise InvalidData(f"{'standard input' if path == '-' else path} holds no document")
 
 
 def join(

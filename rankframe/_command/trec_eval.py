@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import polars as pl
 
 import rankframe as rf
 
-from .._progress import Busy
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from ..io import QRELS, RUN, rows
+from ..io import QRELS, RUN
 from .command import Answer, Command, Parser
-from .reading import only_one_input, opened
+from .reading import only_one_input, read_file, require_rows
 
 __all__ = ["COMMAND"]
 
@@ -76,24 +76,25 @@ def options(parser: Parser) -> None:
         action="store_true",
         help="count judged queries that the run lacks as having retrieved nothing",
     )
-    parser.add_argument("-l", "--level_for_rel", dest="relevant", type=int, default=1, help="least relevant label")
+    parser.add_argument(
+        "-l", "--level_for_rel", dest="relevant", type=at_least(0), default=1, help="least relevant label"
+    )
     parser.add_argument(
         "-J", "--Judged_docs_only", dest="judged", action="store_true", help="leave out documents that nobody judged"
     )
-    parser.add_argument("-M", "--Max_retrieved_per_topic", dest="depth", type=int, help="leave out what stands below")
-    parser.add_argument("-N", "--Number_docs_in_coll", dest="size", type=int, default=0, help="documents there are")
+    parser.add_argument(
+        "-M", "--Max_retrieved_per_topic", dest="depth", type=at_least(1), help="leave out what stands below"
+    )
+    parser.add_argument(
+        "-N", "--Number_docs_in_coll", dest="size", type=at_least(0), default=0, help="documents there are"
+    )
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """What trec_eval prints for the judgments and the run."""
     only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
-    with Busy("reading"):
-        qrels, run = (
-            rows(opened(path), layout, label_dtype=pl.Float64).read()
-            for path, layout in ((arguments.qrels, QRELS), (arguments.run, RUN))
-        )
-    if run.is_empty():
-        raise InvalidData(f"{arguments.run} holds no document")
+    qrels, run = read_file(arguments.qrels, QRELS, say), read_file(arguments.run, RUN, say)
+    require_rows(run, arguments.run)
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
@@ -129,13 +130,33 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
     return Answer("\n".join(printed))
 
 
+def say(name: str, value: Any) -> str:
+    """How an error of the reader proposes what there is no option for."""
+    if name == "columns":
+        return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
+    return f"a name that ends in .{value}"
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A type of options: whole numbers from one on."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return number
+
+
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
     """The lines for each query, in trec_eval's order, whatever order the measures were asked in."""
     wanted: dict[str, str] = {}
     for text in asked:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in NICKNAMES:
-            raise UnknownMetric(f"unknown measure {name!r}{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
+            raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
+        if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
+            raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
         for each in NICKNAMES.get(name, [name]):
             wanted[each] = wanted.get(each) or parameters
     for name, each_on_a_line in MEASURES.items():
@@ -158,6 +179,14 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
             yield Line(f"{name}_{parameters}", name, (f"{name}(gain={gains(name, parameters, labels)})",))
         else:
             yield Line(f"{name}_{parameters}", name, (f"{name}.{parameters}",))
+
+
+def is_number(text: str) -> bool:
+    """Whether a text says a number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
