@@ -68,6 +68,8 @@ def said(error: Exception) -> str:
     """An error in one line, in the words of the command line."""
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, pl.exceptions.PolarsError):  # whose further lines are for programmers
+        return str(error).partition("\n")[0]
     return in_options(str(error))
 
 

@@ -17,7 +17,7 @@ from .._marks import Runs
 from .._progress import Busy
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_files, add_format, add_metrics, ranker
+from .options import add_files, add_format, add_metrics, at_least, ranker
 from .output import formatted, writable
 from .reading import Judged, judged
 
@@ -39,7 +39,7 @@ def options(sub: Parser) -> None:
     add_metrics(sub, DEFAULT)
     sub.add_argument(
         "--to",
-        type=int,
+        type=at_least(1),
         metavar="RANK",
         help=f"the last rank; default: {RANKS}, or the length of the longest ranking if that is less; of pictures, that length",
     )
@@ -56,8 +56,6 @@ def curve(arguments: argparse.Namespace) -> Answer:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; say how far with --to")
-    if arguments.to is not None and arguments.to < 1:
-        raise InvalidOption(f"--to {arguments.to}: write the last rank of the curve, 1 or more")
     target = None if arguments.output is None else writable(arguments.output, "-o", PICTURES)
     if target is not None and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")

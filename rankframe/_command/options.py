@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -16,7 +16,17 @@ from .._verbs import Missing
 from ..io import Format
 from .command import Parser
 
-__all__ = ["COLUMNS", "DEFAULT_METRICS", "add_file", "add_files", "add_format", "add_metrics", "add_table", "ranker"]
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_METRICS",
+    "add_file",
+    "add_files",
+    "add_format",
+    "add_metrics",
+    "add_table",
+    "at_least",
+    "ranker",
+]
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
@@ -121,6 +131,17 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
 def add_format(sub: Parser, formats: Sequence[str] = FORMATS) -> None:
     """The format of what is printed."""
     sub.add_argument("--format", choices=formats, default="table", help="of the output; csv and json have all digits")
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A type of options: whole numbers from one on."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return number
 
 
 def _option(name: str) -> str:

@@ -8,7 +8,7 @@ from .._progress import Busy
 from .command import Answer, Command, Parser
 from .decide import add_draws
 from .evaluate import asked
-from .options import add_files, add_metrics, ranker
+from .options import add_files, add_metrics, at_least, ranker
 from .output import writable
 from .reading import judged
 
@@ -29,7 +29,7 @@ def options(sub: Parser) -> None:
     sub.add_argument("--baseline", metavar="RUN", help="compare the others with this run; default: every two")
     sub.add_argument("--by", metavar="COLUMN", help="a part on the slices of the queries by this column")
     sub.add_argument(
-        "--worst", type=int, default=5, metavar="NUMBER", help="of queries shown with documents; default: 5"
+        "--worst", type=at_least(0), default=5, metavar="NUMBER", help="of queries shown with documents; default: 5"
     )
     sub.add_argument("--show", action="append", metavar="COLUMN", help="a column to show beside these; may be repeated")
     sub.add_argument("--title", default="Ranking report", help="of the report")

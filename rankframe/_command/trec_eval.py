@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,6 +15,7 @@ import rankframe as rf
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from ..io import QRELS, RUN
 from .command import Answer, Command, Parser
+from .options import at_least
 from .reading import only_one_input, read_file, require_rows
 
 __all__ = ["COMMAND"]
@@ -135,17 +136,6 @@ def say(name: str, value: Any) -> str:
     if name == "columns":
         return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
     return f"a name that ends in .{value}"
-
-
-def at_least(least: int) -> Callable[[str], int]:
-    """A type of options: whole numbers from one on."""
-
-    def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
-        return int(text)
-
-    return number
 
 
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:

@@ -23,6 +23,8 @@ PYTHON = (
     (r"df\.rank\.judge\(qrels\)", "--qrels QRELS"),
     (r"judge counts it, or leaves it out with", "it counts, or is left out with"),
     (r"judge leaves it out, or keeps it with", "it is left out, or counts with"),
+    (r"drop it before judge, or", "leave --qrels out to"),
+    (r"\bas \((\d+), (\d+)\)", r"as \1,\2"),
     (r": invalid utf-?8.*", ": this is no UTF-8 text; convert it, as with iconv -f latin1 -t utf-8"),
     (r"(?:df\.rank\.(?:plot\.)?)\w+\('([^']*)'.*?\)", r"-m \1"),
     # what one does to a frame in Python has no other words here
