@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rankframe
@@ -232,7 +233,6 @@ WRONG = [
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
     ("report t.csv -o r.html -m nothing", "unknown metric 'nothing'"),
-    ("gate t.csv --runs score,label --baseline score --budget rr=1", "duplicate output name"),
 ]
 
 
@@ -267,6 +267,7 @@ def test_a_mistake_is_one_line_on_standard_error(
             "'a,b' is no pair of labels; write the least and the greatest, as 0,3",
         ),
         ("evaluate t.csv --lable rel", "--lable"),
+        ("evaluate t.csv --lab label", "unrecognized arguments: --lab label"),  # which may mean two things one day
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         ("gate t.csv --runs a,b", "--baseline, --budget"),
         ("report t.csv", "-o/--output"),
@@ -282,6 +283,17 @@ def test_a_line_that_cannot_be_read_is_one_line_too(
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert message in captured.err
+
+
+def test_what_polars_cannot_do_is_told_without_its_plan(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise pl.exceptions.ComputeError("out of luck\n\nResolved plan until failure:\n\tSELECT")
+
+    monkeypatch.setattr(rankframe, "rank", fail)
+    assert main(["evaluate", "t.csv"]) == 2
+    assert capsys.readouterr().err == "rankframe: error: out of luck\n"
 
 
 def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,8 @@ class Command:
         What it does with them.
     description
         What it does, where a line is not enough.
+    abbreviated
+        Whether options may be abbreviated, which breaks scripts when others come to be.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Command:
     options: Callable[[Parser], object]
     run: Callable[[argparse.Namespace], Answer]
     description: str | None = None
+    abbreviated: bool = False
 
     def add_to(self, commands: Any) -> None:
         """Add the command to those of a parser."""
@@ -63,6 +66,7 @@ class Command:
             description=self.description or f"{self.help[0].upper()}{self.help[1:]}.",
             epilog=epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=self.abbreviated,
         )
         self.options(sub)
         sub.set_defaults(command=self.run)

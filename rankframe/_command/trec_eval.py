@@ -227,4 +227,5 @@ COMMAND = Command(
     trec_eval,
     "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where\n"
     "trec_eval 10.0 stops with an error.",
+    abbreviated=True,  # as trec_eval's are
 )
