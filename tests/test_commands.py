@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
 import math
+import os
 import sys
+import threading
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -225,9 +228,6 @@ def test_judgments_have_a_format_of_their_own(rows: Out) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are Unix's")
 def test_a_pipe_of_the_shell_is_read(rows: Out, tmp_path: Path) -> None:
-    import os
-    import threading
-
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_text(A))
     writer.start()
@@ -306,6 +306,8 @@ def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Ou
     assert out(f"curve a.run b.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
     content = Path(name).read_bytes()
     assert content.strip().lower().startswith(start.lower())
+    assert out(f"curve a.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
+    assert Path(name).read_bytes() != content
     if name != "c.png":
         assert b"ndcg at every cutoff" in content
 
@@ -439,6 +441,24 @@ def test_an_interrupt_ends_the_command_quietly(
     monkeypatch.setattr(rf, "rank", interrupt)
     assert main(["evaluate", "a.run", "--qrels", "qrels.txt"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_closed_pipe_ends_the_command_quietly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main(["metrics"]) == 141
+        monkeypatch.undo()
+    assert capfd.readouterr().err == ""
+
+
+def test_output_may_go_to_any_object_that_is_written_to() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(["evaluate", "a.run", "--qrels", "qrels.txt", "-m", "rr", "--format", "csv"]) == 0
+    assert printed.getvalue() == "metric,mean,queries\nrr,0.75,2\n"
 
 
 def test_output_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
