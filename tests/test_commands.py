@@ -291,7 +291,7 @@ def test_a_curve_of_queries_and_runs_goes_as_far_as_said(rows: Out) -> None:
         ("b", "q2", 1, 0.0),
         ("b", "q2", 2, 0.5),
     ]
-    wide = rows("curve wide.csv --runs a,b -m rr --to 2")
+    wide = rows("curve wide.csv --runs a,b -m rr -m recip_rank --to 2")  # one metric by two names
     assert [tuple(row.values()) for row in wide] == [("a", 1, 0.5), ("a", 2, 0.75), ("b", 1, 0.5), ("b", 2, 0.75)]
 
 

@@ -87,7 +87,7 @@ def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
 
 def calls_of(arguments: argparse.Namespace) -> list[Call]:
     """The metrics that were asked for."""
-    return [call for text in arguments.metrics or DEFAULT for call in rf.parse(text)]
+    return list(dict.fromkeys(call for text in arguments.metrics or DEFAULT for call in rf.parse(text)))
 
 
 COMMAND = Command(

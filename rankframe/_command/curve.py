@@ -50,7 +50,7 @@ def options(sub: Parser) -> None:
 
 def curve(arguments: argparse.Namespace) -> Answer:
     """The means of the metrics at every rank, or their values query by query; or a picture."""
-    calls = [call for metric in arguments.metrics or DEFAULT for call in rf.parse(metric)]
+    calls = list(dict.fromkeys(call for metric in arguments.metrics or DEFAULT for call in rf.parse(metric)))
     for call in calls:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
