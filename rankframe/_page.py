@@ -27,7 +27,7 @@ from ._resampling import Resampling
 from ._runs import Design
 from ._summary import FIGURES, calls_of, summarize
 from ._table import require
-from .errors import InvalidOption, RankframeError
+from .errors import InvalidOption, MissingExtra, RankframeError
 
 __all__ = ["Contents", "write"]
 
@@ -203,6 +203,8 @@ def _picture(figure: Callable[..., Figure], *args: Any) -> str:
     """A plot as a drawing inside the page, its words in the page's colour; or why there is none."""
     try:
         chart = altair(figure(*args))
+    except MissingExtra:
+        raise
     except RankframeError as error:
         return f"<p><small>No plot of {escape(figure.__name__.replace('_', ' '))}: {escape(str(error))}</small></p>\n"
     svg = load("vl_convert", "plot").vegalite_to_svg(chart.to_dict())

@@ -16,7 +16,7 @@ from ._parse import parse
 from ._policies import Columns
 from .errors import InvalidOption, RankframeError
 
-__all__ = ["conventions"]
+__all__ = ["conventions", "short"]
 
 POLICIES = ("relevant", "ties", "unjudged", "unretrieved", "no_relevant", "depth", "scores")
 
@@ -64,13 +64,13 @@ def _described(
     for name in POLICIES:
         if getattr(policies, name) != getattr(ours, name):
             back = replace(policies, **{name: getattr(ours, name)})
-            choices.append((f"{name}={_short(getattr(policies, name))}", back, call))
+            choices.append((f"{name}={short(getattr(policies, name))}", back, call))
     options = dict(call.options)
     for name, chosen in options.items():
         if dict(our_call.options).get(name) != chosen:
             rest = tuple((x, y) for x, y in call.options if x != name)
             kept = tuple((x, y) for x, y in our_call.options if x == name)
-            choices.append((f"{name}={_short(chosen)}", policies, replace(call, options=rest + kept)))
+            choices.append((f"{name}={short(chosen)}", policies, replace(call, options=rest + kept)))
     matter = [text for text, *without in choices if not _same(here, _or_none(value, *without))]
     return here, call.text, ", ".join(matter), note
 
@@ -86,7 +86,7 @@ def _same(a: float | None, b: float | None) -> bool:
     return a is b or (a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12))
 
 
-def _short(choice: object) -> str:
+def short(choice: object) -> str:
     """A choice as text; thresholds that mean "above" as that."""
     if isinstance(choice, float) and choice in (math.nextafter(0.5, 1), math.nextafter(0, 1)):
         return f"above {choice:.1g}" if choice > 0.1 else "above 0"

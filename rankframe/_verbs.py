@@ -163,7 +163,7 @@ def _rows(
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
-    named = [*named, *carry]
+    named = list(dict.fromkeys([*named, *carry]))  # a run may be ranked by its labels
     refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
     meant = [under(columns, call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:

@@ -169,6 +169,13 @@ def test_a_name_that_moved_has_too_is_refused() -> None:
         TINY.rename({"doc_id": "contribution"}).rank.on(doc="contribution").gate({"rr": 1}, **TWO)
 
 
+def test_the_labels_themselves_may_be_a_run() -> None:
+    assert TINY.rank.on(score="label").explain("rr").columns.count("label") == 1
+    verdict = TINY.rank.gate({"rr": 0}, runs=["old", "label"], baseline="old")
+    assert bool(verdict)
+    assert verdict.table["mean"].to_list() == [1.0]
+
+
 def test_queries_needed_are_those_of_statsmodels() -> None:
     found = DF.rank.power("map", "rr", difference=[0.02, 0.1], power=0.9, alpha=0.01, runs=["old", "new"], by="day")
     assert found.columns[:5] == ["day", "metric", "baseline", "run", "difference"]
@@ -241,4 +248,4 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
-    assert "Say --label COLUMN if" in capsys.readouterr().err
+    assert "Say --qrels QRELS, or --label COLUMN if" in capsys.readouterr().err

@@ -38,10 +38,11 @@ LEVELS = [
     ["_deciding_ranker"],
     ["_frame_ranker"],
     ["_polars", "hook", "_pandas"],
-    ["_decide", "_trec_eval", "_kernel", "_combine"],
+    ["_kernel", "_combine"],
     ["_buckets"],
     ["spark", "dask"],
     ["__init__"],
+    ["_command"],
     ["__main__"],
 ]
 SIDEWAYS = {
@@ -52,6 +53,16 @@ SIDEWAYS = {
     ("hook", "_pandas"),
     ("_pandas", "_polars"),
 }
+# The same of the modules of the command line.
+OF_THE_COMMAND_LINE = [
+    ["command", "words"],
+    ["options", "output"],
+    ["reading"],
+    ["evaluate", "curve", "check", "conventions", "listing", "demo", "trec_eval"],
+    ["decide"],
+    ["report"],
+    ["__init__"],
+]
 LEVEL = {name: i for i, names in enumerate(LEVELS) for name in names}
 
 
@@ -72,6 +83,17 @@ def test_imports_run_one_way(path: Path) -> None:
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     for other in imports(path) - {own}:
         assert LEVEL[other] < LEVEL[own] or (own, other) in SIDEWAYS, f"{own} imports {other}"
+
+
+def test_imports_of_the_command_line_run_one_way() -> None:
+    level = {name: i for i, names in enumerate(OF_THE_COMMAND_LINE) for name in names}
+    paths = sorted((PACKAGE / "_command").glob("*.py"))
+    assert level.keys() == {path.stem for path in paths}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                for other in [node.module] if node.module else [alias.name for alias in node.names]:
+                    assert level[other] < level[path.stem], f"{path.stem} imports {other}"
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "metrics").glob("*.py")), ids=lambda path: path.name)

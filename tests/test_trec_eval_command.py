@@ -100,8 +100,13 @@ def test_gains_of_levels_and_a_run_from_standard_input(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc' Did you mean 'ndcg'?"),
+        (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc'. Did you mean 'ndcg'?"),
         (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
+        (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
+        (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),
+        (["qrels", "nix"], "nix: No such file or directory"),
+        (["qrels", "qrels"], "or say a name that ends in .csv"),
+        (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
         (["-", "-"], "QRELS and RUN cannot both be standard input"),
         (["qrels", "other"], "no query of other is judged in qrels"),
         (["qrels", "empty"], "empty holds no document"),
@@ -119,5 +124,14 @@ def test_what_cannot_be_answered_says_why(
     Path("run").write_text("1 Q0 b 1 2.0 x\n")
     Path("other").write_text("2 Q0 b 1 2.0 x\n")
     Path("empty").write_text("")
+    Path("t.csv").write_text("qid,doc_id,score\n1,b,2\n")
     assert main(["trec_eval", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-M0", "-l-1", "-Nten"])
+def test_numbers_that_mean_nothing_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["trec_eval", option, "qrels", "run"])
+    assert caught.value.code == 2
+    assert "is no whole number from" in capsys.readouterr().err

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
+import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from ._polars import PolarsRanker
-from .errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from .io import QRELS, RUN, rows
+import rankframe as rf
 
-__all__ = ["add_command", "trec_eval"]
+from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
+from ..io import QRELS, RUN
+from .command import Answer, Command, Parser
+from .options import at_least
+from .reading import only_one_input, read_file, require_rows
+
+__all__ = ["COMMAND"]
 
 CUTOFFS = tuple(map(str, (5, 10, 15, 20, 30, 100, 200, 500, 1000)))
 # In the order in which they are printed; with their parameters, where each makes a line of its own.
@@ -36,12 +40,11 @@ NICKNAMES = {
     "set": ["runid", "num_q", *COUNTS[:3], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"],
     "all_trec": [name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")],
 }
-EXAMPLES = """\
-examples:
-  rankframe trec_eval qrels.txt bm25.run
-  rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run
-  zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -
-"""
+EXAMPLES = (
+    "rankframe trec_eval qrels.txt bm25.run",
+    "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
+    "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
+)
 
 
 class Line(NamedTuple):
@@ -52,17 +55,8 @@ class Line(NamedTuple):
     texts: tuple[str, ...]
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The command, with trec_eval's options."""
-    parser = commands.add_parser(
-        "trec_eval",
-        help="trec_eval's options and output, for scripts that call it",
-        description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without\n"
-        "-c, where trec_eval 10.0 stops with an error.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(command=trec_eval)
+def options(parser: Parser) -> None:
+    """The options of trec_eval."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
     parser.add_argument("run", metavar="RUN", help="the run, likewise; - is standard input")
     parser.add_argument(
@@ -83,31 +77,32 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         action="store_true",
         help="count judged queries that the run lacks as having retrieved nothing",
     )
-    parser.add_argument("-l", "--level_for_rel", dest="relevant", type=int, default=1, help="least relevant label")
+    parser.add_argument(
+        "-l", "--level_for_rel", dest="relevant", type=at_least(0), default=1, help="least relevant label"
+    )
     parser.add_argument(
         "-J", "--Judged_docs_only", dest="judged", action="store_true", help="leave out documents that nobody judged"
     )
-    parser.add_argument("-M", "--Max_retrieved_per_topic", dest="depth", type=int, help="leave out what stands below")
-    parser.add_argument("-N", "--Number_docs_in_coll", dest="size", type=int, default=0, help="documents there are")
-
-
-def trec_eval(arguments: argparse.Namespace) -> tuple[str, int]:
-    """What trec_eval prints for the judgments and the run, and the exit code."""
-    if arguments.qrels == arguments.run == "-":
-        raise InvalidOption("QRELS and RUN cannot both be standard input. Write one of them to a file")
-    qrels, run = (
-        rows(sys.stdin.buffer if path == "-" else path, layout, label_dtype=pl.Float64).read()
-        for path, layout in ((arguments.qrels, QRELS), (arguments.run, RUN))
+    parser.add_argument(
+        "-M", "--Max_retrieved_per_topic", dest="depth", type=at_least(1), help="leave out what stands below"
     )
-    if run.is_empty():
-        raise InvalidData(f"{arguments.run} holds no document")
+    parser.add_argument(
+        "-N", "--Number_docs_in_coll", dest="size", type=at_least(0), default=0, help="documents there are"
+    )
+
+
+def trec_eval(arguments: argparse.Namespace) -> Answer:
+    """What trec_eval prints for the judgments and the run."""
+    only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
+    qrels, run = read_file(arguments.qrels, QRELS, say), read_file(arguments.run, RUN, say)
+    require_rows(run, arguments.run)
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    table = PolarsRanker(run).judge(qrels, judged_only="keep" if arguments.complete else "drop").sort("query_id")
+    table = rf.rank(run).judge(qrels, judged_only="keep" if arguments.complete else "drop").sort("query_id")
     if table.is_empty():
         raise InvalidData(f"no query of {arguments.run} is judged in {arguments.qrels}")
-    ranker = PolarsRanker(table).on(
+    ranker = rf.rank(table).on(
         convention="trec_eval",
         relevant=arguments.relevant,
         unjudged="drop" if arguments.judged else "nonrelevant",
@@ -133,7 +128,14 @@ def trec_eval(arguments: argparse.Namespace) -> tuple[str, int]:
             if line.measure != "relstring":
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(said(line, "all", value))
-    return "\n".join(printed), 0
+    return Answer("\n".join(printed))
+
+
+def say(name: str, value: Any) -> str:
+    """How an error of the reader proposes what there is no option for."""
+    if name == "columns":
+        return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
+    return f"a name that ends in .{value}"
 
 
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
@@ -142,7 +144,9 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
     for text in asked:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in NICKNAMES:
-            raise UnknownMetric(f"unknown measure {name!r}{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
+            raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
+        if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
+            raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
         for each in NICKNAMES.get(name, [name]):
             wanted[each] = wanted.get(each) or parameters
     for name, each_on_a_line in MEASURES.items():
@@ -165,6 +169,14 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
             yield Line(f"{name}_{parameters}", name, (f"{name}(gain={gains(name, parameters, labels)})",))
         else:
             yield Line(f"{name}_{parameters}", name, (f"{name}.{parameters}",))
+
+
+def is_number(text: str) -> bool:
+    """Whether a text says a number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
@@ -204,3 +216,16 @@ def said(line: Line, query: str, value: float | str) -> str:
     else:
         shown = str(value if isinstance(value, str) else int(value))
     return f"{line.name:<22}\t{query}\t{shown}"
+
+
+COMMAND = Command(
+    "trec_eval",
+    "[options] QRELS RUN",
+    "trec_eval's options and output, for scripts that call it",
+    EXAMPLES,
+    options,
+    trec_eval,
+    "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where\n"
+    "trec_eval 10.0 stops with an error.",
+    abbreviated=True,  # as trec_eval's are
+)

@@ -1,0 +1,88 @@
+"""The command line: a module a command, each with a declaration of it; ``rankframe``, or ``python -m rankframe``.
+
+argparse reads it, since Typer, Click and the like would be a fifth package that everyone installs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import polars as pl
+
+import rankframe as rf
+
+from ..errors import RankframeError
+from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
+from .command import Parser, epilog
+from .words import in_options
+
+__all__ = ["COMMANDS", "main", "parser"]
+
+COMMANDS = (
+    evaluate.COMMAND,
+    decide.COMPARE,
+    decide.GATE,
+    curve.COMMAND,
+    check.COMMAND,
+    conventions.COMMAND,
+    report.COMMAND,
+    listing.COMMAND,
+    demo.COMMAND,
+    trec_eval.COMMAND,
+)
+EXAMPLES = tuple(command.examples[0] for command in COMMANDS)
+
+CLOSED_PIPE = 141
+INTERRUPTED = 130
+"""What shells report of programs that these signals ended."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line, and give its exit code."""
+    try:
+        arguments = parser().parse_args(argv)
+        answer = arguments.command(arguments)
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
+        if answer.text is not None:
+            print(answer.text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer must not fail once more when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (RankframeError, pl.exceptions.PolarsError, OSError) as error:
+        print(f"rankframe: error: {said(error)}", file=sys.stderr)
+        return 2
+    code: int = answer.code
+    return code
+
+
+def said(error: Exception) -> str:
+    """An error in one line, in the words of the command line."""
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, pl.exceptions.PolarsError):  # whose further lines are for programmers
+        return str(error).partition("\n")[0]
+    return in_options(str(error))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands, with their help."""
+    top = Parser(
+        prog="rankframe",
+        description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
+        epilog=epilog(EXAMPLES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    return top

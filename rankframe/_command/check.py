@@ -1,0 +1,81 @@
+"""``rankframe check``: everything that is wrong with a run and its judgments, or worth knowing."""
+
+from __future__ import annotations
+
+import argparse
+
+import polars as pl
+
+import rankframe as rf
+
+from .command import Answer, Command, Parser
+from .options import add_file, add_format, ranker
+from .output import formatted
+from .reading import (
+    join,
+    judgments,
+    of_one_type,
+    only_one_input,
+    others_of,
+    refuse_strangers,
+    require,
+    run_of,
+    table_of,
+)
+from .words import in_options
+
+__all__ = ["COMMAND"]
+
+EXAMPLES = (
+    "rankframe check bm25.run --qrels qrels.txt",
+    "rankframe check table.parquet --format json",
+    "rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv",
+)
+ONE_OF_BOTH = ("run only", "judged only")
+
+
+def options(sub: Parser) -> None:
+    """What is checked."""
+    add_file(sub)
+    add_format(sub)
+
+
+def check(arguments: argparse.Namespace) -> Answer:
+    """A row per finding; the exit code is 1 if one of them is an error, which would stop every metric."""
+    found = findings(arguments).sort("severity", maintain_order=True)
+    advice = found["advice"].unique()
+    found = found.with_columns(pl.col("advice").replace_strict(advice, [in_options(text) for text in advice]))
+    code = int("error" in found["severity"])
+    if found.is_empty() and arguments.format in ("table", "markdown"):
+        return Answer("nothing found")
+    return Answer(formatted(found, arguments.format), code)
+
+
+def findings(arguments: argparse.Namespace) -> pl.DataFrame:
+    """The findings of a table, or of a run and its judgments, each alone and joined."""
+    only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
+    path, others = arguments.files[0], others_of(arguments)
+    if arguments.qrels is None:
+        table = table_of(arguments, path)
+        require([table], others.items())
+        found: pl.DataFrame = ranker(table, arguments).check()
+        return found
+    run, qrels = of_one_type([run_of(arguments, path), judgments(arguments)])
+    require([run, qrels], others.items())
+    refuse_strangers(run, qrels, path, arguments.qrels)
+    pair = rf.rank(run).check(qrels).filter(pl.col("problem").is_in(ONE_OF_BOTH))
+    found = ranker(join(run, qrels, ("score",), others), arguments).check()
+    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # which "judged only" says
+    found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
+    return pl.concat([pair, found], how="diagonal_relaxed")
+
+
+COMMAND = Command(
+    "check",
+    "[options] RUN",
+    "what is wrong with a run and its judgments, or worth knowing",
+    EXAMPLES,
+    options,
+    check,
+    "Prints a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
+)

@@ -1,0 +1,85 @@
+"""What a command is: its options, its examples and what it does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+__all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
+
+EXIT_CODES = """\
+exit codes:
+  0  done
+  1  done, and what was asked about failed: a gate, or a check that found errors
+  2  an error, which one line on standard error tells
+"""
+
+
+class Answer(NamedTuple):
+    """What a command prints on standard output (None: nothing), and its exit code."""
+
+    text: str | None
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line.
+
+    Attributes
+    ----------
+    name
+        What is typed.
+    usage
+        What stands behind the name.
+    help
+        What it does, in a line.
+    examples
+        Lines that can be typed, for its help.
+    options
+        Adds its options to a parser.
+    run
+        What it does with them.
+    description
+        What it does, where a line is not enough.
+    abbreviated
+        Whether options may be abbreviated, which breaks scripts when others come to be.
+    """
+
+    name: str
+    usage: str
+    help: str
+    examples: tuple[str, ...]
+    options: Callable[[Parser], object]
+    run: Callable[[argparse.Namespace], Answer]
+    description: str | None = None
+    abbreviated: bool = False
+
+    def add_to(self, commands: Any) -> None:
+        """Add the command to those of a parser."""
+        sub = commands.add_parser(
+            self.name,
+            usage=f"rankframe {self.name} {self.usage}".rstrip(),
+            help=self.help,
+            description=self.description or f"{self.help[0].upper()}{self.help[1:]}.",
+            epilog=epilog(self.examples),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=self.abbreviated,
+        )
+        self.options(sub)
+        sub.set_defaults(command=self.run)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with exit code 2."""
+        self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help shows what to write\n")
+
+
+def epilog(examples: tuple[str, ...]) -> str:
+    """The end of a help: examples and exit codes."""
+    return "\n".join(["examples:", *(f"  {example}" for example in examples), "", EXIT_CODES])

@@ -1,0 +1,102 @@
+"""``rankframe conventions``: how other tools count, and what each would print for a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+import rankframe as rf
+
+from .._call import Call
+from .._conventions import CONVENTIONS, Convention
+from .._progress import Busy
+from .._tools import short
+from ..errors import InvalidOption
+from .command import Answer, Command, Parser
+from .options import add_file, add_format, add_metrics, ranker
+from .output import formatted
+from .reading import judged
+from .words import in_options
+
+__all__ = ["COMMAND"]
+
+EXAMPLES = (
+    "rankframe conventions",
+    "rankframe conventions bm25.run --qrels qrels.txt -m ndcg@10",
+    "rankframe conventions table.parquet -m map -m rr --format json",
+)
+DEFAULT = ("ndcg@10",)
+
+
+def options(sub: Parser) -> None:
+    """The run to count, if there is one."""
+    add_file(sub, "*")
+    add_metrics(sub, DEFAULT)
+    add_format(sub)
+
+
+def conventions(arguments: argparse.Namespace) -> Answer:
+    """What each tool's convention sets; of a run, what each tool would print for it."""
+    if len(arguments.files) > 1:
+        raise InvalidOption("conventions looks at one RUN. Leave the others out")
+    if arguments.files:
+        return Answer(formatted(of_run(arguments), arguments.format))
+    if arguments.qrels is not None or arguments.metrics is not None:
+        raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
+    table = pl.DataFrame(
+        [row for tool, convention in CONVENTIONS.items() for row in said(tool, convention)],
+        orient="row",
+        schema=COLUMNS,
+    )
+    if arguments.format not in ("table", "markdown"):
+        return Answer(formatted(table, arguments.format))
+    notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
+    lines = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
+    return Answer("\n".join([formatted(table.drop("note"), arguments.format), "", *lines]))
+
+
+COLUMNS = ["tool", "policies", "options", "metrics", "note"]
+
+
+def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:
+    """A row for each set of metrics that the tool counts by the same policies, and with the same options."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name, settings in convention.metrics.items():
+        of_metric = rf.METRICS[name].parameters
+        policies = {**convention.policies, **{key: x for key, x in settings.items() if key not in of_metric}}
+        options = {key: x for key, x in settings.items() if key in of_metric}
+        rows.setdefault((listed(policies), listed(options)), []).append(name)
+    return [(tool, *how, " ".join(names), in_options(convention.note)) for how, names in rows.items()]
+
+
+def listed(settings: Mapping[str, Any]) -> str:
+    """Settings as text."""
+    return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
+
+
+def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
+    """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
+    table = ranker(judged(arguments).table, arguments)
+    with Busy("evaluating"):
+        found: pl.DataFrame = pl.concat(table.conventions(call.text) for call in calls_of(arguments))
+    return found.with_columns(pl.Series("note", [in_options(text) for text in found["note"]]))
+
+
+def calls_of(arguments: argparse.Namespace) -> list[Call]:
+    """The metrics that were asked for."""
+    return list(dict.fromkeys(call for text in arguments.metrics or DEFAULT for call in rf.parse(text)))
+
+
+COMMAND = Command(
+    "conventions",
+    "[options] [RUN]",
+    "how other tools count, and what each would print for a run",
+    EXAMPLES,
+    options,
+    conventions,
+    "Prints what each tool's convention sets. Given a run, prints the metric as each tool counts it, side by side, and\n"
+    "which of the tool's choices make the difference.",
+)

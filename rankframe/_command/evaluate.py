@@ -1,0 +1,96 @@
+"""``rankframe evaluate``: the metrics of a run, as means or query by query."""
+
+from __future__ import annotations
+
+import argparse
+
+import polars as pl
+
+import rankframe as rf
+
+from .._call import Call
+from .._conventions import CONVENTIONS
+from .._progress import Busy
+from ..errors import InvalidOption
+from .command import Answer, Command, Parser
+from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker
+from .output import formatted, trec_lines
+from .reading import judged
+
+__all__ = ["COMMAND", "asked"]
+
+EXAMPLES = (
+    "rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map",
+    "rankframe evaluate bm25.run.gz --qrels qrels.txt -m ndcg_cut.5,10 --per-query --format csv > scores.csv",
+    "rankframe evaluate table.parquet -m 'err(max_label=4)@20' --by language",
+    "rankframe evaluate clicks.csv --query session --doc item --label clicks -m rr --format markdown",
+    "rankframe evaluate bm25.run --qrels qrels.txt --convention ranx --per-query --format trec",
+    "rankframe evaluate bm25.run --qrels diversity.txt --subtopic iteration -m alpha_ndcg@20",
+    "zcat bm25.run.gz | rankframe evaluate - --qrels qrels.txt",
+)
+
+
+def options(sub: Parser) -> None:
+    """What is evaluated, and how it is printed."""
+    add_file(sub)
+    add_metrics(sub)
+    sub.add_argument("--per-query", action="store_true", help="one row per query instead of the means")
+    sub.add_argument("--by", metavar="COLUMN", help="the means for each value of a column")
+    add_format(sub, (*FORMATS, "trec"))
+
+
+def evaluate(arguments: argparse.Namespace) -> Answer:
+    """The means of the metrics, or their values query by query, in the format asked for."""
+    by: str | None = arguments.by
+    if by is not None and arguments.format == "trec":
+        raise InvalidOption("--format trec has no place for --by. Leave one of them out")
+    table = judged(arguments).table
+    metrics = asked(arguments)
+    with Busy("evaluating"):
+        scores: pl.DataFrame = ranker(table, arguments).evaluate(*metrics)
+    calls = {call.text: call for metric in metrics for call in rf.parse(metric)}
+    sums = {name: _mean(name, calls) for name in scores.columns[1:]}
+    if arguments.format == "trec":
+        counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
+        sums |= {name: pl.col(name).sum() for name in counts}
+        of_all = scores.select(**sums).row(0, named=True)
+        return Answer("\n".join(trec_lines(scores, of_all, counts, queries=arguments.per_query)))
+    if by is not None:
+        scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
+        scores = scores.select("query_id", by, pl.exclude("query_id", by))
+    return Answer(formatted(scores if arguments.per_query else means(scores, sums, by), arguments.format))
+
+
+def asked(arguments: argparse.Namespace) -> list[str]:
+    """The metrics that were asked for, else the usual ones; under a convention those of them that the tool has."""
+    if arguments.metrics is not None or arguments.convention not in CONVENTIONS:
+        return list(arguments.metrics or DEFAULT_METRICS)
+    has = CONVENTIONS[arguments.convention].metrics
+    return [text for text in DEFAULT_METRICS if rf.parse(text)[0].metric.name in has]
+
+
+def _mean(name: str, calls: dict[str, Call]) -> pl.Expr:
+    """The mean of a column; where the metric is meant for that, the geometric one."""
+    value, call = pl.col(name), calls.get(name)
+    if call is not None and call.metric.dtype != pl.Float64:
+        return pl.lit(None, pl.Float64)
+    return value.log().mean().exp() if call is not None and call.metric.summary == "geometric mean" else value.mean()
+
+
+def means(scores: pl.DataFrame, sums: dict[str, pl.Expr], by: str | None) -> pl.DataFrame:
+    """One row per metric, or one per value of `by`; queries where a metric is null are left out."""
+    if by:
+        return scores.group_by(by).agg(pl.len().alias("queries"), **sums).sort(by, nulls_last=True)
+    return pl.DataFrame(
+        {
+            "metric": list(sums),
+            "mean": scores.select(**sums).row(0),
+            "queries": scores.select(pl.col(*sums).count()).row(0),
+        },
+        schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64},
+    )
+
+
+COMMAND = Command(
+    "evaluate", "[options] RUN", "metrics of a run, as means or query by query", EXAMPLES, options, evaluate
+)

@@ -1,0 +1,36 @@
+"""``rankframe metrics``: the metrics with their other names."""
+
+from __future__ import annotations
+
+import argparse
+
+import polars as pl
+
+import rankframe as rf
+
+from .command import Answer, Command
+from .options import add_format
+from .output import formatted
+
+__all__ = ["COMMAND"]
+
+EXAMPLES = ("rankframe metrics", "rankframe metrics --format json > metrics.json")
+USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
+
+
+def metrics(arguments: argparse.Namespace) -> Answer:
+    """One line per metric: its name, its other names, and what it is."""
+    table = pl.DataFrame(
+        {
+            "metric": list(rf.METRICS),
+            "other names": [", ".join(metric.aliases) for metric in rf.METRICS.values()],
+            "what it is": [metric.doc.partition("\n")[0] for metric in rf.METRICS.values()],
+        }
+    )
+    text = formatted(table, arguments.format)
+    return Answer(f"{text}\n\n{USAGE}" if arguments.format == "table" else text)
+
+
+COMMAND = Command(
+    "metrics", "[--format FORMAT]", "list the metrics and their other names", EXAMPLES, add_format, metrics
+)

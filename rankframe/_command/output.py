@@ -1,0 +1,72 @@
+"""What is printed: tables as text, notes on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from ..errors import InvalidOption
+
+__all__ = ["formatted", "note", "trec_lines", "writable"]
+
+
+def note(text: str) -> None:
+    """Something worth knowing, on standard error."""
+    print(f"rankframe: note: {text}", file=sys.stderr)
+
+
+def formatted(frame: pl.DataFrame, format: str) -> str:
+    """The table as text: four decimals for people, all digits for programs."""
+    if format == "csv":
+        return frame.write_csv().removesuffix("\n")
+    if format == "json":
+        return frame.write_json()
+    with pl.Config(
+        tbl_formatting="MARKDOWN" if format == "markdown" else "NOTHING",
+        tbl_hide_column_data_types=True,
+        tbl_hide_dataframe_shape=True,
+        tbl_cell_numeric_alignment="RIGHT",
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=65_535,
+        fmt_str_lengths=100_000,
+        float_precision=4,
+    ):
+        lines = str(frame).splitlines()
+    return "\n".join(lines if format == "markdown" else (line[1:].rstrip() for line in lines))
+
+
+def trec_lines(
+    scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
+) -> Iterator[str]:
+    """What trec_eval -q prints: measure, query and value, the queries in the order of their names, then all of them."""
+    if queries:
+        for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
+            query = row.pop("query_id")
+            yield from (_line(name, query, value, whole=name in counts) for name, value in row.items())
+    yield from (_line(name, "all", value, whole=name in counts) for name, value in of_all.items())
+
+
+def _line(name: str, query: object, value: object, *, whole: bool) -> str:
+    if isinstance(value, float):
+        shown = f"{value:.0f}" if whole else f"{value:6.4f}"
+    else:
+        shown = "nan" if value is None else str(value)
+    return f"{name:<22}\t{query}\t{shown}"
+
+
+def writable(path: str, option: str, endings: Sequence[str]) -> Path:
+    """The file to write, of which is seen before long work that its folder is there and its ending one of these."""
+    file = Path(path)
+    if file.suffix.lower() not in endings:
+        raise InvalidOption(f"{option} {path}: write a file that ends in {' or '.join(endings)}")
+    if not file.parent.is_dir():
+        raise InvalidOption(f"{option} {path}: there is no folder {file.parent}")
+    there = file.exists()
+    file.open("ab").close()
+    if not there:
+        file.unlink()
+    return file

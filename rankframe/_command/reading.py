@@ -1,0 +1,280 @@
+"""Reads the files of a command, and makes one table of a run, or of several, and their judgments."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+import rankframe as rf
+
+from .._progress import Busy
+from .._verbs import Missing
+from ..errors import InvalidData, InvalidOption, MissingColumn
+from ..io import COMPRESSED, QRELS, RUN, Layout, rows
+from .options import COLUMNS
+from .output import note
+
+__all__ = [
+    "Judged",
+    "given",
+    "join",
+    "judged",
+    "judgments",
+    "of_one_type",
+    "only_one_input",
+    "others_of",
+    "read_file",
+    "refuse_strangers",
+    "require",
+    "require_rows",
+    "run_of",
+    "table_of",
+]
+
+
+class Judged(NamedTuple):
+    """A table with labels, and what tells its runs apart: `runs`, columns of scores, or `run`, a column of names."""
+
+    table: pl.DataFrame
+    runs: Sequence[str] | None = None
+    run: str | None = None
+
+
+def judged(arguments: argparse.Namespace) -> Judged:
+    """The files as one table, columns under the names that the library expects."""
+    only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
+    by, runs = given(arguments, "by"), arguments.runs
+    others = others_of(arguments)
+    if arguments.qrels is None:
+        if len(arguments.files) > 1:
+            raise InvalidOption("several runs are held against one file of judgments. Say --qrels QRELS")
+        table = labelled(arguments, arguments.files[0])
+        require([table], others.items())
+        return Judged(table if by is None else _sliced(table, [table], by), runs, arguments.run)
+    scores = tuple(runs or ("score",))
+    qrels = judgments(arguments)
+    of_runs = [run_of(arguments, path, scores if runs else ()) for path in arguments.files]
+    *of_runs, qrels = of_one_type([*of_runs, qrels])
+    names = _names(arguments.files)
+    if arguments.run is not None:
+        if len(of_runs) > 1:
+            raise InvalidOption(
+                "--run names a column of one table, and there are several files. Leave it out, or give one file"
+            )
+        require(of_runs, [(arguments.run, "--run")])
+        parts = of_runs[0].partition_by(arguments.run, maintain_order=True, as_dict=True)
+        names, of_runs = [str(name) for (name,) in parts], list(parts.values())
+    elif runs and len(of_runs) > 1:
+        raise InvalidOption(
+            "--runs names columns of one table, and there are several files. Leave it out, or give one file"
+        )
+    require([*of_runs, qrels], others.items())
+    several = len(names) > 1 or arguments.run is not None
+    tables = [
+        _joined(arguments, name, run, qrels, scores, others, several=several)
+        for name, run in zip(names, of_runs, strict=True)
+    ]
+    if several:
+        tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
+    table = pl.concat(tables, how="diagonal_relaxed")
+    if by is not None:
+        table = _sliced(table, [*of_runs, qrels], by)
+    return Judged(table, runs, "run" if several else None)
+
+
+def others_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """Further columns that are named, each with the option that names it."""
+    named = [("--subtopic", arguments.subtopic), ("--weight", arguments.weight)]
+    named += [("--show", name) for name in given(arguments, "show") or ()]
+    return {name: option for option, name in named if name is not None}
+
+
+def given(arguments: argparse.Namespace, name: str) -> Any:
+    """The value of an option that not all commands have."""
+    return getattr(arguments, name, None)
+
+
+# files
+
+
+def judgments(arguments: argparse.Namespace) -> pl.DataFrame:
+    """The judgments."""
+    return _read(arguments, arguments.qrels, QRELS, ("query_id", "doc_id", "label"), "qrels_input")
+
+
+def run_of(arguments: argparse.Namespace, path: str, scores: Sequence[str] = ()) -> pl.DataFrame:
+    """What a system returned; with other columns of scores than one."""
+    layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
+    run = _read(arguments, path, layout, layout.needed)
+    require([run], [(name, "--runs") for name in scores])
+    return run
+
+
+def labelled(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
+    """A table that has labels too."""
+    table = table_of(arguments, path)
+    if "label" not in table.columns:
+        raise MissingColumn(
+            f"no column 'label' in {path}; it has {', '.join(table.columns)}. Say --qrels QRELS, or --label COLUMN if one "
+            "of these is the label"
+        )
+    return table
+
+
+def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
+    """A table that may have labels or not, and one column of scores or those that were named."""
+    needed = ("query_id",) if arguments.runs else ("query_id", "score")
+    table = _read(arguments, path, RUN._replace(needed=needed), COLUMNS)
+    require_rows(table, path)
+    require([table], [(name, "--runs") for name in arguments.runs or ()])
+    require([table], [] if arguments.run is None else [(arguments.run, "--run")])
+    return table
+
+
+def _read(
+    arguments: argparse.Namespace, path: str, layout: Layout, renamed: Sequence[str], option: str = "input"
+) -> pl.DataFrame:
+    """A file, its columns under the names that the library expects."""
+    names = {column: getattr(arguments, column.removesuffix("_id")) for column in renamed}
+
+    def say(name: str, value: Any) -> str:
+        """How an error of the reader proposes an option here."""
+        if name == "columns":
+            return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
+        return f"--{option.replace('_', '-')} {value}"
+
+    columns = {name: column for column, name in names.items() if name}
+    return read_file(path, layout, say, format=getattr(arguments, option), columns=columns)
+
+
+def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> pl.DataFrame:
+    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...)."""
+    with ExitStack() as stack:
+        stack.enter_context(Busy(f"reading {path}"))
+        source: Any = path
+        if path == "-":
+            source = sys.stdin.buffer
+        elif not Path(path).is_file():  # an error, most often: no such file, or a folder
+            source = stack.enter_context(Path(path).open("rb"))
+        try:
+            return rows(source, layout, label_dtype=pl.Float64, say=say, **options).read()
+        except OSError as error:  # in which Polars leaves the name out
+            raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
+    """Refuse standard input that is to be read twice."""
+    twice = [name for name, of_name in paths.items() for path in of_name if path == "-"]
+    if len(twice) > 1:
+        raise InvalidOption(f"{' and '.join(twice)} cannot both be standard input. Write one of them to a file")
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """The runs' names: the files' without their last ending, or as much more as tells them apart."""
+    files = [Path("stdin" if path == "-" else path) for path in paths]
+    bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
+    for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
+        if len(set(names)) == len(names):
+            return names
+    twice = next(path for path in paths if paths.count(path) > 1)
+    raise InvalidOption(f"{twice} is given twice; give each run once")
+
+
+# tables
+
+
+def of_one_type(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The frames with ids that can be held against each other: text, where one has text and another numbers."""
+    ids = pl.col("query_id", "doc_id")
+    if len({tuple(frame.select(ids).dtypes) for frame in frames}) > 1:
+        return [frame.with_columns(ids.cast(pl.String)) for frame in frames]
+    return frames
+
+
+def _joined(
+    arguments: argparse.Namespace,
+    name: str,
+    run: pl.DataFrame,
+    qrels: pl.DataFrame,
+    scores: Sequence[str],
+    others: Iterable[str],
+    *,
+    several: bool,
+) -> pl.DataFrame:
+    """A run with its judgments; notes tell how many queries only one of both has."""
+    refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
+    table = join(run, qrels, scores, others, arguments.judged_only, arguments.run_only)
+    for one, other, queries, kept, become in (
+        (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
+        (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),
+    ):
+        if n := one.join(other, on="query_id", how="anti")["query_id"].n_unique():
+            counted = f"counted as ones with {become}" if kept == "keep" else "left out"
+            note(f"{f'{name}: ' if several else ''}{queries}, {counted}: {n:,}")
+    return table
+
+
+def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
+    """Refuse a run that is empty, or of which nobody judged any query: most often it is another collection's."""
+    require_rows(run, path)
+    if run.join(qrels, on="query_id", how="semi").is_empty():
+        of_run, of_qrels = (
+            ", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)
+        )
+        raise InvalidData(
+            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments "
+            + (f"{of_qrels} ..." if of_qrels else "none")
+        )
+
+
+def require_rows(table: pl.DataFrame, path: str) -> None:
+    """Refuse a file without a row."""
+    if table.is_empty():
+        raise InvalidData(f"{'standard input' if path == '-' else path} holds no document")
+
+
+def join(
+    run: pl.DataFrame,
+    qrels: pl.DataFrame,
+    scores: Sequence[str],
+    others: Iterable[str],
+    judged_only: Missing = "keep",
+    run_only: Missing = "drop",
+) -> pl.DataFrame:
+    """A run with its judgments; of the columns that both have beside the ids, scores are the run's, others the judgments'."""
+    of_qrels = [other for other in others if other in qrels.columns]
+    of_run = [other for other in others if other in run.columns and other not in of_qrels]
+    run = run.select(*dict.fromkeys(("query_id", "doc_id", *scores, *of_run)))
+    qrels = qrels.select(*dict.fromkeys((*QRELS.needed, *of_qrels)))
+    return rf.rank(run).on(score=scores[0]).judge(qrels, judged_only=judged_only, run_only=run_only)
+
+
+def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], by: str) -> pl.DataFrame:
+    """The table with the column `by`, the same in all rows of a query."""
+    having = [file.select("query_id", by) for file in files if by in file.columns and by != "query_id"]
+    require([file.drop("query_id") for file in files], [(by, "--by")])
+    pairs = pl.concat(having, how="vertical_relaxed").drop_nulls().unique(maintain_order=True)
+    several = pairs.filter(pl.col("query_id").is_duplicated())
+    if not several.is_empty():
+        query = several["query_id"][0]
+        values = several.filter(query_id=query)[by].cast(pl.String).head(3)
+        raise InvalidData(
+            f"--by {by}: query {query!r} has the values {', '.join(values)}. "
+            "Take a column that is the same in all rows of a query"
+        )
+    return table.drop(by, strict=False).join(pairs, on="query_id", how="left", maintain_order="left")
+
+
+def require(files: Sequence[pl.DataFrame], names: Iterable[tuple[str, str]]) -> None:
+    """Refuse a column that none of the files has."""
+    there = dict.fromkeys(name for file in files for name in file.columns)
+    for name, option in names:
+        if name not in there:
+            raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")

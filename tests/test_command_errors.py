@@ -1,0 +1,327 @@
+"""Every mistake on the command line is told in one line, in the command line's own words, with exit code 2."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankframe
+from rankframe.__main__ import main
+from rankframe._command.words import NAMED, in_options
+
+PACKAGE = Path(rankframe.__file__).parent
+PYTHON = re.compile(rf"\b(df|rf|pl|qrels)\.\w+[.(]|(?<![\w(,.])({NAMED})=(?!=)|\bjudge\b")
+"""What somebody at a prompt cannot type: calls, and keywords other than those in a metric's brackets."""
+
+NOT_HERE = (
+    # engines, frames and expressions that no command meets
+    *("spark", "dask", "hook", "_buckets", "_kernel", "_combine", "_pandas", "_polars", "_group", "_crossing"),
+    *("_power", "_grid", "_ranker", "_frame_ranker", "_deciding_ranker", "plot", "report", "__init__"),
+    *("_command", "_paint"),  # its own words; code of charts
+)
+UNREACHED = (
+    "label_dtype=pl.Float64",  # the command line always reads fractions
+    "write an expression for each",  # expressions
+    "is no text; write a metric as text",
+    "is no metric; write text",
+    "the judgments are a ",
+    "Python objects",  # which no file holds
+    "evaluate it at several",  # curves are made of cutoffs here
+    "plot.distribution shows it",
+    "agreement",
+    "query=[] names no column",
+    "looks at the subtopics of each, which takes more than one step",
+    "check has a column",  # no column of a file gets there
+    "judge joins by document",  # which every run has
+    "was not declared as a metric",
+)
+
+
+PUT_IN = {"role": "label", "example": "curve('ndcg', 'recall')"}
+
+
+def filled(part: ast.FormattedValue) -> str:
+    return PUT_IN.get(ast.unparse(part.value), "'x'" if part.conversion == ord("r") else "x")
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The texts of a module that are no documentation, with something in the place of what is put in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else filled(part)
+                for part in node.values
+                if isinstance(part, (ast.Constant, ast.FormattedValue))
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield re.sub(r"{(\w+)(!r)?}", lambda match: "'x'" if match[2] else "x", node.value)
+
+
+MESSAGES = sorted(
+    {
+        (path.stem, text)
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") not in NOT_HERE
+        for text in texts(path)
+        if " " in text and len(text) > 20 and PYTHON.search(text) and not any(part in text for part in UNREACHED)
+    }
+)
+
+
+def test_every_message_of_the_library_has_words_for_the_command_line() -> None:
+    assert len(MESSAGES) > 40
+    left = [(module, in_options(text)) for module, text in MESSAGES if PYTHON.search(in_options(text))]
+    assert left == []
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n")
+    Path("b.run").write_text("q1 Q0 d2 1 3 t\n")
+    Path("other.run").write_text("7 Q0 d2 1 3 t\n")
+    Path("empty.run").write_text("")
+    Path("latin.run").write_bytes("q1 Q0 d\xe9 1 3 t\n".encode("latin1"))
+    Path("qrels.txt").write_text("q1 0 d2 1\n")
+    Path("q9.txt").write_text("q1 0 d2 1\nq9 0 d2 1\n")
+    Path("empty.txt").write_text("")
+    Path("t.csv").write_text("query_id,doc_id,score,label,lang\nq1,a,2,0,en\nq1,b,1,1,en\nq2,a,2,1,fr\n")
+    Path("varied.csv").write_text("query_id,doc_id,score,label,lang\nq1,a,2,0,en\nq1,b,1,1,fr\n")
+    Path("nodoc.csv").write_text("query_id,score,label\nq1,2,1\nq1,2,0\n")
+    Path("tied.csv").write_text("query_id,doc_id,score,label\nq1,a,2,1\nq1,b,2,0\n")
+    Path("nan.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\n")
+    Path("twice.csv").write_text("query_id,doc_id,score,label\nq1,a,2,1\nq1,a,1,1\n")
+    Path("words.ndjson").write_text('{"query_id": 1, "doc_id": "a", "score": "high", "label": 1}\n')
+    Path("broken.ndjson").write_text('{"query_id": 1\n')
+    Path("broken.parquet").write_text("not a table")
+    Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
+    Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
+    Path("folder").mkdir()
+
+
+WRONG = [
+    # files
+    ("evaluate none.run --qrels qrels.txt", "none.run: No such file or directory"),
+    ("evaluate a.run --qrels none.txt", "none.txt: No such file or directory"),
+    ("evaluate folder --qrels qrels.txt", "folder: "),
+    ("evaluate empty.run --qrels qrels.txt", "empty.run holds no document"),
+    ("evaluate empty.run", "empty.run holds no document"),
+    ("evaluate - --qrels qrels.txt", "standard input holds no document"),
+    ("evaluate - --qrels -", "RUN and --qrels cannot both be standard input. Write one of them to a file"),
+    ("compare - - --qrels qrels.txt", "RUN and RUN cannot both be standard input"),
+    (
+        "evaluate a.run --qrels empty.txt",
+        "no query of a.run is judged in empty.txt; the run has q1 ..., the judgments none",
+    ),
+    (
+        "evaluate other.run --qrels qrels.txt",
+        "no query of other.run is judged in qrels.txt; the run has 7 ..., the judgments q1",
+    ),
+    ("check empty.run --qrels qrels.txt", "empty.run holds no document"),
+    ("check other.run --qrels qrels.txt", "no query of other.run is judged in qrels.txt"),
+    ("evaluate latin.run --qrels qrels.txt", "latin.run: this is no UTF-8 text; convert it, as with iconv"),
+    ("evaluate broken.ndjson", "broken.ndjson: "),
+    ("evaluate broken.parquet", "broken.parquet: "),
+    ("evaluate broken.run.gz --qrels qrels.txt", "broken.run.gz: "),
+    ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
+    ("evaluate qrels.txt --qrels qrels.txt", "or say --input csv if it is a table"),
+    ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
+    ("evaluate a.run --input csv --qrels qrels.txt", "Say --query 'its name', or --input trec if it is TREC text"),
+    # columns
+    ("evaluate a.run", "Say --qrels QRELS, or --label COLUMN if one of these is the label"),
+    ("evaluate t.csv --by market", "no column 'market' for --by; there is doc_id, score, label, lang"),
+    ("evaluate varied.csv --by lang", "--by lang: query 'q1' has the values en, fr. Take a column"),
+    ("evaluate t.csv --subtopic s", "no column 's' for --subtopic; there is query_id, doc_id, score, label, lang"),
+    ("evaluate t.csv --weight w", "no column 'w' for --weight"),
+    ("check t.csv --weight w", "no column 'w' for --weight"),
+    ("report t.csv --show title -o r.html", "no column 'title' for --show"),
+    ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
+    ("compare t.csv --run system", "no column 'system' for --run"),
+    ("evaluate words.ndjson", "cast it, or name another column: --score COLUMN"),
+    ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
+    # what the table holds
+    (
+        "evaluate nan.csv",
+        "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
+    ),
+    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep one row of each (found in 2 rows"),
+    ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
+    ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
+    (
+        "evaluate a.run --qrels q9.txt --judged-only error",
+        "--judged-only keep counts it with nothing retrieved, 'drop' leaves",
+    ),
+    (
+        "evaluate long.csv --qrels qrels.txt --run-only error",
+        "--run-only drop leaves it out, --run-only keep counts it",
+    ),
+    # metrics
+    ("evaluate t.csv -m ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
+    ("evaluate t.csv -m rbp(p=2)", "write rbp(p=0.8)"),
+    ("evaluate t.csv -m ndcg@ten", "'ndcg@ten'"),
+    ("evaluate t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
+    ("evaluate t.csv -m alpha_ndcg@5", "say which column holds them: --subtopic subtopic"),
+    ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it apart, without --weight"),
+    ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
+    ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
+    ("conventions t.csv t.csv", "conventions looks at one RUN"),
+    ("curve t.csv -m bpref", "bpref takes no cutoff, so it has no curve; take another metric, as -m ndcg"),
+    ("curve t.csv -m ndcg@5", "'ndcg@5' names a cutoff, and a curve shows all; say how far with --to"),
+    ("compare t.csv --runs score,label -m relstring", "relstring is String, which has no mean"),
+    # policies
+    ("evaluate t.csv --ties coin", "--ties coin: write one of 'doc_desc', "),
+    ("evaluate t.csv --unjudged no", "--unjudged no: write one of 'nonrelevant', 'drop', 'bounds'"),
+    ("evaluate t.csv --unretrieved no", "--unretrieved no: write one of 'missed', 'drop'"),
+    ("evaluate t.csv --no-relevant 0", "--no-relevant 0: write one of 'zero', 'null', 'one'"),
+    ("evaluate t.csv --scores int", "--scores int: write one of 'as_given', 'float32'"),
+    ("evaluate t.csv --convention rankx", "--convention rankx: write one of 'trec_eval', "),
+    ("evaluate t.csv --convention lightgbm -m rr", "lightgbm has no rr; it has ndcg, map"),
+    ("evaluate t.csv --relevant=-1", "--relevant -1.0 is no threshold"),
+    ("evaluate t.csv --relevant nan", "--relevant nan is no threshold"),
+    ("evaluate t.csv --depth 0", "--depth 0: write a whole number from 1 on"),
+    ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
+    ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
+    ("evaluate t.csv --unjudged bounds --ties best", "say another rule for ties, as in --ties doc_desc"),
+    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 on, as 0,3"),
+    ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
+    ("curve t.csv --unjudged bounds -o c.svg", "plot with another rule: --unjudged nonrelevant"),
+    ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
+    ("evaluate t.csv --depth 5 --ties expected", "with --ties expected say a cutoff: ndcg@10"),
+    ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
+    ("evaluate t.csv --subtopic query_id -m alpha_ndcg", "named for two roles"),
+    # runs
+    ("compare a.run b.run", "several runs are held against one file of judgments. Say --qrels QRELS"),
+    ("compare a.run --qrels qrels.txt", "there is one run. Give a file for each and --qrels"),
+    ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
+    ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),
+    ("compare a.run b.run --qrels qrels.txt --runs score", "--runs names columns of one table"),
+    ("compare a.run b.run --qrels qrels.txt --run run", "--run names a column of one table"),
+    ("compare a.run other.run --qrels qrels.txt", "no query of run other is judged in qrels.txt"),
+    ("compare t.csv --runs score,score", "--runs score,score names a column twice; name each once"),
+    ("compare t.csv --runs score", "there is one run to compare"),
+    ("compare t.csv --runs score,label --qrels qrels.txt", "leave --qrels out to evaluate the table as it is"),
+    (
+        "compare long.csv --run system -m rr",
+        "--missing zero counts them 0 for it, --missing drop leaves them out for all",
+    ),
+    ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 1 on"),
+    ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
+    ("gate t.csv --runs score,label --baseline score --budget rr", "write --budget ndcg@10=0.01"),
+    ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
+    (
+        "gate t.csv --runs score,label --baseline score --budget rr=1 --confidence 0.3",
+        "--confidence 0.3: write a number",
+    ),
+    # output
+    ("evaluate t.csv --format trec --by lang", "--format trec has no place for --by. Leave one of them out"),
+    ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
+    ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
+    ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
+    ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
+    ("report t.csv -o r.html -m nothing", "unknown metric 'nothing'"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), WRONG, ids=[command for command, _ in WRONG])
+def test_a_mistake_is_one_line_on_standard_error(
+    command: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    code = main(shlex.split(command.replace("(", "'(").replace(")", ")'")))
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    *notes, error = captured.err.splitlines()
+    assert all(note.startswith("rankframe: note: ") for note in notes)
+    assert error.startswith("rankframe: error: ")
+    assert message in error
+    assert not PYTHON.search(error)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "the following arguments are required: COMMAND; rankframe --help shows"),
+        ("evaluat t.csv", "'evaluat'"),
+        ("evaluate", "the following arguments are required: RUN; rankframe evaluate --help shows"),
+        ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
+        ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
+        ("curve t.csv --to 0", "argument --to: '0' is no whole number from 1 on"),
+        ("report t.csv -o r.html --worst=-1", "argument --worst: '-1' is no whole number from 0 on"),
+        (
+            "evaluate t.csv --unjudged-labels a,b",
+            "'a,b' is no pair of labels; write the least and the greatest, as 0,3",
+        ),
+        ("evaluate t.csv --lable rel", "--lable"),
+        ("evaluate t.csv --lab label", "unrecognized arguments: --lab label"),  # which may mean two things one day
+        ("compare t.csv --runs a,b --run c", "not allowed with argument"),
+        ("gate t.csv --runs a,b", "--baseline, --budget"),
+        ("report t.csv", "-o/--output"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_one_line_too(
+    command: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(command.split())
+    assert caught.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+def test_what_polars_cannot_do_is_told_without_its_plan(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise pl.exceptions.ComputeError("out of luck\n\nResolved plan until failure:\n\tSELECT")
+
+    monkeypatch.setattr(rankframe, "rank", fail)
+    assert main(["evaluate", "t.csv"]) == 2
+    assert capsys.readouterr().err == "rankframe: error: out of luck\n"
+
+
+def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert main(["curve", "t.csv", "-o", "c.svg"]) == 2
+    assert "pip install 'rankframe[plot]'" in capsys.readouterr().err
+    assert not Path("c.svg").exists()
+    assert main(["report", "t.csv", "-o", "r.html"]) == 2
+    assert "pip install 'rankframe[" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert main(["compare", "t.csv", "--runs", "score,label", "--test", "t"]) == 2
+    assert "pip install 'rankframe[stats]'" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_a_full_disk_is_told() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "rankframe", "metrics"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: No space left on device\n")
+
+
+def test_windows_line_ends_and_marks_of_byte_order_are_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("w.run").write_bytes(b"\xef\xbb\xbfq1 Q0 d1 1 3 t\r\nq1 Q0 d2 2 2 t\r\n")
+    Path("w.txt").write_bytes(b"\xef\xbb\xbfq1 0 d2 1\r\n")
+    Path("w.csv").write_bytes(b"\xef\xbb\xbfquery_id,doc_id,score,label\r\nq1,a,2,0\r\nq1,b,1,1\r\n")
+    for command in ("evaluate w.run --qrels w.txt", "evaluate w.csv"):
+        assert main([*command.split(), "-m", "rr", "--format", "csv"]) == 0
+        assert capsys.readouterr().out == "metric,mean,queries\nrr,0.5,1\n"

@@ -1,0 +1,489 @@
+"""Several runs, other formats and policies on the command line, and what ``curve``, ``check`` and the others print."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe import _progress
+from rankframe.__main__ import main
+from rankframe._command.options import COLUMNS, POLICIES
+from rankframe._command.words import in_options
+from rankframe._conventions import CONVENTIONS
+from rankframe._policies import Columns
+
+A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\nq2 Q0 d5 2 4 t\n"
+B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\nq2 Q0 d4 2 4 u\n"
+QRELS = "q1 0 d2 1\nq1 0 d3 0\nq1 0 d9 2\nq2 0 d4 1\n"
+# Reciprocal ranks by hand: a has 1/2 and 1, b has 1 and 1/2.
+WIDE = """\
+query_id,doc_id,a,b,label,lang
+q1,d1,3,2,0,en
+q1,d2,2,3,1,en
+q2,d4,5,4,1,fr
+q2,d5,4,5,0,fr
+"""
+
+Out = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text(A)
+    Path("b.run").write_text(B)
+    Path("qrels.txt").write_text(QRELS)
+    Path("wide.csv").write_text(WIDE)
+    Path("b.run.gz").write_bytes(gzip.compress(B.encode()))
+
+
+@pytest.fixture
+def out(capsys: pytest.CaptureFixture[str]) -> Out:
+    """Runs a command and gives what it printed."""
+
+    def run(command: str, *more: str, code: int = 0) -> str:
+        assert main([*command.split(), *more]) == code
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def rows(out: Out) -> Out:
+    """Runs a command and gives the rows that it printed as JSON."""
+    return lambda command, *more, code=0: json.loads(out(f"{command} --format json", *more, code=code))
+
+
+# formats
+
+
+def test_trec_text_has_a_line_per_metric_and_all(out: Out) -> None:
+    assert out("evaluate a.run --qrels qrels.txt -m rr -m num_ret --format trec") == (
+        f"{'rr':<22}\tall\t0.7500\n{'num_retrieved':<22}\tall\t5\n"
+    )
+
+
+def test_trec_text_of_queries_is_what_trec_eval_prints(out: Out) -> None:
+    asked = "-m map -m P_5 -m gm_map -m num_rel_ret"
+    ours = out(f"evaluate a.run --qrels qrels.txt {asked} --format trec --per-query").splitlines()
+    theirs = out("trec_eval -q -m map -m P.5 -m gm_map -m num_rel_ret qrels.txt a.run").splitlines()
+    named = {"hits": "num_rel_ret", "precision@5": "P_5"}
+    split = [line.split("\t") for line in ours]
+    found = {f"{named.get(name.strip(), name.strip()):<22}\t{query}\t{value}" for name, query, value in split}
+    assert set(theirs) <= found
+    assert len(found) == len(ours) == len(theirs) + 2  # trec_eval has no gm_map of a query
+
+
+def test_trec_text_of_a_null_and_of_a_text(out: Out) -> None:
+    Path("none.txt").write_text("q1 0 d1 0\nq1 0 d2 1\nq2 0 d4 0\n")
+    text = out("evaluate a.run --qrels none.txt -m rr -m relstring --no-relevant null --format trec --per-query")
+    assert text.splitlines() == [
+        f"{'rr':<22}\tq1\t0.5000",
+        f"{'relstring':<22}\tq1\t01-",
+        f"{'rr':<22}\tq2\tnan",
+        f"{'relstring':<22}\tq2\t0-",
+        f"{'rr':<22}\tall\t0.5000",
+        f"{'relstring':<22}\tall\tnan",
+    ]
+
+
+def test_the_mean_of_a_geometric_metric_is_geometric(rows: Out) -> None:
+    found = rows("evaluate a.run --qrels qrels.txt -m gm_map")  # average precision of 1/4 and 1
+    assert found[0]["mean"] == pytest.approx(0.5)
+
+
+def test_bounds_of_the_unjudged_are_two_metrics(rows: Out) -> None:
+    found = rows("evaluate a.run --qrels qrels.txt -m rr --unjudged bounds --unjudged-labels 0,1")
+    assert [(row["metric"], row["mean"]) for row in found] == [("rr least", 0.75), ("rr greatest", 1.0)]
+
+
+# policies
+
+
+def test_every_policy_of_on_is_an_option_with_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    policies = signature(rf.rank(pl.DataFrame()).on).parameters.keys()
+    columns = {*(column.removesuffix("_id") for column in COLUMNS), "subtopic", "weight"}
+    assert policies == POLICIES.keys() | columns
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f"--{name.replace('_', '-')} " in said for name in policies)
+    assert "trec_eval; default: doc_desc" in said
+    assert ", ".join(CONVENTIONS) in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--relevant 2", {"relevant": 2}),
+        ("--ties doc_asc", {"ties": "doc_asc"}),
+        ("--unjudged drop", {"unjudged": "drop"}),
+        ("--unretrieved drop", {"unretrieved": "drop"}),
+        ("--no-relevant one --relevant 3", {"no_relevant": "one", "relevant": 3}),
+        ("--depth 1", {"depth": 1}),
+        ("--collection-size 50", {"collection_size": 50}),
+        ("--scores float32", {"scores": "float32"}),
+        ("--convention ranx --relevant 2", {"convention": "ranx", "relevant": 2}),
+    ],
+)
+def test_a_policy_is_that_of_on(asked: str, said: dict[str, Any], rows: Out) -> None:
+    found = rows("evaluate a.run --qrels qrels.txt --per-query -m ndcg@5 -m map -m precision@1", *asked.split())
+    judged = rf.read_run("a.run").drop("run").rank.judge(rf.read_qrels("qrels.txt"))  # type: ignore[attr-defined]
+    assert found == judged.rank.on(**said).evaluate("ndcg@5", "map", "precision@1").to_dicts()
+    assert Columns(**{name: value for name, value in said.items() if name != "convention"})
+
+
+def test_the_size_of_the_collection_and_ties_as_floats_change_numbers(rows: Out) -> None:
+    sizes = [rows(f"evaluate a.run --qrels qrels.txt -m fall_out@5 --collection-size {n}")[0]["mean"] for n in (10, 20)]
+    assert sizes[0] > sizes[1] > 0
+    Path("near.run").write_text("q1 Q0 d2 1 1.00000001 t\nq1 Q0 d3 2 1.0 t\n")
+    first = [
+        rows(f"evaluate near.run --qrels qrels.txt --judged-only drop -m precision@1 {scores}")[0]["mean"]
+        for scores in ("", "--scores float32")
+    ]
+    assert first == [1, 0]  # of equal scores, d3 comes first
+
+
+def test_a_tool_without_the_usual_metrics_gets_those_that_it_has(rows: Out) -> None:
+    found = rows("evaluate a.run --qrels qrels.txt --convention lightgbm")
+    assert [row["metric"] for row in found] == ["ndcg@10", "map"]
+    # of the only relevant document that was retrieved: at rank 2 of q1, at rank 1 of q2
+    assert found[0]["mean"] == pytest.approx((1 / math.log2(3) + 1) / 2)
+
+
+def test_subtopics_and_weights_are_columns_of_either_file(rows: Out) -> None:
+    Path("diversity.txt").write_text("q1 s1 d1 1\nq1 s2 d2 1\nq1 s2 d3 0\n")
+    found = rows("evaluate a.run --qrels diversity.txt --subtopic iteration -m subtopic_recall@1 -m subtopic_recall@2")
+    assert [row["mean"] for row in found] == [0.5, 1.0]
+    Path("weights.csv").write_text("query_id,doc_id,label,w\nq1,d1,1,2\nq1,d2,1,1\n")
+    found = rows("evaluate a.run --qrels weights.csv --weight w -m cg@1")
+    assert found[0]["mean"] == 2.0
+    pl.read_csv("wide.csv").with_columns(w=pl.lit(4)).write_parquet("run.parquet")
+    found = rows("evaluate run.parquet --score a --weight w -m cg@2")
+    assert found[0]["mean"] == 4.0
+
+
+# files
+
+
+def test_runs_are_named_by_their_files(rows: Out) -> None:
+    found = rows("compare a.run b.run.gz --qrels qrels.txt -m rr -m precision@1 --baseline b")
+    assert [(row["metric"], row["baseline"], row["run"], row["mean"], row["difference"]) for row in found] == [
+        ("rr", "b", "a", 0.75, 0.0),
+        ("precision@1", "b", "a", 0.5, 0.0),
+    ]
+
+
+def test_runs_of_one_name_are_told_apart_by_as_much_as_it_takes(rows: Out) -> None:
+    for name in ("input.x", "input.y", "x/a.run"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(B)
+    of_suffix = rows("compare input.x input.y --qrels qrels.txt -m rr")
+    assert [(row["baseline"], row["run"]) for row in of_suffix] == [("input.x", "input.y")]
+    of_folder = rows("compare a.run x/a.run --qrels qrels.txt -m rr")
+    assert [(row["baseline"], row["run"]) for row in of_folder] == [("a.run", str(Path("x/a.run")))]
+
+
+def test_one_table_of_several_runs_meets_judgments_too(rows: Out) -> None:
+    wanted = [{"run": "b", "mean": 0.75}]
+    said = "--qrels qrels.txt -m rr --baseline a"
+    Path("long.txt").write_text(A.replace(" t\n", " a\n") + B.replace(" u\n", " b\n"))
+    found = [
+        rows(f"compare wide.csv --runs a,b {said}"),
+        rows(f"compare long.txt --run run {said}"),
+        rows("compare wide.csv --runs a,b -m rr --baseline a"),
+        rows(f"compare a.run b.run {said}"),
+    ]
+    assert [[{name: row[name] for name in ("run", "mean")} for row in of_one] for of_one in found] == [wanted] * 4
+
+
+def test_a_run_may_come_from_standard_input_compressed_or_not(rows: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    for content in (B.encode(), gzip.compress(B.encode())):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        found = rows("compare a.run - --qrels qrels.txt -m rr")
+        assert [row["run"] for row in found] == ["stdin"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WIDE.encode())))
+    found = rows("evaluate - --input csv --score a --qrels qrels.txt -m rr")  # the judgments stay TREC text
+    assert found[0]["mean"] == 0.75
+
+
+def test_judgments_have_a_format_of_their_own(rows: Out) -> None:
+    Path("judged").write_text("query_id,doc_id,label\nq1,d2,1\nq2,d4,1\n")
+    assert rows("evaluate a.run --qrels judged --qrels-input csv -m rr")[0]["mean"] == 0.75
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are Unix's")
+def test_a_pipe_of_the_shell_is_read(rows: Out, tmp_path: Path) -> None:
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(A))
+    writer.start()
+    assert rows("evaluate pipe --qrels qrels.txt -m rr")[0]["mean"] == 0.75
+    writer.join()
+
+
+def test_queries_of_one_file_alone_count_as_said(rows: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more.txt").write_text(f"{QRELS}q3 0 d7 1\n")
+    Path("more.run").write_text(f"{A}q8 Q0 d1 1 2 t\n")
+    values = {}
+    for policies in ("", "--judged-only drop", "--run-only keep", "--judged-only drop --run-only keep"):
+        values[policies] = rows(f"evaluate more.run --qrels more.txt -m rr {policies}")[0]["mean"]
+    assert list(values.values()) == [0.5, 0.75, 1.5 / 4, 0.5]
+    asked = ["more.run", "b.run", "--qrels", "more.txt", "-m", "rr", "--run-only", "keep", "--missing"]
+    assert main(["compare", *asked, "error"]) == 2
+    assert "run 'b' lacks 1 of 4 queries that another run has ('q8'); --missing zero counts" in capsys.readouterr().err
+    assert main(["compare", *asked, "zero"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "rankframe: note: more: queries of the run without judgments, counted as ones with nothing relevant: 1",
+        "rankframe: note: more: judged queries that are not in the run, counted as ones with nothing returned: 1",
+        "rankframe: note: b: judged queries that are not in the run, counted as ones with nothing returned: 1",
+    ]
+
+
+def test_queries_that_a_run_lacks_are_left_out_where_that_is_said(rows: Out) -> None:
+    Path("half.run").write_text(A[: A.index("q2")])
+    asked = "compare half.run b.run --qrels qrels.txt -m rr --judged-only drop --missing"
+    assert [(row["n_queries"], row["difference"]) for row in rows(f"{asked} drop")] == [(1, 0.5)]
+    assert [(row["n_queries"], row["difference"]) for row in rows(f"{asked} zero")] == [(2, 0.5)]
+
+
+def test_slices_may_stand_in_the_judgments(rows: Out) -> None:
+    Path("sliced.csv").write_text("query_id,doc_id,label,lang\nq1,d2,1,en\nq2,d4,1,fr\n")
+    found = rows("compare a.run b.run --qrels sliced.csv -m rr --by lang")
+    assert [(row["lang"], row["difference"]) for row in found] == [("en", 0.5), ("fr", -0.5)]
+
+
+# curve
+
+
+def test_a_curve_has_the_mean_at_every_rank(rows: Out) -> None:
+    found = rows("curve a.run --qrels qrels.txt -m precision -m recall")
+    # q1 finds d2 at rank 2, one of two; q2 finds its only one at rank 1
+    assert [(row["rank"], row["precision"], row["recall"]) for row in found] == [
+        (1, 0.5, 0.5),
+        (2, pytest.approx((1 / 2 + 1 / 2) / 2), 0.75),
+        (3, pytest.approx((1 / 3 + 1 / 3) / 2), 0.75),
+    ]
+
+
+def test_a_curve_of_queries_and_runs_goes_as_far_as_said(rows: Out) -> None:
+    found = rows("curve a.run b.run --qrels qrels.txt -m rr --to 2 --per-query")
+    assert [tuple(row.values()) for row in found] == [
+        ("a", "q1", 1, 0.0),
+        ("a", "q1", 2, 0.5),
+        ("a", "q2", 1, 1.0),
+        ("a", "q2", 2, 1.0),
+        ("b", "q1", 1, 1.0),
+        ("b", "q1", 2, 1.0),
+        ("b", "q2", 1, 0.0),
+        ("b", "q2", 2, 0.5),
+    ]
+    wide = rows("curve wide.csv --runs a,b -m rr -m recip_rank --to 2")  # one metric by two names
+    assert [tuple(row.values()) for row in wide] == [("a", 1, 0.5), ("a", 2, 0.75), ("b", 1, 0.5), ("b", 2, 0.75)]
+
+
+def test_without_a_last_rank_a_curve_stops_at_twenty(rows: Out) -> None:
+    Path("deep.run").write_text("".join(f"q1 Q0 d{i} {i} {100 - i} t\n" for i in range(30)))
+    assert len(rows("curve deep.run --qrels qrels.txt")) == 20
+    assert rows("curve deep.run --qrels qrels.txt --to 30")[-1]["rank"] == 30
+
+
+@pytest.mark.parametrize(("name", "start"), [("c.svg", b"<svg"), ("c.png", b"\x89PNG"), ("c.html", b"<!doctype html>")])
+def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Out) -> None:
+    assert out(f"curve a.run b.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
+    content = Path(name).read_bytes()
+    assert content.strip().lower().startswith(start.lower())
+    assert out(f"curve a.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
+    assert Path(name).read_bytes() != content
+    if name != "c.png":
+        assert b"ndcg at every cutoff" in content
+
+
+# check
+
+
+def test_a_check_that_finds_nothing_says_so(out: Out) -> None:
+    assert out("check b.run --qrels qrels.txt") == "nothing found\n"
+    assert json.loads(out("check b.run --qrels qrels.txt --format json")) == []
+
+
+def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
+    Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
+    Path("more.run").write_text(f"{A}q1 Q0 d8 4 1 t\nq8 Q0 d1 1 2 t\n")
+    found = rows("check more.run --qrels more.txt")
+    assert [(row["severity"], row["problem"], row["query_id"]) for row in found] == [
+        ("note", "run only", "q8"),
+        ("note", "judged only", "q3"),
+        ("note", "no relevant document", "q3"),
+        ("note", "tied scores", "q1"),
+    ]
+    assert found[1]["advice"] == "the run has nothing for the query; it counts, or is left out with --judged-only drop"
+    Path("twice.txt").write_text(f"{QRELS}q1 0 d2 1\n")
+    found = rows("check b.run --qrels twice.txt", code=1)
+    assert [(row["severity"], row["problem"], row["doc_id"]) for row in found[:1]] == [
+        ("error", "repeated document", "d2")
+    ]
+
+
+def test_a_table_is_checked_by_itself(rows: Out) -> None:
+    Path("bad.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\nq1,b,1,1\n")
+    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score"]
+    found = rows("check a.run", code=1)
+    assert found[0]["problem"] == "no labels"
+    assert found[0]["advice"].endswith("--qrels QRELS")
+
+
+# conventions
+
+
+def test_conventions_say_what_each_tool_sets(rows: Out, out: Out) -> None:
+    found = rows("conventions")
+    assert {row["tool"] for row in found} == set(CONVENTIONS)
+    said = {(row["tool"], name): row for row in found for name in row["metrics"].split()}
+    assert {name for tool, name in said if tool == "lightgbm"} == set(CONVENTIONS["lightgbm"].metrics)
+    assert said["lightgbm", "map"]["options"] == "divisor=min(k,R)"
+    assert said["lightgbm", "map"]["policies"] == ("unretrieved=drop, ties=order, relevant=above 0.5, no_relevant=one")
+    assert said["lightgbm", "ndcg"]["policies"].endswith("relevant=above 0, no_relevant=one")
+    assert "\nxgboost: with a minus after the cutoff" in out("conventions")
+
+
+def test_a_run_is_counted_as_each_tool_counts(rows: Out) -> None:
+    found = rows("conventions wide.csv --score a -m map -m rr")
+    assert {row["metric"] for row in found if row["tool"] == "rankframe"} == {"map", "rr"}
+    assert {row["value"] for row in found} == {0.75}  # one relevant document a query, all retrieved, no ties
+    assert {row["tool"] for row in found if row["metric"] == "rr"} == {
+        "rankframe",
+        *(tool for tool, convention in CONVENTIONS.items() if "rr" in convention.metrics),
+    }
+
+
+# metrics, report
+
+
+def test_metrics_are_listed_for_programs(rows: Out) -> None:
+    assert [row["metric"] for row in rows("metrics")] == list(rf.METRICS)
+
+
+def test_a_report_is_written_of_files(out: Out) -> None:
+    asked = "--qrels qrels.txt -m ndcg@10 -m rr --baseline a --resamples 50 --seed 3 --worst 1 --title Ours"
+    assert out(f"report a.run b.run {asked} -o r.html") == ""
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "<h1>Ours</h1>" in page
+    assert "b against a" in page
+    assert "&quot;seed&quot;: 3" in page
+
+
+def test_a_report_shows_columns_of_the_files(out: Out) -> None:
+    Path("titled.csv").write_text("query_id,doc_id,score,title\nq1,d1,2,Alpha\nq1,d2,1,Beta\nq2,d4,1,Gamma\n")
+    assert out("report titled.csv --qrels qrels.txt --show title --by lang -o r.html", code=2) == ""
+    Path("sliced.csv").write_text("query_id,doc_id,label,lang\nq1,d2,1,en\nq2,d4,1,fr\n")
+    out("report titled.csv --qrels sliced.csv -m rr --show title --by lang -o r.html --resamples 50")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Alpha" in page
+    assert "By lang" in page
+
+
+# progress and the reader
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_says_what_it_does_on_a_terminal(out: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    with _progress.Busy("reading [a.run]") as busy:
+        busy._later.join()
+        with _progress.Progress("a second one", show=True) as bar, _progress.Busy("a third one") as third:
+            third._later.join()
+            bar(1, 2)
+    assert "reading [a.run]" in screen.getvalue()
+    assert "second" not in screen.getvalue()
+    assert "third" not in screen.getvalue()
+    assert not _progress.SCREEN.locked()
+    out("evaluate a.run --qrels qrels.txt")
+    assert not _progress.SCREEN.locked()
+
+
+def test_without_rich_long_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with _progress.Busy("reading a.run") as busy:
+        busy._later.join()
+    assert screen.getvalue() == ""
+
+
+def test_an_interrupt_ends_the_command_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rf, "rank", interrupt)
+    assert main(["evaluate", "a.run", "--qrels", "qrels.txt"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_closed_pipe_ends_the_command_quietly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main(["metrics"]) == 141
+        monkeypatch.undo()
+    assert capfd.readouterr().err == ""
+
+
+def test_output_may_go_to_any_object_that_is_written_to() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(["evaluate", "a.run", "--qrels", "qrels.txt", "-m", "rr", "--format", "csv"]) == 0
+    assert printed.getvalue() == "metric,mean,queries\nrr,0.75,2\n"
+
+
+def test_output_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("u.csv").write_text("query_id,doc_id,score,label\nÄpfel,文,1,1\n", encoding="utf-8")
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    assert main(["evaluate", "u.csv", "-m", "rr", "--per-query", "--format", "csv"]) == 0
+    assert printed.getvalue().decode("utf-8").splitlines() == ["query_id,rr", "Äpfel,1.0"]
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("say df.rank.on(label='rel')", "say --label rel"),
+        ("say df.rank.on(query=...), too", "say --query COLUMN, too"),
+        (
+            "as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))",
+            "as in --unjudged bounds --unjudged-labels 0,1",
+        ),
+        ("runs=['a b', 'c'] names a column twice", "--runs ab,c names a column twice"),
+        ('baseline="it\'s" is none', "--baseline 'it'\"'\"'s' is none"),
+        ("'precision(relevant=2)@5' has relevant=nan", "'precision(relevant=2)@5' has --relevant nan"),
+        ("cast it, as in df.with_columns(pl.col('a').cast(pl.Float64)), or not", "cast it, or not"),
+        ("two\n lines", "two lines"),
+    ],
+)
+def test_messages_are_put_in_the_words_of_the_command_line(message: str, words: str) -> None:
+    assert in_options(message) == words
