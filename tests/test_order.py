@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+import rankframe  # noqa: F401 - registers .rank
+
 RULES = ["doc_desc", "doc_asc", "trec_eval", "order", "best", "worst"]
 DOCUMENTS = {"integers": lambda i: i, "text": lambda i: f"d{i}", "bytes": lambda i: f"d{i}".encode()}
 
