@@ -12,27 +12,27 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import polars as pl
 
 from . import hook
-from ._compare import Comparison
-from ._gate import Verdict
-from ._kernel import arrow_kernel
-from ._parse import parse
-from ._polars import PolarsRanker, register
-from ._ranker import ExprRanker
-from ._ranking import Ranking
-from ._registry import AGREEMENTS, METRICS, metric, unregister
+from ._namespace import register
 from .errors import InvalidData, InvalidOption, MissingColumn, MissingExtra, RankframeError, UnknownMetric
-from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._compare import Comparison
+    from ._gate import Verdict
+    from ._kernel import arrow_kernel
     from ._pandas import PandasRanker
+    from ._parse import parse
+    from ._polars import PolarsRanker
+    from ._ranker import ExprRanker
+    from ._ranking import Ranking
+    from ._registry import AGREEMENTS, METRICS, metric, unregister
+    from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
     "AGREEMENTS",
@@ -60,10 +60,33 @@ __all__ = [
     "unregister",
 ]
 
-__version__ = _version("rankframe")
+if TYPE_CHECKING:
+    __version__: str
 
-expr = ExprRanker()
-"""The metrics as Polars expressions."""
+    expr: ExprRanker
+    """The metrics as Polars expressions."""
+
+LATER = {
+    "AGREEMENTS": "_registry",
+    "METRICS": "_registry",
+    "Comparison": "_compare",
+    "Ranking": "_ranking",
+    "Verdict": "_gate",
+    "arrow_kernel": "_kernel",
+    "expr": "_ranker",
+    "load_example": "io",
+    "metric": "_registry",
+    "parse": "_parse",
+    "read_qrels": "io",
+    "read_run": "io",
+    "scan_qrels": "io",
+    "scan_run": "io",
+    "unregister": "_registry",
+}
+"""Where names are that nobody has to wait for at import: it takes a tenth longer than that of Polars."""
+
+MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
+"""Modules that are imported when they are first named."""
 
 
 class ArrowStream(Protocol):
@@ -105,6 +128,8 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     >>> rf.rank(df).precision(k=1)["precision@1"].item()
     0.0
     """
+    from ._polars import PolarsRanker
+
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
     library = type(frame).__module__.partition(".")[0]
@@ -127,10 +152,23 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
 
 
 def __getattr__(name: str) -> Any:
-    """The engines, which are imported when they are first named."""
-    if name in ("dask", "spark"):
+    """What is imported when it is first named."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
+    if name in LATER:
+        from . import metrics  # noqa: F401 - so that the registry has them
+
+        globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
+        return value
+    if name in MODULES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *MODULES, "__version__"})
 
 
 register()

@@ -29,11 +29,8 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 
 
 def _repeats(frame: pl.DataFrame, fault: Fault, query: list[str]) -> bool:
-    """Whether a query holds a value twice: hashes that all differ say no, which is far cheaper than to compare rows."""
-    import numpy as np  # whose sort is the fastest there is; here, so that nobody else waits for it
-
-    hashes = np.sort(frame.select(*query, fault.at).hash_rows().to_numpy())
-    if not (hashes[1:] == hashes[:-1]).any():
+    """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
+    if frame.select(*query, fault.at).hash_rows().n_unique() == frame.height:
         return False
     return bool(frame.select(fault.rows.over(query).any()).item())
 

@@ -18,7 +18,7 @@ from ._group import aggregation
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, of
 
-__all__ = ["ExprRanker", "Ranker"]
+__all__ = ["ExprRanker", "Ranker", "expr"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -286,3 +286,7 @@ class ExprRanker(Ranker[pl.Expr]):
 
     def __repr__(self) -> str:
         return "rf.expr: metrics as Polars expressions, such as rf.expr.ndcg(k=10)"
+
+
+expr = ExprRanker()
+"""The metrics as Polars expressions."""

@@ -41,6 +41,7 @@ LEVELS = [
     ["_kernel", "_combine"],
     ["_buckets"],
     ["spark", "dask"],
+    ["_namespace"],
     ["__init__"],
     ["_command"],
     ["__main__"],

@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._polars import Namespace, PolarsRanker, register
+from rankframe._namespace import Namespace, register
+from rankframe._polars import PolarsRanker
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 
