@@ -13,6 +13,10 @@ OURS, THEIRS, TEXT = "#0072B2", "#E69F00", "#333333"
 """Of the palette of Okabe and Ito, which colour-blind readers tell apart."""
 
 
+def _short(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
 def draw(figures: Sequence[Figure], folder: Path) -> None:
     """Writes chart.svg and chart.png: a bar per tool, what it prepares in a lighter shade."""
     import matplotlib
@@ -32,8 +36,8 @@ def draw(figures: Sequence[Figure], folder: Path) -> None:
         if f.prepare:
             ax.barh(place, evaluate - floor, left=floor, height=0.66, color=colour)
         about = "about " if f.estimated else ""
-        alone = f" ({evaluate:.2g} without)" if f.prepare else ""
-        ax.text(whole * 1.08, place, f"{about}{whole:.2g}{alone}", va="center", fontsize=9, color=TEXT)
+        alone = f" ({_short(evaluate)} without)" if f.prepare and whole > 1.1 * evaluate else ""
+        ax.text(whole * 1.08, place, f"{about}{_short(whole)}{alone}", va="center", fontsize=9, color=TEXT)
         if colour == THEIRS:
             ax.plot(f.rankframe / f.sort, place, "D", color=OURS, markeredgecolor="white", markersize=6.5)
     names = [f.tool if f.metrics == 10 else f"{f.tool} ({f.metrics} of ten)" for f in shown]
@@ -42,6 +46,7 @@ def draw(figures: Sequence[Figure], folder: Path) -> None:
         label.set_fontweight("bold" if f.tool.startswith("rankframe") else "normal")
     ax.axvline(1, color=TEXT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     ax.set_xscale("log")
+    ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.set_xlim(floor, max(f.from_frame or 0 for f in shown) / shown[0].sort * 6)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.set_xlabel("time, in bare sorts of the same table (log scale)", color=TEXT)
@@ -55,6 +60,7 @@ def draw(figures: Sequence[Figure], folder: Path) -> None:
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=8.5, frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
-    fig.savefig(folder / "chart.svg", metadata={"Date": None})
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "chart"}):
+        fig.savefig(folder / "chart.svg", metadata={"Date": None})
     fig.savefig(folder / "chart.png", dpi=130)
     plt.close(fig)

@@ -562,4 +562,3 @@ COMPETITORS: Sequence[Tool] = (
         needs=("duckdb",),
     ),
 )
-

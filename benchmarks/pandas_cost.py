@@ -53,7 +53,9 @@ def main() -> None:
     print(f"{'ids':32}{'Polars':>10}{'pandas':>10}{'ratio':>7}")
     for name, pandas, polars in frames(options.rows):
         of = {"polars": rf.rank(polars), "pandas": rf.rank(pandas)}
-        found = interleaved(options.rounds, {n: lambda ranker=ranker: ranker.evaluate(*TEN) for n, ranker in of.items()})
+        found = interleaved(
+            options.rounds, {n: lambda ranker=ranker: ranker.evaluate(*TEN) for n, ranker in of.items()}
+        )
         t = {name: seconds.median for name, seconds in found.items()}
         print(f"{name:32}{t['polars'] * 1e3:7.0f} ms{t['pandas'] * 1e3:7.0f} ms{t['pandas'] / t['polars']:7.2f}")
 

@@ -126,4 +126,3 @@ def chosen(words: list[str]) -> dict[str, Shape]:
     if not found:
         raise SystemExit(f"no shape is named like {words}; there are:\n  " + "\n  ".join(SHAPES))
     return found
-

@@ -151,7 +151,10 @@ def measure(table: Table, tools: Sequence[Tool], rounds: int, budget: float) -> 
         for each in (*ours.values(), *taking_part):
             each.turn(number)
     sort = statistics.median(sorts)
-    found = {c.tool.name: _figure(c, table.name, sort, statistics.median(ours[c.tool.metrics].evaluated)) for c in taking_part}
+    found = {
+        c.tool.name: _figure(c, table.name, sort, statistics.median(ours[c.tool.metrics].evaluated))
+        for c in taking_part
+    }
     absent = {name: Figure(table.name, name, 0, sort, 0, None, None, note=note) for name, note in notes.items()}
     return [{**found, **absent}[tool.name] for tool in tools]
 
