@@ -6,11 +6,11 @@ A tool says by rankframe's texts which metrics it computes, so that rankframe ca
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -69,12 +69,7 @@ class Tool:
     @property
     def missing(self) -> str | None:
         """The module that is not installed, if any."""
-        for module in self.needs:
-            try:
-                importlib.import_module(module)
-            except ImportError:
-                return module
-        return None
+        return next((module for module in self.needs if find_spec(module) is None), None)
 
 
 def check(tool: Tool, table: Table) -> float:

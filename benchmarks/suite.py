@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ from shapes import USUAL, Table, chosen
 from timing import timed
 
 LIBRARIES = (
-    "rankframe", "polars", "pandas", "numpy", "ranx", "numba", "pytrec_eval-terrier", "ir-measures", "scikit-learn",
-    "torch", "torchmetrics", "polars_ds", "duckdb",
+    "rankframe", "polars", "pandas", "numpy", "ranx", "numba", "pytrec-eval-terrier", "ir-measures", "scikit-learn",
+    "torch", "torchmetrics", "polars-ds", "duckdb",
 )  # fmt: skip
 
 
@@ -209,12 +209,8 @@ def cold() -> float | None:
 
 def machine() -> dict[str, Any]:
     """What the figures were measured with."""
-    libraries = {}
-    for name in LIBRARIES:
-        try:
-            libraries[name] = version(name)
-        except PackageNotFoundError:
-            libraries[name] = "not installed"
+    installed = {distribution.name.replace("_", "-") for distribution in distributions()}
+    libraries = {name: version(name) if name in installed else "not installed" for name in LIBRARIES}
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -233,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Figure]:
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
     options = parser.parse_args(arguments)
     shapes = chosen(options.shapes)
-    rounds, budget = (3, 1.5) if options.quick else (options.rounds, budget)
+    rounds, budget = (3, 1.5) if options.quick else (options.rounds, options.budget)
     options.out.mkdir(parents=True, exist_ok=True)
     about = machine()
     print(", ".join(f"{name} {value}" for name, value in about["libraries"].items()), f"{about['threads']} threads")

@@ -18,10 +18,10 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 import bars
 import suite
+import timing
 from chart import draw
 from competitors import COMPETITORS, TEN, Disagreement, check, rankframe
 from shapes import SHAPES, Shape
-from timing import Seconds
 
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone
@@ -41,6 +41,12 @@ KINDS = {
     "grouped": {"order": "grouped"},
     "heavy ties": {"text": True, "levels": 3},
 }
+
+
+@pytest.fixture(autouse=True)
+def _no_clearing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clearing the memory before each call takes long in the process of all tests, and no time is believed here."""
+    monkeypatch.setattr(timing.gc, "collect", lambda: 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,7 +193,7 @@ def test_the_catalogue_has_every_metric_of_documents() -> None:
 
 
 def test_the_least_and_the_median_of_the_rounds() -> None:
-    seconds = Seconds((3.0, 1.0, 2.0, 9.0))
+    seconds = timing.Seconds((3.0, 1.0, 2.0, 9.0))
     assert (seconds.least, seconds.median, seconds.most) == (1.0, 2.5, 9.0)
 
 
