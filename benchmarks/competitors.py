@@ -1,7 +1,7 @@
 """Who computes ranking metrics: each tool in its best form, its preparation and its evaluation apart.
 
 A tool says by rankframe's texts which metrics it computes, so that rankframe can be asked for the very same ones.
-`rf.evaluate` of the same rows has the last word on equality: `check` compares every query before anything is timed.
+`rf.evaluate` of the same rows has the last word on equality, query by query.
 """
 
 from __future__ import annotations
@@ -73,9 +73,14 @@ class Tool:
 
 
 def check(tool: Tool, table: Table) -> float:
-    """The largest difference from rankframe's values; Disagreement where one is beyond the tool's tolerance."""
+    """What `compare` says of an evaluation of its own."""
     ready = tool.ready(table)
-    theirs = tool.values(table, ready, tool.evaluate(ready)).select(pl.col("query_id").cast(pl.String), *tool.metrics)
+    return compare(tool, table, ready, tool.evaluate(ready))
+
+
+def compare(tool: Tool, table: Table, ready: Any, given: Any) -> float:
+    """The largest difference from rankframe's values; Disagreement where one is beyond the tool's tolerance."""
+    theirs = tool.values(table, ready, given).select(pl.col("query_id").cast(pl.String), *tool.metrics)
     ours = rf.rank(table.frame).evaluate(*tool.metrics).with_columns(pl.col("query_id").cast(pl.String))
     both = ours.join(theirs, on="query_id", how="full", suffix=" of theirs")
     largest = 0.0
