@@ -42,9 +42,9 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def warm(call: Callable[[], Any]) -> tuple[float, Any]:
-    """As `timed`, of a second call where the first took below a second: what ran before has left caches and memory to it."""
+    """As `timed`, of a second call where the first took below half a second: what ran before has left caches and memory to it."""
     first = timed(call)
-    return timed(call) if first[0] < 1 else first
+    return timed(call) if first[0] < 0.5 else first
 
 
 def interleaved(rounds: int, calls: Mapping[str, Callable[[], Any]]) -> dict[str, Seconds]:
