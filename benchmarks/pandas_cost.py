@@ -13,15 +13,16 @@ from collections.abc import Iterator
 
 import pandas as pd
 import polars as pl
-from ten_metrics import TEN, as_text, interleaved, table
+from competitors import TEN
+from shapes import Shape
+from timing import interleaved
 
 import rankframe as rf
 
 
 def frames(rows: int) -> Iterator[tuple[str, pd.DataFrame, pl.DataFrame]]:
     """The name of a dtype, a pandas frame whose ids have it, and the Polars frame of the same rows."""
-    integers = table(rows)
-    texts = as_text(integers)
+    integers, texts = (Shape(rows // 100, 100, text=text).table().frame for text in (False, True))
     ids = ["query_id", "doc_id"]
     arrow = pd.DataFrame({x.name: pd.Series(x.to_arrow(), dtype=pd.ArrowDtype(x.to_arrow().type)) for x in texts})
     numbers = pd.DataFrame({x.name: x.to_numpy(writable=True) for x in integers})
@@ -51,12 +52,11 @@ def main() -> None:
     print(f"{options.rows:,} rows, {options.rounds} rounds, pandas {pd.__version__}, Polars {pl.__version__}")
     print(f"{'ids':32}{'Polars':>10}{'pandas':>10}{'ratio':>7}")
     for name, pandas, polars in frames(options.rows):
-        rf.rank(pandas).evaluate(*TEN)
-        t = interleaved(
-            options.rounds,
-            polars=lambda polars=polars: polars.rank.evaluate(*TEN),
-            pandas=lambda pandas=pandas: pandas.rank.evaluate(*TEN),
+        of = {"polars": rf.rank(polars), "pandas": rf.rank(pandas)}
+        found = interleaved(
+            options.rounds, {n: lambda ranker=ranker: ranker.evaluate(*TEN) for n, ranker in of.items()}
         )
+        t = {name: seconds.median for name, seconds in found.items()}
         print(f"{name:32}{t['polars'] * 1e3:7.0f} ms{t['pandas'] * 1e3:7.0f} ms{t['pandas'] / t['polars']:7.2f}")
 
 
