@@ -22,7 +22,17 @@ from ._policies import Columns
 from ._table import MARK, Table
 from .errors import InvalidData, InvalidOption
 
-__all__ = ["Frame", "by_document", "collect", "like", "measure", "names_of", "needs_largest_label", "refuse_names"]
+__all__ = [
+    "Frame",
+    "by_document",
+    "collect",
+    "like",
+    "measure",
+    "names_of",
+    "needs_largest_label",
+    "refuse_faults",
+    "refuse_names",
+]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
@@ -109,11 +119,9 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     wanted, values = ask(calls, table, most_labels)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        rows = ranked_by_window(frame, table, source=wanted.source)
+        rows = ranked_by_window(frame, table, wanted.source)
         return evaluate_rows(rows, wanted, values, table).rename(names)
-    fault = fault_of(frame, table)
-    if fault is not None:
-        raise InvalidData(describe(frame, columns, fault.message))
+    refuse_faults(frame, columns, table)
     queries, rows = ranked_in_memory(frame, table, wanted.source)
     result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
     return pl.DataFrame(
@@ -137,6 +145,13 @@ def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Cal
 def names_of(columns: Columns, call: Call) -> Sequence[str]:
     """The columns of a result that a call makes."""
     return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
+
+
+def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
+    """Refuse what no metric of the frame is defined for, with the rows that have it."""
+    fault = fault_of(frame, table)
+    if fault is not None:
+        raise InvalidData(describe(frame, columns, fault.message))
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:

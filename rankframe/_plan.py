@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Literal
 
 import polars as pl
@@ -18,7 +17,7 @@ from ._call import Call
 from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
 from ._order import in_rank_order
 from ._policies import Columns
-from ._table import Fault, Table, carried, failing, naming
+from ._table import Fault, Table, failing, naming
 from ._wanted import POSITION, Wanted
 from .errors import InvalidOption
 
@@ -35,8 +34,6 @@ __all__ = [
     "with_row",
 ]
 
-NOTHING: Mapping[str, pl.Expr] = MappingProxyType({})
-
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
 
@@ -52,13 +49,10 @@ def position(table: Table) -> pl.Expr:
     return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
 
 
-def ranked_by_window(
-    lf: pl.LazyFrame, table: Table, *, carry: Sequence[str] = (), source: Mapping[str, pl.Expr] = NOTHING
-) -> pl.LazyFrame:
+def ranked_by_window(lf: pl.LazyFrame, table: Table, source: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows with their position, by a window: any order of rows, any engine."""
     rows = with_row(lf, table).select(
         *table.query,
-        *(pl.col(name).alias(carried(name)) for name in carry),
         position(table).alias("#position"),
         table.score.alias("#score"),
         table.label.alias("#raw"),
@@ -148,7 +142,7 @@ def _depends() -> int:
 
 def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table) -> pl.LazyFrame:
     """One row per query, its key and its values, from rows of either form."""
-    faults = [] if wanted.contiguous else table.faults()  # in the other form they were seen to before
+    faults = _faults(wanted, table)
     listed = (RAW > 0) | (POSITION == 1)  # the first row stands for its query where nothing is relevant
     for other in [*wanted.kept.values(), *(pl.col(fault.column) for fault in faults)]:
         listed |= other
@@ -170,7 +164,7 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
 
 
 def ask_rows(
-    calls: Sequence[Call], table: Table, *, show: Literal["contribution", "curve"]
+    calls: Sequence[Call], table: Table, *, show: Literal["contribution", "curve"], contiguous: bool
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas as `ask` does, for values that stay on the rows."""
     policy = table.columns.no_relevant
@@ -181,7 +175,7 @@ def ask_rows(
         )
     if show == "contribution" and policy == "one":
         policy = "null"  # nothing contributed to a 1 that stands by convention
-    wanted = Wanted(table.key, contiguous=False)
+    wanted = Wanted(["#query"] if contiguous else table.key, contiguous)
     values = {}
     for call in calls:
         ranking = RowRanking(wanted, table.columns, show)
@@ -203,7 +197,7 @@ def per_row(
     show: Literal["contribution", "curve"],
 ) -> pl.LazyFrame:
     """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
-    flags, faults = _refused_labels(wanted), table.faults()
+    flags, faults = _refused_labels(wanted), _faults(wanted, table)
     rows = _compute(rows, wanted, None).with_columns(**flags)
     if show == "curve":  # a row with a fault stays until it has failed
         seen = [*(pl.col(name).is_not_null() for name in flags), *(pl.col(fault.column) for fault in faults)]
@@ -218,6 +212,11 @@ def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None) -> pl.L
     if listed is not None:
         rows = rows.filter(listed)
     return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
+
+
+def _faults(wanted: Wanted, table: Table) -> list[Fault]:
+    """The faults to look out for; in contiguous rows, what there was has been refused."""
+    return [] if wanted.contiguous else table.faults()
 
 
 def _refused_labels(wanted: Wanted) -> dict[str, pl.Expr]:

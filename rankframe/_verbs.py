@@ -15,7 +15,7 @@ from ._check import check as check_frame
 from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
-from ._measure import Frame, by_document, like, measure, names_of, refuse_names
+from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -24,6 +24,7 @@ from ._plan import (
     per_row,
     position,
     ranked_by_window,
+    ranked_in_memory,
     ranks,
     with_row,
 )
@@ -171,17 +172,24 @@ def _rows(
             f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
         )
     table = replace(table, columns=meant[0][0])
-    wanted, values = ask_rows([call for _, call in meant], table, show=show)
+    wanted, values = ask_rows([call for _, call in meant], table, show=show, contiguous=isinstance(frame, pl.DataFrame))
     values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
-    rows = ranked_by_window(frame.lazy(), table, carry=named, source=wanted.source)
+    along = {carried(name): pl.col(name) for name in named}
+    if isinstance(frame, pl.DataFrame):
+        refuse_faults(frame, columns, table)
+        queries, rows = ranked_in_memory(frame, table, {**along, **wanted.source})
+        query = [pl.lit(queries[key]).gather("#query") for key in table.key]
+    else:
+        rows = ranked_by_window(frame, table, {**along, **wanted.source})
+        query = [pl.col(key) for key in table.key]
     rows = per_row(rows, wanted, values, table, show=show)
-    if isinstance(frame, pl.DataFrame):  # query by query, as first seen
-        seen = pl.col("#seen").min().over(table.key)
-        rows = rows.with_row_index("#seen").sort(seen, "#position")
-    query = [pl.col(key).alias(name) for key, name in zip(table.key, columns.query, strict=True)]
-    rank = pl.col("#rank").cast(pl.UInt32).alias("rank")
-    along = [pl.col(carried(name)).alias(name) for name in named]
-    return like(frame, rows.select(*query, *along, rank, *(call.text for call in calls)), columns)
+    result = rows.select(
+        *(x.alias(name) for x, name in zip(query, columns.query, strict=True)),
+        *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
+        pl.col("#rank").cast(pl.UInt32).alias("rank"),
+        *(call.text for call in calls),
+    )
+    return like(frame, result, columns)
 
 
 def judge(
