@@ -14,7 +14,7 @@ from ._parse import parse
 from ._policies import Columns
 from ._registry import of
 from ._resampling import Resampling, intervals_of
-from ._table import failing, is_weight, require
+from ._table import failing, is_weight, require, require_number
 from .errors import InvalidOption
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
@@ -77,27 +77,29 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
-def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
-    """One row per query: the query, its slices, and its weight; a query that has several of either is an error."""
+def by_query(
+    frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None, *, missing: bool = False
+) -> pl.LazyFrame:
+    """One row per query: the query, its slices, and its weight; a query that has several of either is an error.
+
+    With `missing`, rows may lack what other rows of their query have.
+    """
     schema = frame.collect_schema()
     for name in by:
         require(schema, name, "by")
     if weights is not None:
         require(schema, weights, "weights")
-    said = dict.fromkeys([*by, *([] if weights is None else [weights])])
+        require_number(schema, weights, "weights")
+    named = [*by, *([] if weights is None else [weights])]
+    one = {name: pl.col(name).drop_nulls() if missing else pl.col(name) for name in named}
     grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
     found = grouped.agg(  # plain aggregations, which stream; what they say comes after
-        *(pl.col(name).first().alias(at) for name, at in zip(by, keys(by), strict=True)),
-        *(pl.col(name).n_unique().alias(f"#different {name}") for name in said),
-        *([] if weights is None else [pl.col(weights).first().alias("#weight")]),
+        *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
+        *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
+        *([] if weights is None else [one[weights].first().alias("#weight")]),
     )
-    faults = [
-        (
-            pl.col(f"#different {name}") > 1,
-            f"a query has several values of {name!r}, which is to be one for all its rows",
-        )
-        for name in said
-    ]
+    several = "a query has several values of {!r}, which is to be one for all its rows"
+    faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
     weight = pl.lit(1.0)
     if weights is not None:
         weight = pl.col("#weight").cast(pl.Float64)
