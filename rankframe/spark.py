@@ -197,7 +197,8 @@ def _source(
         summary.require(names)
     if columns.largest_label is None:
         kernel = replace(kernel, columns=replace(columns, largest_label=0.0))  # found out when the columns are in order
-    read = list(dict.fromkeys([*kernel.needed(names), *([] if summary is None else summary.also)]))
+    also: Sequence[str] = [] if summary is None else summary.also
+    read = list(dict.fromkeys([*kernel.needed(names), *also]))
     given = _arrow_schema(df, read)
     if qrels is None:
         kernel.schema(given)

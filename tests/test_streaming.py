@@ -18,6 +18,7 @@ from tables import frame, random_table
 
 import rankframe as rf
 
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 DF = frame(random_table(51, queries=30)).with_columns(
     market=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars()
 )
@@ -90,4 +91,19 @@ def test_what_does_not_fit_into_memory_is_spilled(tmp_path: Path, monkeypatch: p
     done = subprocess.run([sys.executable, "-c", SPILL, *paths], capture_output=True, text=True, check=True)
     assert re.search(r"spill_stats\(window\).* n=[1-9]", done.stderr), done.stderr
     found, wanted = pl.read_parquet(paths[1]), df.rank.evaluate("ndcg", "map", "err")
+    assert_frame_equal(found, wanted, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("heading", ["One machine", "One machine, in buckets"])
+def test_what_the_page_writes_for_one_machine_runs(
+    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (section,) = [x for x in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE) if x.startswith(heading + "\n")]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    DF.gather_every(2).write_parquet("judged/a.parquet", mkdir=True)
+    DF.gather_every(2, 1).write_parquet("judged/b.parquet")
+    exec(code, {"pl": pl})
+    wanted = DF.rank.evaluate("ndcg@10", "map")
+    found = pl.read_parquet("metrics.parquet" if heading == "One machine" else "metrics/*.parquet")
     assert_frame_equal(found, wanted, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
