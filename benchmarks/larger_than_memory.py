@@ -79,7 +79,7 @@ def piece(start: int, stop: int, rows: int, per_query: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "query_id": (place // np.uint64(per_query)).astype(np.int32),
-            "doc_id": (mixed(second) >> np.uint64(24)).astype(np.int64),
+            "doc_id": (mixed(second) >> np.uint64(1)).astype(np.int64),
             "score": (first >> np.uint64(11)) * 2.0**-53,
             "label": np.where(relevant, 1 + (second >> np.uint64(40)) % np.uint64(4), 0).astype(np.int8),
         }
