@@ -26,13 +26,13 @@ pytestmark = pytest.mark.scale
 
 PACKAGE = Path(rf.__file__).parents[1]
 DF = frame(random_table(8, queries=200))
-N = 500_000
+N = 50_000
 RNG = np.random.default_rng(0)
 MEMORY = "1GB"
 """What a worker may have, with all that Python has loaded; docs/scale.md says what the rows of a bucket take."""
 SKEWED = pl.DataFrame(  # the first fifth of the rows is one query
     {
-        "query_id": np.r_[np.zeros(N // 5, int), RNG.integers(1, 5000, N - N // 5)],
+        "query_id": np.r_[np.zeros(N // 5, int), RNG.integers(1, 500, N - N // 5)],
         "doc_id": np.arange(N),
         "score": RNG.integers(0, 1000, N).astype(float),
         "label": RNG.integers(0, 3, N),
@@ -135,8 +135,7 @@ def survive(victim):
 
 master, folder = sys.argv[1], Path(sys.argv[2])
 paths = os.pathsep.join(sys.path)
-limits = {} if master.startswith("local-cluster") else {"spark.executor.pyspark.memory": "2g"}  # of addresses, too
-spark = session(folder / "java", **{"spark.master": master, "spark.executorEnv.PYTHONPATH": paths}, **limits)
+spark = session(folder / "java", **{"spark.master": master, "spark.executorEnv.PYTHONPATH": paths})
 if master.startswith("local-cluster"):
     survive(executor)
 else:
