@@ -1,8 +1,8 @@
 """Means, deviations and bootstrap intervals of a table that lies in parts: each part's figures, and how they add up.
 
-A part holds whole queries. Of each metric it gives (n, mean, M2), the number of its values, their mean and the sum of
-squared distances from it, which merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and
-the number of its draws. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
+A part holds whole queries. Of each metric it gives (n, weight, mean, M2), the number of its values and their weight, their
+mean and the sum of squared distances from it, which merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap
+replicate the sum and the weight of its draws. Where nobody weighs queries, each weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
 so it is the same wherever the query lies.
 """
 
@@ -19,8 +19,8 @@ from ._call import Call
 from ._measure import collect, refuse_names
 from ._policies import Columns
 from ._resampling import Resampling
-from ._summary import calls_of, refuse_bounds
-from ._table import failing, require
+from ._summary import by_query, calls_of, keys, refuse_bounds
+from ._table import require
 from ._verbs import evaluate
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = ["Summary", "summary_of"]
 PARTIAL = {
     "metric": pl.String(),
     "n": pl.Int64(),
+    "weight": pl.Float64(),
     "mean": pl.Float64(),
     "m2": pl.Float64(),
     "center": pl.Float64(),
@@ -74,8 +75,11 @@ class Summary:
         How many resamples the bootstrap has.
     seed
         What tells one bootstrap from another.
+    weights
+        The column of the queries' weights.
     missing_slices
-        Whether rows may lack the slice that other rows of their query have, as documents do that only the judgments hold.
+        Whether rows may lack the slice, or the weight, that other rows of their query have, as documents do that only the
+        judgments hold.
     """
 
     calls: tuple[Call, ...]
@@ -84,35 +88,37 @@ class Summary:
     ci: float = 0.95
     resamples: int = 1000
     seed: int = 0
+    weights: str | None = None
     missing_slices: bool = False
 
     @property
     def slices(self) -> list[str]:
         """The names of the slices' columns in what the parts say."""
-        return [f"#by{i}" for i in range(len(self.by))]
+        return keys(self.by)
+
+    @property
+    def also(self) -> list[str]:
+        """The columns that are read beside those of the metrics."""
+        return list(dict.fromkeys([*self.by, *([] if self.weights is None else [self.weights])]))
+
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse a table that lacks the column of a slice or of the weights."""
+        there = list(names)
+        for name in self.by:
+            require(there, name, "by")
+        if self.weights is not None:
+            require(there, self.weights, "weights")
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
-        for name in self.by:
-            require(frame.schema, name, "by")
-        values = evaluate(frame, self.columns, *self.calls).lazy().collect()
+        self.require(frame.schema)
+        values = evaluate(frame, self.columns, *self.calls).lazy()
+        slices = by_query(frame, self.columns.query, self.by, self.weights, missing=self.missing_slices)
+        joined = values.join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
+        per_query = collect(joined, frame, self.columns)
         names = dict(zip(self.by, self.slices, strict=True))
-        if self.by:
-            one = {name: pl.col(name).drop_nulls() if self.missing_slices else pl.col(name) for name in self.by}
-            faults = [
-                (x.n_unique() > 1, f"a query has several values of {name!r}, which is to be one for all its rows")
-                for name, x in one.items()
-            ]
-            slices = (
-                frame.lazy()
-                .group_by(self.columns.query)
-                .agg(failing(faults).alias("#fault"), *(x.first().alias(names[name]) for name, x in one.items()))
-                .filter(pl.col("#fault").is_null())
-            )
-            joined = values.lazy().join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
-            values = collect(joined, frame, self.columns)
         found = []
-        of_slices = values.partition_by(self.slices, maintain_order=True) if self.by else [values]
+        of_slices = per_query.partition_by(self.slices, maintain_order=True) if self.by else [per_query]
         for queries in of_slices:
             where = queries.select(self.slices).row(0, named=True) if self.by else {}
             found += [{**where, **figures} for figures in self._figures(queries)]
@@ -122,11 +128,16 @@ class Summary:
         import numpy as np
 
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
+        weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
         added = np.where(counts, values, 0.0)
         logarithmic = [_logarithmic(call) for call in self.calls]
         with np.errstate(divide="ignore"):  # a geometric mean with a 0 is 0
             added[:, logarithmic] = np.where(counts, np.log(np.where(counts, values, 1.0)), 0.0)[:, logarithmic]
+        weighed = (
+            np.where(weights > 0, added, 0.0) * weights
+        )  # what weighs nothing adds nothing, be it the logarithm of 0
+        counted = counts * weights
         draws = np.zeros((self.resamples, len(self.calls)))
         sums = np.zeros_like(draws)
         seeds = _seeds(queries, self.columns.query, self.seed)
@@ -134,16 +145,19 @@ class Summary:
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
             drawn = _poisson(seeds[some], self.resamples)
-            draws += drawn @ counts[some]
-            sums += _product(drawn, added[some])
+            draws += drawn @ counted[some]
+            sums += _product(drawn, weighed[some])
         for i, call in enumerate(self.calls):
-            there, center = values[counts[:, i], i], added[counts[:, i], i]
+            there, weight = values[counts[:, i], i], counted[counts[:, i], i]
+            total = float(weight.sum())
+            mean = float(there @ weight) / total if total > 0 else None
             yield {
                 "metric": call.text,
                 "n": len(there),
-                "mean": float(there.mean()) if len(there) else None,
-                "m2": float(((there - there.mean()) ** 2).sum()) if len(there) else None,
-                "center": float(center.mean()) if len(there) else None,
+                "weight": total,
+                "mean": mean,
+                "m2": None if mean is None else float((there - mean) ** 2 @ weight),
+                "center": None if mean is None else float(weighed[:, i].sum()) / total,
                 "draws": draws[:, i].tolist(),
                 "sums": sums[:, i].tolist(),
             }
@@ -160,21 +174,22 @@ class Summary:
     def _merged(self, call: Call, found: pl.DataFrame) -> dict[str, Any]:
         import numpy as np
 
-        share = pl.col("n") / pl.col("n").sum()
-        mean = (pl.col("mean") * share).sum()
-        m2 = (pl.col("m2") + pl.col("n") * (pl.col("mean") - mean) ** 2).sum()
-        center = (pl.col("center") * share).sum()
-        there = found.filter(pl.col("n") > 0).select(pl.col("n").sum(), mean=mean, m2=m2, center=center)
-        n, mean_of_all, spread, center_of_all = there.row(0)
+        n, weighing = found["n"].sum(), found.filter(pl.col("weight") > 0)
         figures: dict[str, Any] = {"metric": call.text, "n_queries": n}
-        if n > 0:
-            figures["mean"] = math.exp(center_of_all) if _logarithmic(call) else mean_of_all
+        if weighing.is_empty():
+            return figures
+        weight = pl.col("weight").sum()
+        mean = (pl.col("mean") * pl.col("weight")).sum() / weight
+        spread = (pl.col("m2") + pl.col("weight") * (pl.col("mean") - mean) ** 2).sum() / weight
+        center = (pl.col("center") * pl.col("weight")).sum() / weight
+        of_all = weighing.select(mean=mean, spread=spread, center=center).row(0, named=True)
+        figures["mean"] = math.exp(of_all["center"]) if _logarithmic(call) else of_all["mean"]
         if n > 1:
             draws, sums = (np.sum(found[name].to_list(), axis=0) for name in ("draws", "sums"))
             means = sums[draws > 0] / draws[draws > 0]
             means = np.exp(means) if _logarithmic(call) else means
             tail = (1 - self.ci) / 2
-            figures["std"] = math.sqrt(spread / (n - 1))
+            figures["std"] = math.sqrt(of_all["spread"] * n / (n - 1))
             figures["ci_low"], figures["ci_high"] = map(float, np.quantile(means, [tail, 1 - tail]))
         return figures
 
@@ -187,6 +202,7 @@ def summary_of(
     ci: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
+    weights: str | None = None,
     missing_slices: bool = False,
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
@@ -195,7 +211,7 @@ def summary_of(
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), columns, slices, ci, resamples, seed, missing_slices)
+    return Summary(tuple(calls), columns, slices, ci, resamples, seed, weights, missing_slices)
 
 
 def _logarithmic(call: Call) -> bool:

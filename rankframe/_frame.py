@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Literal
 
@@ -113,6 +114,10 @@ class FrameRanking(Ranking):
 
     def gain(self, gain: Gain) -> pl.Expr:
         return self.label if isinstance(gain, str) and gain == "linear" else self.wanted.column(super().gain(gain))
+
+    def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:
+        # a column costs nothing to be named often, and a look-up of Polars' own would gather it in memory
+        return pl.coalesce(*(pl.when(x == each).then(value) for each, value in zip(numbers, values, strict=True)), 0.0)
 
     def ideal(self, gain: Gain = "linear") -> FrameRanking:
         best = copy(self)

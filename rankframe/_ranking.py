@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -207,8 +207,11 @@ class Ranking(ByScore):
             self.keep(self.judged)
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
         self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
-        known = self.label.replace_strict(labels, worths, default=0.0, return_dtype=pl.Float64)
-        return pl.when(self.judged).then(known).otherwise(0.0)
+        return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
+
+    def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:
+        """The value that belongs to a number; 0 for others."""
+        return x.replace_strict(numbers, values, default=0.0, return_dtype=pl.Float64)
 
     @property
     def n_retrieved(self) -> pl.Expr:

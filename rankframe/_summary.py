@@ -14,7 +14,7 @@ from ._parse import parse
 from ._policies import Columns
 from ._registry import of
 from ._resampling import Resampling, intervals_of
-from ._table import failing, require
+from ._table import failing, is_weight, require, require_number
 from .errors import InvalidOption
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
@@ -32,11 +32,14 @@ def summarize(
     calls = calls_of(requests, "summarize('ndcg@10', 'map')")
     refuse_bounds(columns)
     refuse_names(("metric", *FIGURES), by, "by")
-    slices = by_query(frame, columns.query, by, weights)
     eager = isinstance(frame, pl.DataFrame)
     order: Literal["left", "none"] = "left" if eager else "none"
     values = measure(frame, columns, *calls).lazy()
-    values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
+    if by or weights is not None:
+        slices = by_query(frame, columns.query, by, weights)
+        values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
+    else:
+        values = values.with_columns(pl.lit(1.0).alias("#weight"))
     if resampling.ci is None:
         return like(frame, _summed(values, calls, by, ordered=eager), columns)
 
@@ -74,26 +77,35 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
-def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
-    """One row per query: the query, its slices, and its weight; a query that has several of either is an error."""
+def by_query(
+    frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None, *, missing: bool = False
+) -> pl.LazyFrame:
+    """One row per query: the query, its slices, and its weight; a query that has several of either is an error.
+
+    With `missing`, rows may lack what other rows of their query have.
+    """
     schema = frame.collect_schema()
     for name in by:
         require(schema, name, "by")
-    weight = pl.lit(1.0)
-    faults = [
-        (pl.col(name).n_unique() > 1, f"a query has several values of {name!r}, which is to be one for all its rows")
-        for name in (*by, *([] if weights is None else [weights]))
-    ]
     if weights is not None:
         require(schema, weights, "weights")
-        weight = pl.col(weights).cast(pl.Float64).first()
-        fit = (weight.is_finite() & (weight >= 0)).fill_null(False)
-        faults.append((~fit, f"a query's weight, {weights!r}, is null, negative, infinite or NaN"))
-    if faults:
-        weight = pl.coalesce(failing(faults), weight)
-    slices = (pl.col(name).first().alias(at) for name, at in zip(by, keys(by), strict=True))
+        require_number(schema, weights, "weights")
+    named = [*by, *([] if weights is None else [weights])]
+    one = {name: pl.col(name).drop_nulls() if missing else pl.col(name) for name in named}
     grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
-    return grouped.agg(*slices, weight.alias("#weight"))
+    found = grouped.agg(  # plain aggregations, which stream; what they say comes after
+        *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
+        *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
+        *([] if weights is None else [one[weights].first().alias("#weight")]),
+    )
+    several = "a query has several values of {!r}, which is to be one for all its rows"
+    faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
+    weight = pl.lit(1.0)
+    if weights is not None:
+        weight = pl.col("#weight").cast(pl.Float64)
+        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is null, negative, infinite or NaN"))
+    weight = pl.coalesce(failing(faults), weight) if faults else weight
+    return found.select(*query, *keys(by), weight.alias("#weight"))
 
 
 def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
@@ -102,33 +114,61 @@ def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
 
 
 def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
-    figures = {f"{name} {call.text}": x for call in calls for name, x in _figures(call).items()}
-    summed = values.group_by(keys(by), maintain_order=ordered).agg(**figures) if by else values.select(**figures)
-    rows = [
-        summed.select(
-            *(pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True)),
-            pl.lit(call.text).alias("metric"),
-            *(pl.col(f"{name} {call.text}").alias(name) for name in FIGURES if not name.startswith("ci")),
+    """The figures by slice, in steps of plain sums, which stream: weights, means, and then the distances from them."""
+    slices = keys(by)
+    for step in (_weights, _centers):
+        values = values.with_columns(
+            **{name: x.over(slices) if by else x for call in calls for name, x in step(call).items()}
         )
-        for call in calls
-    ]
-    return pl.concat(rows)
+    sums = {f"{name} {call.text}": x for call in calls for name, x in _sums(call).items()}
+    summed = values.group_by(slices, maintain_order=ordered).agg(**sums) if by else values.select(**sums)
+    figures = [_figures(call) for call in calls]
+    lists = {name: pl.concat_list(x[name] for x in figures) for name in figures[0]}
+    of_slices = (pl.col(at).alias(name) for name, at in zip(by, slices, strict=True))
+    named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
+    order: Literal["left_right", "none"] = "left_right" if ordered else "none"
+    rows = named.join(summed.select(*of_slices, **lists), how="cross", maintain_order=order)  # however many, one plan
+    return rows.select(*by, "metric", *(pl.col(name).list.get("#call") for name in lists))
+
+
+def _weight(call: Call) -> pl.Expr:
+    """A query's weight; null where its value is, so that it does not count."""
+    return pl.when(pl.col(call.text).is_not_null()).then(pl.col("#weight"))
+
+
+def _weights(call: Call) -> dict[str, pl.Expr]:
+    return {f"#weights {call.text}": _weight(call).sum()}
+
+
+def _share(call: Call) -> pl.Expr:
+    return _weight(call) / pl.col(f"#weights {call.text}")
+
+
+def _centers(call: Call) -> dict[str, pl.Expr]:
+    return {f"#center {call.text}": (pl.col(call.text) * _share(call)).sum()}
+
+
+def _sums(call: Call) -> dict[str, pl.Expr]:
+    value, share = pl.col(call.text), _share(call)
+    mean = value.log() if call.metric.summary == "geometric mean" else value
+    return {
+        "weights": _weight(call).sum(),
+        "mean": (mean * share).sum(),
+        "spread": ((value - pl.col(f"#center {call.text}")) ** 2 * share).sum(),
+        "n_queries": value.count(),
+        "total": (value * _weight(call)).sum(),
+    }
 
 
 def _figures(call: Call) -> dict[str, pl.Expr]:
-    """What sums up a metric's column; queries whose value is null do not count."""
-    value = pl.col(call.text)
-    weight = pl.when(value.is_not_null()).then(pl.col("#weight"))
-    share = weight / weight.sum()
-    logarithmic = call.metric.summary == "geometric mean"
-    mean = (value.log() * share).sum().exp() if logarithmic else (value * share).sum()
-    n = value.count()
-    spread = (((value - (value * share).sum()) ** 2 * share).sum() * n / (n - 1)).sqrt()
+    """What sums up a metric's column, made of its sums."""
+    weights, mean, spread, n, total = (pl.col(f"{name} {call.text}") for name in _sums(call))
+    mean = mean.exp() if call.metric.summary == "geometric mean" else mean
     return {
-        "mean": pl.when(weight.sum() > 0).then(mean),
-        "std": pl.when((weight.sum() > 0) & (n > 1)).then(spread),
+        "mean": pl.when(weights > 0).then(mean),
+        "std": pl.when((weights > 0) & (n > 1)).then((spread * n / (n - 1)).sqrt()),
         "n_queries": n,
-        "total": (value * weight).sum(),
+        "total": total,
     }
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "is_weight",
     "naming",
     "require",
+    "require_number",
     "said",
 ]
 
@@ -137,16 +138,16 @@ class Table:
         require(schema, columns.score, "score")
         if label or columns.orders_by_label:
             require(schema, columns.label, "label")
-            _require_number(schema, columns.label, "label")
+            require_number(schema, columns.label, "label")
         if doc is not None:
             require(schema, doc, "doc")
         elif columns.ties in BY_DOCUMENT:
             raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
-        _require_number(schema, columns.score, "score")
+        require_number(schema, columns.score, "score")
         _check_subtopic(columns, schema)
         if columns.weight is not None:
             require(schema, columns.weight, "weight")
-            _require_number(schema, columns.weight, "weight")
+            require_number(schema, columns.weight, "weight")
         for name in (*columns.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(
@@ -325,10 +326,11 @@ def _check_subtopic(columns: Columns, schema: pl.Schema) -> None:
         )
 
 
-def _require_number(schema: pl.Schema, name: str, role: str) -> None:
+def require_number(schema: pl.Schema, name: str, role: str) -> None:
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        where = f"{role}=..." if role == "weights" else f"df.rank.on({role}=...)"
         raise InvalidData(
             f"column {name!r} for {role} holds {dtype}, not numbers; cast it, as in "
-            f"df.with_columns(pl.col({name!r}).cast(pl.Float64)), or name another column: df.rank.on({role}=...)"
+            f"df.with_columns(pl.col({name!r}).cast(pl.Float64)), or name another column: {where}"
         )

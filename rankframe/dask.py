@@ -24,7 +24,6 @@ from ._frame_ranker import FrameRanker
 from ._kernel import LARGEST, ArrowKernel, largest_label
 from ._pandas import PandasRanker, Source
 from ._policies import Columns
-from ._table import require
 from .errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -83,6 +82,7 @@ class DaskRanker(FrameRanker[Any]):
         *metrics: _verbs.Request,
         by: str | Sequence[str] | None = None,
         ci: float = 0.95,
+        weights: str | None = None,
         resamples: int = 1000,
         seed: int = 0,
     ) -> Any:
@@ -100,6 +100,8 @@ class DaskRanker(FrameRanker[Any]):
             The column, or columns, whose values slice the queries; the same in all rows of a query.
         ci
             The confidence of the intervals.
+        weights
+            The column of the queries' weights, 0 or more; the same in all rows of a query. ``None`` weighs them alike.
         resamples
             How many times the bootstrap draws.
         seed
@@ -114,20 +116,19 @@ class DaskRanker(FrameRanker[Any]):
         Raises
         ------
         InvalidData
-            If a query has several values of a slice, when Dask runs.
+            If a query has several values of a slice or a weight, or a weight is no number from 0 on, when Dask runs.
         """
-        options: dict[str, Any] = {"ci": ci, "resamples": resamples, "seed": seed}
+        options: dict[str, Any] = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
         return self._run(_summary.summarize, summary_of(self._columns, metrics, by, **options))
 
     def _summarize(self, summary: Summary) -> Any:
         dask, dd = load("dask", "dask"), load("dask.dataframe", "dask")
         frame = self._rows
-        for name in summary.by:
-            require(frame.columns, name, "by")
+        summary.require(frame.columns)
         calls = list(summary.calls)
         trial = replace(summary, columns=replace(self._columns, largest_label=0.0))
         names = list(
-            dict.fromkeys([*ArrowKernel(summary.calls, self._columns).needed(list(frame.columns)), *summary.by])
+            dict.fromkeys([*ArrowKernel(summary.calls, self._columns).needed(list(frame.columns)), *summary.also])
         )
         meta = _figures(trial, [_part(trial, frame._meta)])
         refuse_row_order(self._columns, calls, list(frame.columns), "Dask frame")

@@ -23,7 +23,7 @@ from ._combine import Summary, summary_of
 from ._kernel import ArrowKernel, bound, kernel_of, largest_label
 from ._measure import refuse_names
 from ._policies import check_word
-from ._table import fresh, require
+from ._table import fresh
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def summarize(
     *metrics: _verbs.Request,
     by: str | Sequence[str] | None = None,
     ci: float = 0.95,
+    weights: str | None = None,
     resamples: int = 1000,
     seed: int = 0,
     qrels: DataFrame | None = None,
@@ -136,6 +137,9 @@ def summarize(
         The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
     ci
         The confidence of the intervals.
+    weights
+        The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
+        them alike. A query that only the judgments hold has none: say ``judged_only="drop"``.
     resamples
         How many times the bootstrap draws.
     seed
@@ -150,12 +154,13 @@ def summarize(
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice.
+        As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
+        a weight is no number from 0 on.
     """
     columns = bound(options)
-    given = {"ci": ci, "resamples": resamples, "seed": seed}
+    given = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
     summary = summary_of(columns, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
-    source = _source(df, ArrowKernel(summary.calls, columns), qrels, judged_only, run_only, also=summary.by)
+    source = _source(df, ArrowKernel(summary.calls, columns), qrels, judged_only, run_only, summary)
     kernel, buckets = _settled(source, ArrowKernel(summary.calls, columns), buckets)
     summary = replace(summary, columns=kernel.columns)
     parts = _on_buckets(source, Partial(summary, source.judging), buckets)
@@ -179,7 +184,7 @@ def _source(
     qrels: DataFrame | None = None,
     judged_only: _verbs.Missing = "keep",
     run_only: _verbs.Missing = "drop",
-    also: Sequence[str] = (),
+    summary: Summary | None = None,
 ) -> _Source:
     """The tables of a call, checked as far as their columns go."""
     for table in (df, *([] if qrels is None else [qrels])):
@@ -188,10 +193,11 @@ def _source(
     check_word("judged_only", judged_only, _verbs.Missing)
     check_word("run_only", run_only, _verbs.Missing)
     columns, names = kernel.columns, [*df.columns]
-    for name in also:
-        require(names, name, "by")
+    if summary is not None:
+        summary.require(names)
     if columns.largest_label is None:
         kernel = replace(kernel, columns=replace(columns, largest_label=0.0))  # found out when the columns are in order
+    also: Sequence[str] = [] if summary is None else summary.also
     read = list(dict.fromkeys([*kernel.needed(names), *also]))
     given = _arrow_schema(df, read)
     if qrels is None:

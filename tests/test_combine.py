@@ -51,6 +51,44 @@ def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) ->
     assert_frame_equal(found, polars.sort(keys), check_dtypes=False, check_column_order=False, rel_tol=1e-12)
 
 
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_weights_mean_what_they_mean_on_a_frame_for_any_number_of_parts(by: Any) -> None:
+    df = DF.with_columns(asked=pl.col("query_id").str.slice(-1).str.to_integer() % 4)  # some queries weigh nothing
+    df = df.with_columns(asked=pl.when(pl.col("slice") != 2).then("asked").otherwise(0))
+    keys = [*([by] if by else []), "metric"]
+    wanted = df.rank.summarize(*METRICS, by=by, weights="asked", ci=None).drop("total").sort(keys)
+    one = summed(df, 1, by=by, weights="asked", seed=5)
+    assert by is None or wanted.filter(slice=2)["mean"].null_count() == len(METRICS)
+    for parts in (1, 4, 31):
+        found = summed(df, parts, by=by, weights="asked", seed=5)
+        assert_frame_equal(found, one, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+        found = found.drop("ci_low", "ci_high").sort(keys)
+        assert_frame_equal(found, wanted, check_dtypes=False, check_column_order=False, rel_tol=1e-12)
+
+
+def test_a_query_that_weighs_twice_draws_twice() -> None:
+    df = DF.with_columns(one=pl.lit(1), two=pl.lit(2.5))
+    wanted = summed(df, 3, seed=2)
+    for weights in ("one", "two"):
+        assert_frame_equal(summed(df, 3, seed=2, weights=weights), wanted, rel_tol=1e-12)
+    zero = pl.DataFrame({"query_id": [1, 2, 3], "score": 1.0, "label": [1, 0, 1], "w": [1.0, 0.0, 3.0]})
+    (row,) = summed(zero, 2, "gm_map", weights="w").iter_rows(named=True)  # the one with a 0 does not count
+    assert (row["mean"], row["ci_low"], row["n_queries"]) == (1.0, 1.0, 3)
+    (row,) = summed(zero, 2, "rr", weights="w").iter_rows(named=True)
+    assert (row["mean"], row["std"]) == (1.0, 0.0)
+
+
+def test_weights_are_checked() -> None:
+    with pytest.raises(rf.InvalidData, match="weight, 'label', is null, negative"):
+        summed(DF.with_columns(label=-1.0), 1, "map", weights="label")
+    with pytest.raises(rf.InvalidData, match="several values of 'score'"):
+        summed(DF, 1, "map", weights="score")
+    with pytest.raises(rf.InvalidData, match="'doc_id' for weights holds String, not numbers"):
+        summed(DF, 1, "map", weights="doc_id")
+    with pytest.raises(rf.MissingColumn, match="no column 'asked' for weights"):
+        summed(DF, 1, "map", weights="asked")
+
+
 def poisson(seed: int) -> int:
     """Knuth's product of uniform numbers has no counter; so the inverse of the distribution, term by term."""
     uniform, k, term = (seed >> 11) / 2**53, 0, math.exp(-1)
@@ -72,7 +110,7 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_python() -> None:
     golden = 0x9E3779B97F4A7C15
     values = dict(DF.rank.evaluate("map").iter_rows())
     hashed = dict(zip(values, pd.util.hash_array(np.array(list(values), object), categorize=False), strict=True))
-    means = []
+    means, replicates = [], []
     for replicate in range(1, 201):
         drawn = {
             query: poisson(
@@ -81,9 +119,19 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_python() -> None:
             for query in values
         }
         means.append(sum(drawn[query] * values[query] for query in values) / sum(drawn.values()))
+        replicates.append(drawn)
     (row,) = summed(DF, 4, "map", resamples=200, ci=0.9, seed=7).iter_rows(named=True)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(means, [0.05, 0.95])), rel=1e-12)
     assert summed(DF, 4, "map", resamples=200, seed=8).item(0, "ci_low") != row["ci_low"]
+    weighs = {query: i % 3 for i, query in enumerate(values)}
+    weighed = DF.with_columns(w=pl.col("query_id").replace_strict(weighs))
+    (row,) = summed(weighed, 4, "map", resamples=200, ci=0.9, seed=7, weights="w").iter_rows(named=True)
+    means = [
+        sum(draws[query] * weighs[query] * values[query] for query in values)
+        / sum(draws[query] * weighs[query] for query in values)
+        for draws in replicates
+    ]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(means, [0.05, 0.95])), rel=1e-12)
 
 
 def test_draws_are_poisson_distributed_and_independent() -> None:

@@ -14,6 +14,7 @@ from calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, needs_table, s
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from oracles import BEYOND
+from plans import assert_native, assert_streams
 from polars.testing import assert_frame_equal
 from tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -444,18 +445,6 @@ def test_a_scanned_file_has_the_values_of_the_table_and_keeps_its_rows_order(eng
     assert scan.rank.with_ranks().collect(engine=engine).equals(df.rank.with_ranks())
 
 
-def assert_native(lazy: pl.LazyFrame) -> None:
-    """No function of Python's runs inside the plan."""
-    plan = lazy.explain().lower()
-    assert not any(word in plan for word in ("python", "map_groups", "map_elements", "map_batches", "opaque"))
-
-
-def assert_streams(lazy: pl.LazyFrame) -> None:
-    graph = lazy.show_graph(engine="streaming", plan_stage="physical", raw_output=True)
-    assert graph is not None
-    assert "in-memory-map" not in graph
-
-
 def test_the_search_for_python_functions_finds_one() -> None:
     lazy = pl.LazyFrame({"a": [1]}).with_columns(pl.col("a").map_elements(lambda a: a, return_dtype=pl.Int64))
     with pytest.raises(AssertionError):
@@ -465,9 +454,11 @@ def test_the_search_for_python_functions_finds_one() -> None:
 
 
 def test_the_search_for_work_in_memory_finds_some() -> None:
-    lazy = pl.LazyFrame({"q": [2, 1, 2], "a": [1, 2, 3]}).group_by("q").agg(pl.col("a").sort_by("a").cum_sum())
+    lazy = pl.LazyFrame({"q": [2, 1, 2], "a": [1, 2, 3]})
     with pytest.raises(AssertionError):
-        assert_streams(lazy)
+        assert_streams(lazy.group_by("q").agg(pl.col("a").sort_by("a").cum_sum()))
+    with pytest.raises(AssertionError):
+        assert_streams(lazy.with_columns(pl.col("a").replace_strict([1, 2, 3], [3, 2, 1])))
 
 
 def test_err_inside_a_group_wants_its_largest_label_said() -> None:

@@ -139,8 +139,8 @@ def by_rank(
 
 def table(values: list[float]) -> Callable[[pl.Expr], pl.Expr]:
     """`values` by number from 0 on; 0 beyond."""
-    numbers = [float(i) for i in range(len(values))]
-    return lambda i: i.cast(pl.Float64).replace_strict(numbers, values, default=0.0, return_dtype=pl.Float64)
+    listed = pl.lit(values, dtype=pl.List(pl.Float64))
+    return lambda i: listed.list.get(i.cast(pl.Int64), null_on_oob=True).fill_null(0.0)
 
 
 def running(terms: list[float]) -> list[float]:

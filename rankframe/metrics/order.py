@@ -267,4 +267,4 @@ def ordered_pair_accuracy(r: Ranking, *, tied: float = 0.0) -> pl.Expr:
     if not is_number(tied) or not 0 <= tied <= 1:
         raise InvalidOption(f"ordered_pair_accuracy(tied={tied!r}): write what a tied pair counts, from 0 to 1")
     lost = r.inverted_pairs + (1 - tied) * r.tied_pairs
-    return 1 - lost / r.unequal_pairs.replace(0.0, None)  # said once, as an expression counts the pairs anew each time
+    return (1 - lost / r.unequal_pairs).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0

@@ -140,6 +140,25 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by
         assert_same(found.drop("ci_low", "ci_high"), polars.drop("total"))
 
 
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_weights_mean_what_they_mean_on_a_polars_frame(by: Any) -> None:
+    df = DF.with_columns(
+        slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)
+    )
+    df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
+    texts = ("ndcg@10", "err", "gm_map")
+    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None).drop("total")
+    summary = summary_of(bound({}), texts, by, seed=3, weights="asked")
+    for partitions in (1, 7):
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3))
+        assert_same(found.drop("ci_low", "ci_high"), wanted)
+        assert_same(found, summary.merge(summary.part(df)))
+    with pytest.raises(rf.InvalidData, match="a query's weight, 'w', is null, negative"):
+        to_dask(df.with_columns(w=-1)).rank.summarize("map", weights="w").compute()
+    with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
+        to_dask(df).rank.summarize("map", weights="wieght")
+
+
 def test_the_index_may_name_the_query() -> None:
     import dask.dataframe as dd
 

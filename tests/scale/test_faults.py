@@ -28,6 +28,8 @@ PACKAGE = Path(rf.__file__).parents[1]
 DF = frame(random_table(8, queries=200))
 N = 50_000
 RNG = np.random.default_rng(0)
+MEMORY = "1GB"
+"""What a worker may have, with all that Python has loaded; docs/scale.md says what the rows of a bucket take."""
 SKEWED = pl.DataFrame(  # the first fifth of the rows is one query
     {
         "query_id": np.r_[np.zeros(N // 5, int), RNG.integers(1, 500, N - N // 5)],
@@ -70,7 +72,9 @@ def cluster() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as started,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=MEMORY, dashboard_address=None, silence_logs=50
+        ) as started,  # which kills a worker that has more
         Client(started),
     ):
         yield started

@@ -197,6 +197,34 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark
     assert one["ci_low"].null_count() == 0
 
 
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_weights_mean_what_they_mean_on_a_polars_frame(spark: Any, by: Any) -> None:
+    df = DF.with_columns(
+        slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)
+    )
+    df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
+    texts = ("ndcg@10", "err", "gm_map")
+    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None).drop("total")
+    summary = summary_of(bound({}), texts, by, seed=3, weights="asked")
+    for buckets in (1, 4, 50):
+        found = to_polars(
+            rankframe.spark.summarize(to_spark(spark, df), *texts, by=by, weights="asked", seed=3, buckets=buckets)
+        )
+        assert_same(found.drop("ci_low", "ci_high"), wanted)
+        assert_same(found, summary.merge(summary.part(df)))
+
+
+def test_a_query_of_the_judgments_alone_has_no_weight(spark: Any) -> None:
+    run, qrels = to_spark(spark, RUN.filter(pl.col("query_id") != "q1").with_columns(w=2.0)), to_spark(spark, QRELS)
+    with pytest.raises(Exception, match="a query's weight, 'w', is null"):
+        rankframe.spark.summarize(run, "map", qrels=qrels, weights="w", buckets=2).collect()
+    found = to_polars(rankframe.spark.summarize(run, "map", qrels=qrels, weights="w", judged_only="drop", buckets=2))
+    wanted = RUN.filter(pl.col("query_id") != "q1").rank.judge(QRELS, judged_only="drop").rank.summarize("map", ci=None)
+    assert_same(found.select("mean", "std", "n_queries"), wanted.select("mean", "std", "n_queries"))
+    with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
+        rankframe.spark.summarize(run, "map", weights="wieght")
+
+
 # -------------------------------------------------------------------------------------------------- types
 
 

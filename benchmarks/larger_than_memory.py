@@ -1,0 +1,261 @@
+"""Tables larger than memory on one machine: seconds, rows a second and peak memory, beside DuckDB doing nDCG@10 in SQL.
+
+python benchmarks/larger_than_memory.py --folder /data/big --rows 3e6 3e7 3e8
+
+Every measurement runs in a process of its own, from Parquet to Parquet, so that its peak memory is its own. Tables are
+made of their row numbers, in pieces; pieces that are there already are not made again. A row's query is a permutation of
+its number, so that the rows of a query lie all over the table: the hardest order there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+
+import rankframe  # noqa: F401 - registers .rank
+
+TEN = (
+    "ndcg@10", "ndcg(gain=exponential)@10", "map", "rr", "P@10", "R@100", "hit_rate@10", "r_precision", "rbp",
+    "err(max_label=4)",
+)  # fmt: skip
+PIECE = 5_000_000
+"""The rows of a piece."""
+ROWS_PER_BUCKET = 5_000_000
+"""How many rows of a table are ranked at a time where queries are put into buckets."""
+
+WINDOWS = """
+    SELECT query_id, coalesce(
+        sum(label / log2(place + 1)) FILTER (WHERE place <= 10) / nullif(sum(label / log2(best + 1)) FILTER (WHERE best <= 10), 0),
+        0) AS ndcg
+    FROM (
+        SELECT query_id, label,
+            row_number() OVER (PARTITION BY query_id ORDER BY score DESC, doc_id DESC) AS place,
+            row_number() OVER (PARTITION BY query_id ORDER BY label DESC) AS best
+        FROM read_parquet('{table}'))
+    GROUP BY query_id
+"""
+TOP = """
+    SELECT query_id, coalesce(
+        list_sum(list_transform(top, lambda x, i: x / log2(i + 1))) / nullif(list_sum(list_transform(best, lambda x, i: x / log2(i + 1))), 0),
+        0) AS ndcg
+    FROM (
+        SELECT query_id, max_by(label, (score, doc_id), 10) AS top, max(label, 10) AS best
+        FROM read_parquet('{table}') GROUP BY query_id)
+"""
+
+# ---------------------------------------------------------------------------------------------------------- the tables
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """Whole numbers without order: the finalizer of SplitMix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def piece(start: int, stop: int, rows: int, per_query: int) -> pl.DataFrame:
+    """The rows from one number to another of a table that has `rows`."""
+    step = round(rows * 0.6180339887)
+    while math.gcd(step, rows) > 1:
+        step += 1
+    place = np.arange(start, stop, dtype=np.uint64) * np.uint64(step) % np.uint64(rows)
+    first = mixed(place + np.uint64(1))
+    second = mixed(first)
+    relevant = second % np.uint64(100) < 40
+    return pl.DataFrame(
+        {
+            "query_id": (place // np.uint64(per_query)).astype(np.int32),
+            "doc_id": (mixed(second) >> np.uint64(1)).astype(np.int64),
+            "score": (first >> np.uint64(11)) * 2.0**-53,
+            "label": np.where(relevant, 1 + (second >> np.uint64(40)) % np.uint64(4), 0).astype(np.int8),
+        }
+    )
+
+
+def table(folder: Path, rows: int, per_query: int) -> Path:
+    """The folder of a table, whose missing pieces are made."""
+    at = folder / f"{rows}_by_{per_query}"
+    at.mkdir(parents=True, exist_ok=True)
+    for number, start in enumerate(range(0, rows, PIECE)):
+        path = at / f"{number:05}.parquet"
+        if not path.exists():
+            made = piece(start, min(rows, start + PIECE), rows, per_query)
+            made.write_parquet(path.with_suffix(".part"), row_group_size=500_000)
+            path.with_suffix(".part").rename(path)
+    return at
+
+
+# ------------------------------------------------------------------------------------------------------ the measurements
+
+
+def ours(verb: str, *metrics: str, **options: Any) -> Callable[[Path, Path, int], None]:
+    """A verb of ours, from a folder of Parquet to a file."""
+
+    def work(at: Path, out: Path, memory: int) -> None:
+        getattr(pl.scan_parquet(at / "*.parquet").rank, verb)(*metrics, **options).sink_parquet(out)
+
+    return work
+
+
+def in_buckets(at: Path, out: Path, memory: int) -> None:
+    """Ten metrics, as docs/scale.md writes it: queries are hashed to files, each of which is ranked in memory."""
+    buckets = out.with_name("buckets")
+    scan = pl.scan_parquet(at / "*.parquet")
+    n = math.ceil(scan.select(pl.len()).collect().item() / ROWS_PER_BUCKET)
+    bucket = (pl.col("query_id").hash() % n).alias("bucket")
+    scan.sink_parquet(pl.PartitionBy(buckets, key=bucket, include_key=False), mkdir=True)
+    for part in buckets.iterdir():
+        metrics = pl.read_parquet(part / "*.parquet").rank.evaluate(*TEN)
+        metrics.write_parquet(out.with_name("results") / f"{part.name}.parquet", mkdir=True)
+    shutil.rmtree(buckets)
+    shutil.rmtree(out.with_name("results"))
+
+
+def theirs(sql: str) -> Callable[[Path, Path, int], None]:
+    """A query of DuckDB's, from a folder of Parquet to a file."""
+
+    def work(at: Path, out: Path, memory: int) -> None:
+        with duckdb.connect() as con:
+            con.sql(f"SET memory_limit='{memory}MB'")
+            con.sql(f"SET temp_directory='{out.parent / 'spill'}'")
+            con.sql("SET preserve_insertion_order=false")
+            con.sql(f"SET threads={os.cpu_count()}")
+            con.sql(f"COPY ({sql.format(table=at / '*.parquet')}) TO '{out}' (FORMAT parquet)")
+
+    return work
+
+
+WORK = {
+    "ten metrics": ours("evaluate", *TEN),
+    "ten metrics, in buckets": in_buckets,
+    "ndcg@10": ours("evaluate", "ndcg@10"),
+    "DuckDB, ndcg@10 by windows": theirs(WINDOWS),
+    "DuckDB, ndcg@10 by aggregates": theirs(TOP),
+    "summarize": ours("summarize", *TEN, ci=None),
+    "with_metrics": ours("with_metrics", *TEN),
+    "curve": ours("curve", "ndcg", "map"),
+}
+LARGE = (
+    "ten metrics",
+    "ten metrics, in buckets",
+    "ndcg@10",
+    "DuckDB, ndcg@10 by windows",
+    "DuckDB, ndcg@10 by aggregates",
+)
+"""What is measured at every size; the rest once."""
+
+
+def measure(what: str, at: Path, out: Path, memory: int) -> dict[str, float]:
+    """The seconds and the megabytes of a measurement, in a process of its own."""
+    spill = out.parent / "spill"
+    spill.mkdir(exist_ok=True)
+    command = [sys.executable, __file__, "--work", what, str(at), str(out), str(memory)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    shutil.rmtree(spill, ignore_errors=True)
+    if done.returncode != 0:
+        return {"seconds": math.nan, "megabytes": math.nan}
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def work(what: str, at: str, out: str, memory: str) -> None:
+    """What the process of a measurement does."""
+    start = time.perf_counter()
+    WORK[what](Path(at), Path(out), int(memory))
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "megabytes": peak()}))
+
+
+def peak() -> float:
+    """The most memory that this process ever had, in megabytes; files that are mapped into it count."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        return int(line.split()[1]) / 1024
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def slope(rows: Sequence[int], seconds: Sequence[float]) -> float:
+    """How the time grows: 1 means in proportion to the rows."""
+    return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
+
+
+def check(at: Path, folder: Path, memory: int) -> int:
+    """Compare the values of ours with those of DuckDB's; gives the number of queries."""
+    found = []
+    for what in LARGE[2:]:
+        out = folder / "check.parquet"
+        WORK[what](at, out, memory)
+        found.append(pl.read_parquet(out).sort("query_id"))
+        out.unlink()
+    ours, *others = found
+    for other in others:
+        if not ours["query_id"].equals(other["query_id"]) or (ours["ndcg@10"] - other["ndcg"]).abs().max() > 1e-12:
+            raise ValueError("DuckDB gives other values")
+    return len(ours)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where tables, results and spilled data go")
+    parser.add_argument("--rows", type=float, nargs="*", default=[3e6, 3e7, 3e8], help="sizes, of 100 rows per query")
+    parser.add_argument("--verbs-at", type=float, help="the size for summarize, with_metrics and curve")
+    parser.add_argument("--one-query", type=float, help="the rows of a table with a single query")
+    parser.add_argument("--pairs", type=float, help="the queries of a table with two rows each")
+    parser.add_argument("--memory", type=int, default=4000, help="MB after which DuckDB spills")
+    parser.add_argument("--only", nargs="*", choices=WORK, default=WORK, help="the measurements to be made")
+    parser.add_argument("--keep", action="store_true", help="keep the tables")
+    given = parser.parse_args()
+
+    sizes = [(int(rows), 100, LARGE) for rows in given.rows]
+    if given.verbs_at:
+        sizes.append((int(given.verbs_at), 100, ("summarize", "with_metrics", "curve")))
+    if given.one_query:
+        sizes.append((int(given.one_query), int(given.one_query), LARGE))
+    if given.pairs:
+        sizes.append((int(given.pairs) * 2, 2, LARGE))
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if given.rows:
+        smallest = table(given.folder, int(min(given.rows)), 100)
+        print(f"DuckDB's values are ours: {check(smallest, given.folder, given.memory)} queries", flush=True)
+
+    print(f"{'':30}{'rows':>12}{'queries':>12}{'seconds':>9}{'rows/s':>11}{'peak MB':>9}", flush=True)
+    seconds: dict[str, dict[int, float]] = {}
+    for rows, per_query, names in sizes:
+        at = table(given.folder, rows, per_query)
+        for name in names:
+            if name in given.only:
+                found = measure(name, at, given.folder / "result.parquet", given.memory)
+                line = f"{name:30}{rows:12}{rows // per_query:12}{found['seconds']:9.1f}"
+                print(f"{line}{rows / found['seconds']:11.0f}{found['megabytes']:9.0f}", flush=True)
+                if per_query == 100 and names is LARGE:
+                    seconds.setdefault(name, {})[rows] = found["seconds"]
+    for name, times in seconds.items():
+        if len(times) > 1:
+            print(f"{name}: seconds grow with rows to the power {slope(list(times), list(times.values())):.2f}")
+    if not given.keep:
+        for rows, per_query, _ in sizes:
+            shutil.rmtree(given.folder / f"{rows}_by_{per_query}", ignore_errors=True)
+        (given.folder / "result.parquet").unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--work"]:
+        work(*sys.argv[2:])
+    else:
+        main()
