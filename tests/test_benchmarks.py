@@ -155,8 +155,16 @@ def test_a_bar_holds_or_does_not() -> None:
     assert bars.Bar("sort", 1.0, 1.0).holds
     assert bars.Bar("speed", 3.0, 3.0, at_most=False).holds
     assert at_most.line().endswith("does not hold")
-    assert bars.Bar("sort", 2.1, 1.0).line().endswith("beyond twice the bar")
+    assert bars.Bar("sort", 2.1, 1.0).line().endswith("beyond twice")
     assert bars.Bar("sort", 0.9, 1.0).line().endswith("holds")
+
+
+def test_what_is_known_of_a_missed_bar_is_no_news_and_no_pass() -> None:
+    missed = bars.Bar("sort", 5.0, 1.0, known=4.0)
+    assert (missed.excess, missed.holds) == (1.25, False)
+    assert bars.Bar("sort", 9.0, 1.0, known=4.0).excess > 2
+    assert bars.Bar("speed", 0.5, 5.0, at_most=False, known=1.0).excess == 2.0
+    assert bars.Bar("sort", 3.0, 2.0, known=0.5).excess == 1.5  # the bar holds on where less is known
 
 
 @pytest.mark.parametrize(("figure", "status"), [(0.9, 0), (1.9, 0), (2.1, 1)])

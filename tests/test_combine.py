@@ -81,8 +81,8 @@ def test_a_query_that_weighs_twice_draws_twice() -> None:
 def test_weights_are_checked() -> None:
     with pytest.raises(rf.InvalidData, match="weight, 'label', is null, negative"):
         summed(DF.with_columns(label=-1.0), 1, "map", weights="label")
-    with pytest.raises(rf.InvalidData, match="several values of 'score'"):
-        summed(DF, 1, "map", weights="score")
+    with pytest.raises(rf.InvalidData, match="several values of 'number'"):
+        summed(DF.with_row_index("number"), 1, "map", weights="number")
     with pytest.raises(rf.InvalidData, match="'doc_id' for weights holds String, not numbers"):
         summed(DF, 1, "map", weights="doc_id")
     with pytest.raises(rf.MissingColumn, match="no column 'asked' for weights"):
