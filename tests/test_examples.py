@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -37,6 +38,22 @@ def test_the_etl_script_refuses_a_document_that_stands_twice(tmp_path: Path) -> 
     with pytest.raises(SystemExit, match="repeated document"):
         script["main"](run, qrels, to)
     assert not to.exists()
+
+
+def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_path: Path, capsys: Any) -> None:
+    script = runpy.run_path(str(EXAMPLES / "report.py"))
+    df, page = rf.load_example().with_columns(better=pl.col("label").cast(pl.Float64)), tmp_path / "report.html"
+    means = {x: df.rank.on(score=x).ndcg(k=10)["ndcg@10"].mean() for x in ("score", "better", "score_forest")}
+    assert means["score"] < means["better"] == 1
+    assert script["main"](df, page, "score", "better", by="digit") == 0
+    printed = capsys.readouterr().out
+    assert f"{means['score']:.3f}" in printed
+    assert "Released; the page: " in printed
+    written = page.read_text(encoding="utf-8")
+    assert "From score to better" in written
+    assert "<h2>By digit" in written
+    assert script["main"](df, page, "better", "score") == 1
+    assert "Held back" in capsys.readouterr().out
 
 
 def test_what_the_notebook_says_of_its_numbers_is_so() -> None:
