@@ -83,6 +83,7 @@ class RankMethod(PandasRanker):
         self._method = MethodType(method, frame)
         self.__doc__ = method.__doc__
         self.__module__ = method.__module__
+        self.__annotations__ = method.__annotations__  # a class has some of its own as soon as they are asked for
 
     if not TYPE_CHECKING:
 

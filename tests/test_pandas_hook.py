@@ -19,6 +19,7 @@ import pytest
 from rank_uses import USES, outcome
 
 from rankframe import hook
+from rankframe._pandas import RankMethod
 
 HERE = Path(__file__).parent
 
@@ -53,6 +54,13 @@ def test_a_use_of_pandas_rank_comes_out_as_without_rankframe(use: str, imports: 
 def test_a_use_of_pandas_rank_comes_out_the_same_among_other_tests(use: str) -> None:
     with pd.option_context("display.width", 1000):
         assert outcome(USES[use], pd) == uses()[use]
+
+
+def test_annotations_are_the_methods_whoever_asked_for_those_of_the_class() -> None:
+    for kind in RankMethod.__mro__[:-1]:
+        getattr(kind, "__annotations__", None)  # which makes an empty one, where there is none
+    frame = pd.DataFrame({"a": [1]})
+    assert frame.rank.__annotations__ == pd.DataFrame.rank.__annotations__ != {}
 
 
 def test_the_uses_are_no_errors_unless_they_are_meant_to_be() -> None:
