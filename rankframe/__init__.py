@@ -168,7 +168,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES, "__version__"})
+    return sorted({*globals(), *__all__, *MODULES, "__version__"} - {"dask", "spark"})  # which may not be installed
 
 
 register()

@@ -114,7 +114,12 @@ def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling
     """The verdict over every metric, slice and run."""
     budgets: dict[Call, float] = {}
     for metric, budget in gate.budgets.items():
-        budgets.update(dict.fromkeys(calls_of([metric], EXAMPLE), budget))
+        for call in calls_of([metric], EXAMPLE):
+            if call in budgets:
+                raise InvalidOption(
+                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
+                )
+            budgets[call] = budget
     calls = list(budgets) or calls_of([], EXAMPLE)
     eager = frame.lazy().collect()
     found, table, _ = compared(eager, policies, calls, design, None, resampling)

@@ -20,19 +20,19 @@ FEW = 1 / 8
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
     """The first thing that no metric of the frame is defined for."""
     faults = table.faults()
-    plain = [f.rows.any().alias(f.column) for f in faults if not f.repeats]
+    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.once is None]
     seen = frame.select(plain).row(0, named=True) if plain else {}
     for fault in faults:
-        if seen[fault.column] if not fault.repeats else _repeats(frame, fault, list(table.columns.query)):
+        if seen[fault.column] if fault.once is None else _repeats(frame, table, fault.once, fault.rows):
             return fault
     return None
 
 
-def _repeats(frame: pl.DataFrame, fault: Fault, query: list[str]) -> bool:
+def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
-    if frame.select(*query, fault.at).hash_rows().n_unique() == frame.height:
+    if frame.select(*table.query, value.alias("#value")).hash_rows().n_unique() == frame.height:
         return False
-    return bool(frame.select(fault.rows.over(query).any()).item())
+    return bool(frame.select(rows.over(table.columns.query).any()).item())
 
 
 def in_rank_order(frame: pl.DataFrame, table: Table, **columns: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -8,6 +8,7 @@ brought into rank order, which is faster in memory and leaves queries contiguous
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Literal
 
@@ -110,15 +111,20 @@ def ask(
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas: what they want of the rows, and the value of each call over the grouped result.
 
-    `most_labels` says how many different labels a query of an eager frame may have; it has contiguous rows.
+    With `most_labels`, how many different labels a query may have, rows are contiguous, as those of an eager frame are.
+    The answer is kept, unless formulas ask for that number, or may read what changes: your own metrics and functions.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
-    if most_labels is None:
-        return _asked(tuple(calls), texts, table.columns, None)
-    try:
-        return _asked(tuple(calls), texts, table.columns, _depends)
-    except _Depends:
-        return _asked.__wrapped__(tuple(calls), texts, table.columns, most_labels)
+    if all(map(_is_constant, calls)):
+        with suppress(_Depends):
+            return _asked(tuple(calls), texts, table.columns, most_labels and _depends)
+    return _asked.__wrapped__(tuple(calls), texts, table.columns, most_labels)
+
+
+def _is_constant(call: Call) -> bool:
+    return call.metric.formula.__module__.startswith("rankframe.metrics.") and not any(
+        callable(value) for _, value in call.options
+    )
 
 
 @lru_cache(maxsize=128)  # a third of the time that a small table takes

@@ -153,7 +153,7 @@ def _sums(call: Call) -> dict[str, pl.Expr]:
     mean = value.log() if call.metric.summary == "geometric mean" else value
     return {
         "weights": _weight(call).sum(),
-        "mean": (mean * share).sum(),
+        "mean": pl.when(share > 0).then(mean * share).sum(),  # the logarithm of 0 may weigh nothing
         "spread": ((value - pl.col(f"#center {call.text}")) ** 2 * share).sum(),
         "n_queries": value.count(),
         "total": (value * _weight(call)).sum(),

@@ -81,12 +81,12 @@ class Fault:
     at: str
     rows: pl.Expr
     message: str
-    repeats: bool = False  # that a query holds the same value twice: a matter of all its rows
+    once: pl.Expr | None = None  # a value that no query may hold twice, if that is what is wrong
 
     @classmethod
-    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns, *, repeats: bool = False) -> Fault:
+    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns, *, once: pl.Expr | None = None) -> Fault:
         """A problem that has a text of its own."""
-        return cls(problem, at, rows, said(problem, columns), repeats)
+        return cls(problem, at, rows, said(problem, columns), once)
 
     @property
     def column(self) -> str:
@@ -266,13 +266,13 @@ class Table:
                 Fault.of("label not finite", columns.label, (~self.label.is_finite()).fill_null(False), columns)
             )
         if doc is not None:
-            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, repeats=True))
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, once=pl.col(doc)))
         if label and columns.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight))
             found.append(Fault.of("weight", columns.weight, unfit, columns))
         if columns.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault.of("tied score", columns.score, tied, columns, repeats=True))
+            found.append(Fault.of("tied score", columns.score, tied, columns, once=score))
         return found
 
 

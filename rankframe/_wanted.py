@@ -94,10 +94,6 @@ class Wanted:
             counts.append(pl.when(digit == 0).then(ones_before).otherwise(0))
         return pl.sum_horizontal(pl.lit(0), *counts).cast(pl.Float64)
 
-    def reads(self, name: str) -> bool:
-        """Whether a column that was asked for is made of the column `name`."""
-        return any(name in x.meta.root_names() for columns in (self.early, *self.late) for x in columns.values())
-
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds."""
         self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -249,10 +249,14 @@ def rows(
     *,
     format: Format | None = None,
     columns: Mapping[str, str] | None = None,
+    must: Container[str] = (),
     label_dtype: DType = pl.Int64,
     say: Say = "{}={!r}".format,
 ) -> Rows:
-    """The rows of a file of any format; `say` words an option and its value where an error proposes one."""
+    """The rows of a file of any format; `say` words an option and its value where an error proposes one.
+
+    Of `columns`, those that become one of `must` have to be there, even where the usual name is.
+    """
     content: Content
     if isinstance(source, (str, Path)):
         name, content = str(source), source
@@ -267,7 +271,7 @@ def rows(
     with errors_of_polars(name):
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say)
-        return from_table(content, name, layout, numeric, kind, columns or {}, say)
+        return from_table(content, name, layout, numeric, kind, columns or {}, must, say)
 
 
 def from_lines(content: Content, name: str, layout: Layout, numeric: Mapping[str, DType], say: Say) -> Rows:
@@ -302,6 +306,7 @@ def from_table(
     numeric: Mapping[str, DType],
     kind: Format,
     columns: Mapping[str, str],
+    must: Container[str],
     say: Say,
 ) -> Rows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
@@ -309,10 +314,13 @@ def from_table(
         schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(name, pl.LazyFrame(schema=schema), {})
     table = scan_table(content, kind, [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)])
-    found = table.collect_schema().names()
+    found = [column for column in table.collect_schema().names() if column != NUMBER]
+    for old, new in columns.items():
+        if new in must and old not in found:
+            raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(found)}")
     renames = {old: new for old, new in columns.items() if old in found}
     table = table.drop(set(renames.values()) & set(found) - set(renames)).rename(renames)
-    found = [renames.get(column, column) for column in found if column != NUMBER]
+    found = [renames.get(column, column) for column in found]
     if lacking := [column for column in layout.needed if column not in found]:
         raise MissingColumn(missing(name, lacking, found, say))
     if kind in ("ndjson", "parquet"):

@@ -222,8 +222,8 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
 
 
 def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The values times their weights, and the weights; 0 where there is no value."""
-    there = ~np.isnan(values)
+    """The values times their weights, and the weights; 0 where there is no value, or no weight."""
+    there = ~np.isnan(values) & (weights[:, None] > 0)  # the logarithm of 0 may weigh nothing
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
 

@@ -487,3 +487,34 @@ def test_output_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_messages_are_put_in_the_words_of_the_command_line(message: str, words: str) -> None:
     assert in_options(message) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("evaluate wide.csv -m rr --score ltr", "no column 'ltr' for score in wide.csv; it has query_id, doc_id, a, b"),
+        ("evaluate wide.csv -m rr --score a --label click", "no column 'click' for label in wide.csv"),
+        ("evaluate wide.csv -m rr --score a --query nope", "no column 'nope' for query_id in wide.csv"),
+        ("evaluate wide.csv -m rr --score a --label a", "--score and --label both name the column 'a'"),
+        ("evaluate wide.csv --qrels qrels.txt -m rr --score ltr", "no column 'ltr' for score in wide.csv"),
+        ("compare a.run ./a.run --qrels qrels.txt -m rr", "a.run is given twice"),
+        ("gate wide.csv --runs a,b --baseline a --budget rr=0 --budget rr=1", "--budget rr is given twice"),
+        ("curve wide.csv --score a -m ndcg --unjudged bounds", "bounds have no curve"),
+        ("curve wide.csv --score a -m relstring", "relstring is no number"),
+    ],
+)
+def test_what_is_misspelt_or_said_twice_is_no_other_thing(
+    command: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
+    Path("runs.csv").write_text("query_id,doc_id,score,label,run\n1,a,2,1,A\n1,b,1,0,A\n1,a,1,1,B\n1,c,2,2,B\n")
+    found = pl.read_csv(io.StringIO(out("curve runs.csv --run run -m err --to 1 --format csv")))
+    assert found.rows() == [("A", 1, 0.25), ("B", 1, 0.75)]  # (2^label - 1) / 2^2
+
+
+def test_values_of_the_user_are_not_options() -> None:
+    assert in_options("x (found in 1 row: doc_id='score=3')") == "x (found in 1 row: doc_id='score=3')"

@@ -249,3 +249,8 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
     assert "Say --qrels QRELS, or --label COLUMN if" in capsys.readouterr().err
+
+
+def test_a_metric_has_one_budget() -> None:
+    with pytest.raises(rf.InvalidOption, match="'RR' has two budgets, as 'rr' was given before"):
+        TINY.rank.gate({"rr": 0.0, "RR": 0.9}, **TWO)

@@ -104,3 +104,11 @@ def test_anything_but_a_frame_is_refused() -> None:
 def test_the_namespace_makes_a_new_ranker_at_every_access() -> None:
     assert isinstance(vars(pl.DataFrame)["rank"], Namespace) or vars(pl.DataFrame)["rank"].rankframe
     assert FRAME.rank is not FRAME.rank
+
+
+def test_what_is_listed_is_there() -> None:
+    assert {"METRICS", "expr", "report", "io", "__version__"} <= set(dir(rf))
+    for name in dir(rf):
+        getattr(rf, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        rf.nonsense  # type: ignore[attr-defined]  # noqa: B018

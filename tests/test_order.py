@@ -93,3 +93,10 @@ def test_two_and_two_point_nought_are_one_option() -> None:
     assert frame.rank.f_beta(beta=1).columns == ["query_id", "f_beta"]
     for beta in (2, 2.0):
         assert frame.rank.f_beta(beta=beta).columns == ["query_id", "f_beta(beta=2)"]
+
+
+def test_scores_tie_as_the_policy_reads_them() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0 + 1e-12], "label": [0, 1]})
+    assert frame.rank.on(ties="error").evaluate("rr")["rr"].item() == 1.0
+    with pytest.raises(ValueError, match="ties='error' forbids it"):
+        frame.rank.on(ties="error", scores="float32").evaluate("rr")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import polars as pl
 import pytest
@@ -88,3 +90,34 @@ def test_names_of_other_metrics_are_taken_and_the_librarys_own_stay() -> None:
     with pytest.raises(rf.InvalidOption, match="stays"):
         rf.unregister("ndcg")
     assert "mine" not in rf.METRICS
+
+
+BASE = 2.0
+
+
+def by_global(rank: pl.Expr) -> pl.Expr:
+    return (rank + 1).log(BASE)
+
+
+def test_a_function_is_asked_anew_as_what_it_reads_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dcg() -> float:
+        return float(DF.rank.dcg(discount=by_global).row(0)[1])
+
+    two = dcg()  # q: 2 / log2(3) + 1 / log2(4)
+    assert two == pytest.approx(2 / math.log2(3) + 1 / 2, rel=1e-12)
+    monkeypatch.setitem(globals(), "BASE", 10.0)
+    assert dcg() == pytest.approx(2 / math.log10(3) + 1 / math.log10(4), rel=1e-12)
+
+
+@dataclass
+class Logarithm:
+    """A discount that cannot be hashed."""
+
+    base: float
+
+    def __call__(self, rank: pl.Expr) -> pl.Expr:
+        return (rank + 1).log(self.base)
+
+
+def test_a_discount_need_not_be_hashable() -> None:
+    assert DF.rank.dcg(discount=Logarithm(2)).row(0)[1] == DF.rank.dcg().row(0)[1]

@@ -120,3 +120,20 @@ def test_what_is_no_metric_is_refused() -> None:
         DF.rank.summarize(pl.len())
     with pytest.raises(rf.InvalidOption, match="two columns"):
         DF.rank.on(unjudged="bounds").summarize("rr")
+
+
+def test_a_query_that_weighs_nothing_takes_nothing_from_a_geometric_mean() -> None:
+    @rf.metric(summary="geometric mean")
+    def first(r: rf.Ranking) -> pl.Expr:
+        """The reciprocal rank, for a geometric mean."""
+        return r.total(r.first_relevant, over=r.rank)
+
+    try:
+        df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2, 1, 1], "label": [0, 1, 0]})
+        df = df.with_columns(weight=pl.Series([1.0, 1.0, 0.0]))  # rr is 1/2 and 0
+        assert df.rank.summarize("first", weights="weight", ci=None)["mean"].item() == pytest.approx(0.5, rel=1e-12)
+        assert df.rank.summarize("first", weights="weight", resamples=200)["mean"].item() == pytest.approx(
+            0.5, rel=1e-12
+        )
+    finally:
+        rf.unregister("first")

@@ -59,6 +59,10 @@ def curve(arguments: argparse.Namespace) -> Answer:
     target = None if arguments.output is None else writable(arguments.output, "-o", PICTURES)
     if target is not None and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
+    if arguments.unjudged == "bounds" and target is None:
+        raise InvalidOption("bounds have no curve; say another rule: --unjudged nonrelevant")
+    if texts := [call.text for call in calls if call.metric.dtype != pl.Float64]:
+        raise InvalidOption(f"{texts[0]} is no number, so it has no curve; ask for another metric")
     found = judged(arguments)
     if target is not None:
         with Busy("drawing"):
@@ -78,9 +82,10 @@ def long(found: Judged, calls: list[Call], last: int, arguments: argparse.Namesp
     texts = [text for of_rank in at.values() for text in of_rank]
     names = [call.text for call in calls]
     runs: dict[str | None, pl.DataFrame] = {}
-    if found.run is not None:
-        parts = found.table.partition_by(found.run, maintain_order=True, as_dict=True)
-        runs = {str(run): ranker(part, arguments).evaluate(*texts) for (run,), part in parts.items()}
+    if found.run is not None:  # all runs at once, which share the largest label of the table
+        every = ranker(found.table, arguments).on(query=[found.run, "query_id"]).evaluate(*texts)
+        parts = every.partition_by(found.run, maintain_order=True, as_dict=True, include_key=False)
+        runs = {str(run): part for (run,), part in parts.items()}
     for score in found.runs or ():
         runs[score] = ranker(found.table, arguments).on(score=score).evaluate(*texts)
     if not runs:

@@ -88,7 +88,11 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 if one of them fell by more than its budget."""
-    budgets = dict(_budget(text) for text in arguments.budgets)
+    budgets: dict[str, float] = {}
+    for metric, budget in map(_budget, arguments.budgets):
+        if metric in budgets:
+            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
+        budgets[metric] = budget
     found, design = _judged(arguments)
     verdict = ranker(found.table, arguments).gate(budgets, confidence=arguments.confidence, **design)
     return Answer("\n".join(verdict.lines(arguments.format)), 0 if verdict else 1)

@@ -150,8 +150,13 @@ def _read(
             return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
         return f"--{option.replace('_', '-')} {value}"
 
-    columns = {name: column for column, name in names.items() if name}
-    return read_file(path, layout, say, format=getattr(arguments, option), columns=columns)
+    said = {column: name for column, name in names.items() if name}
+    if twice := [name for name in said.values() if list(said.values()).count(name) > 1]:
+        both = " and ".join(f"--{column.removesuffix('_id')}" for column, name in said.items() if name == twice[0])
+        raise InvalidOption(f"{both} both name the column {twice[0]!r}; each needs a column of its own")
+    must = renamed if arguments.qrels is None else ("score", "label")  # ids may go by another name in the other file
+    columns = {name: column for column, name in said.items()}
+    return read_file(path, layout, say, format=getattr(arguments, option), columns=columns, must=must)
 
 
 def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> pl.DataFrame:
@@ -183,7 +188,8 @@ def _names(paths: Sequence[str]) -> list[str]:
     for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
         if len(set(names)) == len(names):
             return names
-    twice = next(path for path in paths if paths.count(path) > 1)
+    same = [str(file) for file in files]
+    twice = next(path for path in same if same.count(path) > 1)
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 

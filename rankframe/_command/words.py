@@ -34,10 +34,13 @@ PYTHON = (
 
 def in_options(message: str) -> str:
     """The message, in one line, with options of the command line where it advises arguments of a call."""
+    message, found, rows = message.partition(" (found in ")  # where the user's own values stand
     message = re.sub(r"df\.rank\.on\(((?:[^()]|\([^()]*\))*)\)", _of_call, message)
     for pattern, words in PYTHON:
         message = re.sub(pattern, words, message)
-    return " ".join(ARGUMENT.sub(_option, message).split())
+    return " ".join(
+        (ARGUMENT.sub(_option, message) + found + rows.replace("df.rank.check()", "rankframe check")).split()
+    )
 
 
 def _of_call(call: re.Match[str]) -> str:
