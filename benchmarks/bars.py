@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from competitors import COMPETITORS, LINEAR, TEN, check, matrices
+from competitors import COMPETITORS, matrices
 from shapes import Shape, Table
 from suite import machine
 from timing import Seconds, interleaved, timed
+from tool import LINEAR, TEN, check
 
 import rankframe as rf
 
@@ -172,8 +173,8 @@ MEMORY = """
 import re, sys
 sys.path.insert(0, {folder!r})
 import polars as pl
-from competitors import TEN
 from shapes import Shape
+from tool import TEN
 import rankframe as rf
 def memory(field):
     return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024

@@ -1,99 +1,19 @@
-"""Who computes ranking metrics: each tool in its best form, its preparation and its evaluation apart.
-
-A tool says by rankframe's texts which metrics it computes, so that rankframe can be asked for the very same ones.
-`rf.evaluate` of the same rows has the last word on equality, query by query.
-"""
+"""Who computes ranking metrics, each in its best form; `rf.evaluate` of the same rows has the last word on equality."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
+from by_frame import SQL, by_pandas, polars_ds, sql_of_frame, sql_prepare, sql_values
 from shapes import Table
+from tool import EXPONENTIAL, LINEAR, TEN, Disagreement, Tool
 
 import rankframe as rf
-
-LINEAR, EXPONENTIAL, RBP, ERR = "ndcg@10", "ndcg(gain=exponential)@10", "rbp(p=0.95)", "err(max_label=4)"
-COUNTED = ("map", "rr", "precision@10", "recall@100", "hit_rate@10", "r_precision")
-TEN = (LINEAR, EXPONENTIAL, *COUNTED, RBP, ERR)
-"""The ten metrics, as rankframe spells them."""
-
-
-class Disagreement(AssertionError):
-    """A tool's value is not rankframe's: there is nothing to time."""
-
-
-@dataclass(frozen=True)
-class Tool:
-    """One way to compute some of the metrics.
-
-    Attributes
-    ----------
-    metrics
-        What it computes, in rankframe's texts.
-    evaluate
-        From what `prepare` gave to what the tool gives; timed by itself.
-    values
-        From the table, what was prepared and what was given: `query_id` and a column per metric. Not timed.
-    prepare
-        From the table to what `evaluate` takes; None where that is a frame as it is.
-    needs
-        The modules without which it is left out.
-    ties
-        Whether it breaks ties by document, descending.
-    tolerance
-        How far its values may be from rankframe's.
-    """
-
-    name: str
-    metrics: tuple[str, ...]
-    evaluate: Callable[[Any], Any]
-    values: Callable[[Table, Any, Any], pl.DataFrame]
-    prepare: Callable[[Table], Any] | None = None
-    frame: Callable[[Table], Any] = lambda table: table
-    needs: tuple[str, ...] = ()
-    ties: bool = True
-    tolerance: float = 1e-9
-
-    def ready(self, table: Table) -> Any:
-        """What `evaluate` takes."""
-        return self.frame(table) if self.prepare is None else self.prepare(table)
-
-    @property
-    def missing(self) -> str | None:
-        """The module that is not installed, if any."""
-        return next((module for module in self.needs if find_spec(module) is None), None)
-
-
-def check(tool: Tool, table: Table) -> float:
-    """What `compare` says of an evaluation of its own."""
-    ready = tool.ready(table)
-    return compare(tool, table, ready, tool.evaluate(ready))
-
-
-def compare(tool: Tool, table: Table, ready: Any, given: Any) -> float:
-    """The largest difference from rankframe's values; Disagreement where one is beyond the tool's tolerance."""
-    theirs = tool.values(table, ready, given).select(pl.col("query_id").cast(pl.String), *tool.metrics)
-    ours = rf.rank(table.frame).evaluate(*tool.metrics).with_columns(pl.col("query_id").cast(pl.String))
-    both = ours.join(theirs, on="query_id", how="full", suffix=" of theirs")
-    largest = 0.0
-    for metric in tool.metrics:
-        mine, other = pl.col(metric), pl.col(f"{metric} of theirs").cast(pl.Float64)
-        apart = both.select("query_id", mine, other, difference=(mine - other).abs().fill_null(math.inf))
-        worst = apart.sort("difference").row(-1)
-        if not worst[-1] <= tool.tolerance:  # NaN as well
-            raise Disagreement(
-                f"{table.name}: {metric} of query {worst[0]!r} is {worst[2]} by {tool.name} and {worst[1]} by rankframe"
-            )
-        largest = max(largest, worst[-1])
-    return largest
 
 
 def _frame(queries: Any, columns: dict[str, Any]) -> pl.DataFrame:
@@ -363,115 +283,6 @@ def _torch_values(table: Table, ready: Any, given: dict[str, Any]) -> pl.DataFra
     return _frame(codes["query_id"], {name: np.atleast_1d(values.double().numpy()) for name, values in given.items()})
 
 
-# Data frames and SQL: polars_ds, pandas, DuckDB
-
-
-def _polars_ds(frame: pl.DataFrame) -> pl.DataFrame:
-    import polars_ds as pds
-
-    linear, exponential = pl.col("label").cast(pl.Float64), 2.0 ** pl.col("label") - 1
-    return (
-        frame.lazy()
-        .group_by("query_id")
-        .agg(
-            pds.query_ndcg_score(gain, "score", k=10, ignore_ties=True).alias(name)
-            for name, gain in ((LINEAR, linear), (EXPONENTIAL, exponential))
-        )
-        .collect()
-    )
-
-
-def _by_pandas(frame: pd.DataFrame) -> pd.DataFrame:
-    codes, queries = pd.factorize(frame["query_id"])
-    columns = {name: frame[name].array for name in ("doc_id", "score", "label")}
-    df = pd.DataFrame({"query": codes, **columns})
-    df = df.sort_values(["query", "score", "doc_id"], ascending=[True, False, False])
-    df["rank"] = df.groupby("query").cumcount() + 1
-    df = df[df["label"] > 0].reset_index(drop=True)  # the others add nothing from here on
-    by_query = df.groupby("query")
-    df["hits"] = by_query.cumcount() + 1
-    df["total"] = by_query["rank"].transform("size")
-    best = df.sort_values(["query", "label"], ascending=[True, False])
-    best["rank"] = best.groupby("query").cumcount() + 1
-    top, best = df["rank"] <= 10, best[best["rank"] <= 10]
-    discount, ideal = 1 / np.log2(df["rank"] + 1), 1 / np.log2(best["rank"] + 1)
-    gain, best_gain = 2.0 ** df["label"] - 1, 2.0 ** best["label"] - 1
-    stops = gain / 16
-    goes_on = (1 - stops).groupby(df["query"]).cumprod() / (1 - stops)
-    parts = pd.DataFrame(
-        {
-            LINEAR: df["label"] * discount * top,
-            EXPONENTIAL: gain * discount * top,
-            "map": df["hits"] / df["rank"] / df["total"],
-            "rr": (df["hits"] == 1) / df["rank"],
-            "precision@10": top / 10,
-            "recall@100": (df["rank"] <= 100) / df["total"],
-            "hit_rate@10": (top & (df["hits"] == 1)).astype(float),
-            "r_precision": (df["rank"] <= df["total"]) / df["total"],
-            RBP: 0.05 * 0.95 ** (df["rank"] - 1),
-            ERR: stops * goes_on / df["rank"],
-        }
-    )
-    norms = pd.DataFrame({LINEAR: best["label"] * ideal, EXPONENTIAL: best_gain * ideal}).groupby(best["query"]).sum()
-    values = parts.groupby(df["query"]).sum()
-    values[[LINEAR, EXPONENTIAL]] /= norms
-    values = values.reindex(range(len(queries)), fill_value=0.0)
-    return values.set_index(pd.Index(queries, name="query_id"))
-
-
-SQL = """
-WITH ranked AS (
-    SELECT query_id, label, row_number() OVER (PARTITION BY query_id ORDER BY score DESC, doc_id DESC) AS r FROM judged
-), relevant AS (
-    SELECT *, 2.0 ** label - 1 AS gain,
-        row_number() OVER in_order AS hits,
-        row_number() OVER (PARTITION BY query_id ORDER BY label DESC) AS best,
-        count(*) OVER (PARTITION BY query_id) AS total,
-        coalesce(exp(sum(ln(1 - (2.0 ** label - 1) / 16)) OVER
-            (PARTITION BY query_id ORDER BY r ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)), 1) AS goes_on
-    FROM ranked WHERE label > 0 WINDOW in_order AS (PARTITION BY query_id ORDER BY r)
-), found AS (
-    SELECT query_id,
-        sum(label / log2(r + 1)) FILTER (r <= 10) / sum(label / log2(best + 1)) FILTER (best <= 10) AS "ndcg@10",
-        sum(gain / log2(r + 1)) FILTER (r <= 10) / sum(gain / log2(best + 1)) FILTER (best <= 10) AS exponential,
-        sum(hits / r) / any_value(total) AS map,
-        1 / min(r) AS rr,
-        count(*) FILTER (r <= 10) / 10 AS "precision@10",
-        count(*) FILTER (r <= 100) / any_value(total) AS "recall@100",
-        (min(r) <= 10)::INT AS "hit_rate@10",
-        count(*) FILTER (r <= total) / any_value(total) AS r_precision,
-        sum(0.05 * pow(0.95::DOUBLE, r - 1)) AS rbp,
-        sum(gain / 16 * goes_on / r) AS err
-    FROM relevant GROUP BY query_id
-)
-SELECT query_id, coalesce(COLUMNS(* EXCLUDE query_id), 0)::DOUBLE
-FROM (SELECT DISTINCT query_id FROM judged) LEFT JOIN found USING (query_id)
-"""
-NAMES = {"exponential": EXPONENTIAL, "rbp": RBP, "err": ERR}
-
-
-def _sql_of_frame(frame: pl.DataFrame) -> pl.DataFrame:
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.register("judged", frame.to_arrow())
-        return connection.sql(SQL).pl()
-
-
-def _sql_prepare(table: Table) -> Any:
-    import duckdb
-
-    connection = duckdb.connect()
-    arrow = table.frame.to_arrow()
-    connection.register("arrow", arrow)
-    connection.execute("CREATE TABLE judged AS FROM arrow")
-    return connection
-
-
-def _sql_values(table: Table, ready: Any, given: pl.DataFrame) -> pl.DataFrame:
-    return given.rename(NAMES)
-
-
 COMPETITORS: Sequence[Tool] = (
     Tool(
         "ranx",
@@ -538,18 +349,18 @@ COMPETITORS: Sequence[Tool] = (
     Tool(
         "polars_ds",
         (LINEAR, EXPONENTIAL),
-        _polars_ds,
+        polars_ds,
         _as_given,
         frame=lambda table: table.frame,
         needs=("polars_ds",),
         ties=False,
     ),
-    Tool("pandas groupby", TEN, _by_pandas, _as_given, frame=lambda table: table.pandas),
+    Tool("pandas groupby", TEN, by_pandas, _as_given, frame=lambda table: table.pandas),
     Tool(
         "DuckDB SQL",
         TEN,
-        _sql_of_frame,
-        _sql_values,
+        sql_of_frame,
+        sql_values,
         frame=lambda table: table.frame,
         needs=("duckdb",),
     ),
@@ -557,8 +368,8 @@ COMPETITORS: Sequence[Tool] = (
         "DuckDB SQL, own table",
         TEN,
         lambda ready: ready.sql(SQL).pl(),
-        _sql_values,
-        _sql_prepare,
+        sql_values,
+        sql_prepare,
         needs=("duckdb",),
     ),
 )

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 import polars as pl
-from competitors import TEN
 from shapes import Shape
 from timing import interleaved
+from tool import TEN
 
 import rankframe as rf
 

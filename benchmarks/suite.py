@@ -27,9 +27,10 @@ from typing import Any
 
 import polars as pl
 from chart import draw
-from competitors import COMPETITORS, TEN, Tool, check, compare, rankframe
+from competitors import COMPETITORS, rankframe
 from shapes import USUAL, Table, chosen
 from timing import timed, warm
+from tool import TEN, Tool, check, compare
 
 LIBRARIES = (
     "rankframe", "polars", "pandas", "numpy", "ranx", "numba", "pytrec-eval-terrier", "ir-measures", "scikit-learn",

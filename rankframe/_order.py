@@ -45,10 +45,10 @@ def in_rank_order(frame: pl.DataFrame, table: Table, **columns: pl.Expr) -> tupl
     nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
     queries, rows = _sorted(frame, table, keys[:1], how)
-    tied = rows["#tied"].arg_true()
-    if len(keys) > 1 and len(tied) > FEW * frame.height:
+    tied = rows["#tied"].arg_true() if len(keys) > 1 else rows["#row"].clear()
+    if len(tied) > FEW * frame.height:
         queries, rows = _sorted(frame, table, keys, how)
-    elif len(keys) > 1 and len(tied):
+    elif len(tied):
         among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
         ties = frame[among["#row"]].select(
             among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys[1:])), among["#row"]

@@ -20,8 +20,9 @@ import bars
 import suite
 import timing
 from chart import draw
-from competitors import COMPETITORS, TEN, Disagreement, check, rankframe
+from competitors import COMPETITORS, rankframe
 from shapes import SHAPES, Shape
+from tool import TEN, Disagreement, check
 
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone
