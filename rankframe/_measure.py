@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -15,8 +16,8 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import fault_of
-from ._plan import ask, ranked_by_window, ranked_in_memory
+from ._order import fault_of, in_rank_order, labels_of
+from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
 from ._table import MARK, Table
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+SMALL = 2**16
+"""How many rows a table may have for one plan of all metrics to be faster than two."""
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -115,17 +119,24 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
         both: Frame = bounds(frame, columns, calls, _measure)
         return both
     table = Table.of(columns, frame.collect_schema())
-    most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
-    wanted, values = ask(calls, table, most_labels)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        rows = ranked_by_window(frame, table, wanted.source)
-        return evaluate_rows(rows, wanted, values, table).rename(names)
+        wanted, values = ask(calls, table)
+        return evaluate_rows(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
+    labels = partial(labels_of, frame, table)
+    plans = ask_apart(calls, table, labels) if frame.height > SMALL else [ask(calls, table, labels)]
     refuse_faults(frame, columns, table)
-    queries, rows = ranked_in_memory(frame, table, wanted.source)
-    result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
-    return pl.DataFrame(
-        [*(queries[key].alias(name) for key, name in names.items()), *(result[text] for text in values)]
+    queries, parts = in_rank_order(frame, table, whole=any(wanted.whole_table for wanted, _ in plans))
+    sources = [source_of(frame, table, wanted.source) for wanted, _ in plans]
+    found = []
+    for rows in parts:
+        results = [
+            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
+            for (wanted, values), source in zip(plans, sources, strict=True)
+        ]
+        found.append(pl.concat([result.drop("#query") for result in results], how="horizontal"))
+    return pl.DataFrame([queries[key].alias(name) for key, name in names.items()]).hstack(
+        pl.concat(found).select(*dict.fromkeys(call.text for call in calls))
     )
 
 
