@@ -11,10 +11,13 @@ import polars as pl
 from ._table import Fault, Table
 from ._wanted import STARTS
 
-__all__ = ["fault_of", "in_rank_order", "labels_of"]
+__all__ = ["fault_of", "in_rank_order", "labels_of", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
+
+SPARSE = 1 / 64
+"""The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
 PART = 2**19
 """How many rows have their columns side by side at a time: memory for them does not grow with the table."""
@@ -41,6 +44,21 @@ def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -
     if frame.select(*table.query, value.alias("#value")).hash_rows().n_unique() == frame.height:
         return False
     return bool(frame.select(rows.over(table.columns.query).any()).item())
+
+
+def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The rows of queries that have a document with a label above 0, and the first row of each of the others.
+
+    It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
+    """
+    name, *others = table.columns.query
+    relevant = frame.filter(table.label > 0)[name]
+    if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
+        return frame
+    if len(relevant) > SPARSE * frame.height:
+        return frame
+    query = pl.col(name)
+    return frame.filter(query.is_first_distinct() | query.is_in(relevant.unique().implode(), nulls_equal=True))
 
 
 def in_rank_order(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import polars as pl
 
@@ -117,6 +118,11 @@ class Wanted:
     def keep(self, rows: pl.Expr) -> None:
         """Do not drop `rows`, though their label is 0."""
         self.kept[rows.meta.serialize()] = rows
+
+    def looks_at_all(self, values: Iterable[pl.Expr]) -> bool:
+        """Whether rows that add nothing are looked at, for the sake of these values or of what they are made of."""
+        made_of = [*values, *self.sums.values(), *self.largest.values(), *chain(*(x.values() for x in self.late))]
+        return bool(self.kept) or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
 
     def with_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns that formulas asked for."""

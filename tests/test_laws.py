@@ -67,14 +67,21 @@ def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> 
     assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
 
 
-@law
+@settings(law, max_examples=4)
 @given(hostile, policies, st.integers(1, 20))
 def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: int) -> None:
     df = frame(table)
     wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
-    with patch("rankframe._order.PART", size), patch("rankframe._measure.SMALL", 0):
+    with (
+        patch("rankframe._order.PART", size),
+        patch("rankframe._order.SPARSE", 1),
+        patch("rankframe._measure.SMALL", 0),
+    ):
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
+        for text in TEXTS:  # alone, a metric may do without the queries in which nothing is relevant
+            alone = wanted.select("query_id", text)
+            assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
