@@ -137,9 +137,13 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
             collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
-        found.append(pl.concat([result.drop("#query") for result in results], how="horizontal"))
-    return pl.DataFrame([queries[key].alias(name) for key, name in names.items()]).hstack(
-        pl.concat(found).select(*dict.fromkeys(call.text for call in calls))
+        found.append({column.name: column for result in results for column in result})
+    asked = dict.fromkeys(call.text for call in calls)
+    return pl.DataFrame(
+        [
+            *(queries[key].alias(name) for key, name in names.items()),
+            *(pl.concat([part[text] for part in found]) for text in asked),
+        ]
     )
 
 

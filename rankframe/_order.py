@@ -75,7 +75,7 @@ def in_rank_order(
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
     score = pl.lit(frame.select(table.score).to_series())
     queries = _sorted(frame, table, keys[:1], how)
-    parts = _parts(queries, frame.height if whole else PART)
+    parts = [(0, queries.height)] if whole or frame.height <= PART else _parts(queries)
     rows = _placed(queries, *parts[0], score)
     if len(keys) > 1 and rows["#tied"].sum() > FEW * rows.height:  # the others will be like the first part
         queries, keys = _sorted(frame, table, keys, how), keys[:1]
@@ -95,10 +95,10 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
     return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
 
 
-def _parts(queries: pl.DataFrame, size: int) -> list[tuple[int, int]]:
-    """The first query of each part and how many it has, of about `size` rows together."""
+def _parts(queries: pl.DataFrame) -> list[tuple[int, int]]:
+    """The first query of each part and how many it has, of about `PART` rows together."""
     ends = queries["#row"].list.len().cast(pl.Int64).cum_sum()
-    lengths = ((ends - 1) // max(size, 1)).rle().struct.field("len").to_list() or [0]
+    lengths = ((ends - 1) // PART).rle().struct.field("len").to_list()
     return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
 
 
