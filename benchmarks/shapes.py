@@ -121,8 +121,9 @@ SHAPES: dict[str, Shape] = {
 
 
 def chosen(words: list[str]) -> dict[str, Shape]:
-    """The shapes whose names contain one of the words; all of them where no word is given."""
-    found = {name: shape for name, shape in SHAPES.items() if not words or any(word in name for word in words)}
+    """The shapes that are named, or whose names contain one of the words; all of them where no word is given."""
+    found = {name: shape for name, shape in SHAPES.items() if name in words}
+    found = found or {name: shape for name, shape in SHAPES.items() if not words or any(word in name for word in words)}
     if not found:
         raise SystemExit(f"no shape is named like {words}; there are:\n  " + "\n  ".join(SHAPES))
     return found
