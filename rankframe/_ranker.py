@@ -16,7 +16,8 @@ from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from ._registry import METRICS, of
+from ._registry import METRICS, find, of
+from .errors import UnknownMetric, did_you_mean
 
 __all__ = ["ExprRanker", "Ranker", "expr"]
 
@@ -33,6 +34,15 @@ def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concaten
         return self._measure(call_of(of(formula), args, options))
 
     return call
+
+
+def _instead(name: str, methods: Sequence[str]) -> str:
+    """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    try:
+        metric, _ = find(name, name, METRICS)
+    except UnknownMetric:
+        return did_you_mean(name, methods).replace(" Did", ". Did")
+    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"
 
 
 class Ranker(ABC, Generic[R]):
@@ -168,7 +178,10 @@ class Ranker(ABC, Generic[R]):
             for entry in METRICS.values():
                 if name in (entry.name, entry.formula.__name__):
                     return method(entry.formula).__get__(self)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):  # which are asked of every object, in vain
+                message += _instead(name, dir(self))
+            raise AttributeError(message)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})

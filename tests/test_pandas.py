@@ -518,7 +518,10 @@ def test_empty_frames_have_empty_results() -> None:
         assert df.rank.with_ranks().shape == (0, 5)
         assert df.rank.explain("map").shape == (0, 6)
         assert df.rank.check().empty
-    with pytest.raises(rf.MissingColumn, match="no column 'query_id' for query; the table has no columns"):
+    with pytest.raises(
+        rf.MissingColumn,
+        match="no column 'query_id' for query, 'score' for score, 'label' for label; the table has no columns",
+    ):
         pd.DataFrame().rank.evaluate("map")
 
 
