@@ -127,6 +127,8 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
     query = [name for name in policies.query if name != design.run]
     if not query:
         raise InvalidOption(f"run={design.run!r} is the only query column; say df.rank.on(query=...), too")
+    if alone := [name for name in design.by if name in query]:
+        raise InvalidOption(f"by={alone[0]!r} tells queries apart; name a column that several queries share")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     for name in design.runs:
         require(frame.collect_schema(), name, "runs")

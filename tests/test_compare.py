@@ -336,6 +336,8 @@ def test_tables_that_cannot_be_compared_say_why() -> None:
         DF.rank.on(unjudged="bounds").compare("map", runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="second column 'run'"):
         DF.rename({"day": "run"}).rank.compare("map", runs=RUNS, by="run")
+    with pytest.raises(rf.InvalidOption, match="by='query_id' tells queries apart; name a column that several"):
+        DF.rank.compare("map", runs=RUNS, by="query_id")
     with pytest.raises(rf.InvalidOption, match="second column 'mean'"):
         DF.rename({"day": "mean"}).rank.summarize("map", by="mean")
     with pytest.raises(rf.InvalidData, match="several values of 'label'"):
