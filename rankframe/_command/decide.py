@@ -8,6 +8,7 @@ from typing import Any, get_args
 from .._compare import Correction, Test
 from .._gate import Format
 from .._resampling import Method
+from .._rows import spelled
 from .._runs import Missing
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
@@ -34,7 +35,9 @@ def options_of_compare(sub: Parser) -> None:
     """What is compared, and how it is tested."""
     add_files(sub)
     add_metrics(sub)
-    sub.add_argument("--baseline", metavar="RUN", help="compare the others with this run; default: every two")
+    sub.add_argument(
+        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
+    )
     sub.add_argument("--test", choices=get_args(Test), default="permutation", help="default: permutation")
     sub.add_argument("--correction", choices=[*get_args(Correction), "none"], default="holm", help="default: holm")
     _add_design(sub)
@@ -44,7 +47,9 @@ def options_of_compare(sub: Parser) -> None:
 def options_of_gate(sub: Parser) -> None:
     """What is compared, and how much worse it may be."""
     add_files(sub)
-    sub.add_argument("--baseline", metavar="RUN", required=True, help="the run that the others may replace")
+    sub.add_argument(
+        "--baseline", type=spelled, metavar="RUN", required=True, help="the run that the others may replace"
+    )
     sub.add_argument(
         "--budget",
         dest="budgets",
