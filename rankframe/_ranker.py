@@ -181,7 +181,7 @@ class Ranker(ABC, Generic[R]):
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             if not name.startswith("_"):  # which are asked of every object, in vain
                 message += _instead(name, dir(self))
-            raise AttributeError(message)
+            raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -22,8 +22,10 @@ __all__ = [
     "is_weight",
     "naming",
     "require",
+    "require_all",
     "require_number",
     "said",
+    "score_columns",
 ]
 
 MARK = "rankframe: "
@@ -288,13 +290,15 @@ def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
 
 
-def require(schema: Iterable[str], name: str, role: str, where: str = "the table") -> None:
+def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
     """Refuse a table without the column `name`, and say which of its columns may be meant."""
-    there = list(schema)
-    if name in there:
+    if name in schema:
         return
+    there = _of_caller(schema)
     near = _meant(there, name, role)
-    if where == "qrels":
+    if where == "qrels" and role == "label":
+        advice = f"Say df.rank.on(label={near or '...'!r})"
+    elif where == "qrels":
         advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
     elif role in ("agreement", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
@@ -306,13 +310,13 @@ def require(schema: Iterable[str], name: str, role: str, where: str = "the table
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
 
 
-def require_all(schema: Iterable[str], roles: Sequence[tuple[str, str]]) -> None:
+def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
     """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
-    there = list(schema)
-    lacking = [(name, role) for name, role in roles if name not in there]
+    lacking = [(name, role) for name, role in roles if name not in schema]
     if len(lacking) == 1:
-        require(there, *lacking[0])
+        require(schema, *lacking[0])
     elif lacking:
+        there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         meant = {role: _meant(there, name, role) for name, role in lacking}
         advice = ", ".join(f"{role}={'...' if near is None else repr(near)}" for role, near in meant.items())
@@ -323,9 +327,23 @@ def require_all(schema: Iterable[str], roles: Sequence[tuple[str, str]]) -> None
         )
 
 
+def _of_caller(schema: Iterable[str]) -> list[str]:
+    return [name for name in schema if not name.startswith(carried(""))]
+
+
 def _meant(there: Sequence[str], name: str, role: str) -> str | None:
     """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
     return next((n for n in there if n.lower() in USUAL_NAMES.get(role, ())), None) or nearest(name, there)
+
+
+def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns of scores that were named, none or several."""
+    if isinstance(runs, str):
+        raise InvalidOption(
+            f"runs={runs!r} names one column; list the columns of scores, as runs=['bm25', 'ltr'], or say run={runs!r}, if "
+            "that column names the run of each row"
+        )
+    return tuple(runs or ())
 
 
 def is_list(dtype: pl.DataType) -> bool:
