@@ -12,7 +12,7 @@ from ._gate import Verdict
 from ._policies import is_number
 from ._ranker import Ranker
 from ._resampling import Method, Resampling
-from ._runs import Design, Missing
+from ._runs import Design, Lacking
 from ._table import score_columns
 
 __all__ = ["DecidingRanker"]
@@ -103,7 +103,7 @@ class DecidingRanker(Ranker[R]):
         ci: float = 0.95,
         method: Method = "bca",
         weights: str | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
         resamples: int = 10_000,
         seed: int = 0,
         progress: bool = True,
@@ -183,7 +183,7 @@ class DecidingRanker(Ranker[R]):
         run: str | None = None,
         baseline: str | None = None,
         by: str | Sequence[str] | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
     ) -> R:
         """How many queries it takes to see a difference, by how far the runs' differences spread over the queries.
 
@@ -226,7 +226,7 @@ class DecidingRanker(Ranker[R]):
         """
         design = Design(score_columns(runs), run, baseline, _names(by), None, missing)
         several = (difference,) if is_number(difference) else tuple(cast("Sequence[float]", difference))
-        return self._run(_power.power, design, _power.Wanted(several, power, alpha), *metrics)
+        return self._run(_power.power, design, _power.Effects(several, power, alpha), *metrics)
 
     def gate(
         self,
@@ -239,7 +239,7 @@ class DecidingRanker(Ranker[R]):
         confidence: float = 0.95,
         method: Method = "bca",
         weights: str | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
         most_moved: int = 10,
         resamples: int = 10_000,
         seed: int = 0,
