@@ -378,6 +378,20 @@ def test_nothing_goes_elsewhere_when_standard_error_is_closed() -> None:
     assert run_closed("evaluate t.csv -m rr --format csv", closed=2).stdout == "metric,mean,queries\nrr,0.75,2\n"
 
 
+def test_streams_that_are_not_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stdout", None)
+        assert main(["metrics"]) == 2
+        assert capsys.readouterr().err == "rankframe: error: standard output: Bad file descriptor\n"
+        without.setattr(rankframe, "rank", lambda _: (_ for _ in ()).throw(BrokenPipeError))
+        assert main(["evaluate", "t.csv"]) == 141
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stderr", None)
+        assert main(["evaluate", "none.run"]) == 2
+        sys.stderr.close()
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
 def test_a_file_may_have_a_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     name = os.fsdecode(b"x\xe9.run")
