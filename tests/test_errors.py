@@ -67,6 +67,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.UnknownMetric,
         "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?",
     ),
+    "a metric of two names": (
+        lambda: OK.rank.evaluate("hit@3"),
+        rf.UnknownMetric,
+        "Did you mean 'hits' or 'hit_rate'?",
+    ),
     "a metric unlike any": (lambda: OK.rank.evaluate("zzz"), rf.UnknownMetric, "Known metrics: "),
     "an unreadable text": (lambda: OK.rank.evaluate("ndcg("), rf.UnknownMetric, "'ndcg(' is no metric"),
     "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
