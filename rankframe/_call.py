@@ -6,6 +6,7 @@ import inspect
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -42,7 +43,7 @@ class Call:
     relevant: float | None = None
     said: frozenset[str] = field(default=frozenset(), compare=False)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical text, which :func:`rankframe.parse` reads back to an equal call."""
         options = dict(self.options)

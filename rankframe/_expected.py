@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from ._ranking import NoExpectation
-from ._wanted import POSITION, Wanted
+from ._wanted import POSITION, SCORE, STARTS, Wanted, at_first_tied, at_last_tied
 
 __all__ = ["Expectation"]
 
@@ -54,7 +54,7 @@ class Expectation:
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
         """The probability that a reader stops at the rank, whom each document satisfies with probability `x`."""
-        group = self._starts.cum_sum() if self.wanted.contiguous else pl.struct(*self.wanted.key, "#score")
+        group = STARTS.cum_sum() if self.wanted.contiguous else pl.struct(*self.wanted.key, SCORE)
         rows = pl.struct(group=group, above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
         return self._expected(
@@ -72,23 +72,16 @@ class Expectation:
 
     def _first(self, x: pl.Expr, *, falling: bool = False) -> pl.Expr:
         """`x` at the first of each group of tied documents; down the ranking it rises, or else is `falling`."""
-        x = self.wanted.column(x)
         if self.wanted.contiguous:
-            return self.wanted.column(pl.when(self._starts).then(x).forward_fill())
-        return self.wanted.column((x.max() if falling else x.min()).over(*self.wanted.key, "#score"))
+            return self.wanted.column(at_first_tied(x))
+        x = self.wanted.column(x)
+        return self.wanted.column((x.max() if falling else x.min()).over(*self.wanted.key, SCORE))
 
     def _last(self, x: pl.Expr) -> pl.Expr:
         """`x`, which rises down the ranking, at the last of each group of tied documents."""
         if self.wanted.contiguous:
-            ends = self.wanted.column(self._starts.shift(-1, fill_value=True))
-            return self.wanted.column(pl.when(ends).then(x).backward_fill())
-        return self.wanted.column(x.max().over(*self.wanted.key, "#score"))
-
-    @property
-    def _starts(self) -> pl.Expr:
-        """Where rows in rank order start a group of tied documents."""
-        score = pl.col("#score")
-        return self.wanted.column((POSITION == 1) | score.ne_missing(score.shift(1)))
+            return self.wanted.column(at_last_tied(x))
+        return self.wanted.column(self.wanted.column(x).max().over(*self.wanted.key, SCORE))
 
     def _expected(self, x: pl.Expr) -> pl.Expr:
         column = self.wanted.column(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Literal
 
@@ -11,11 +11,14 @@ import polars as pl
 from ._expected import Expectation
 from ._policies import Columns
 from ._ranking import Gain, NoExpectation, Ranking, gain_rises
-from ._wanted import POSITION, Wanted
+from ._wanted import POSITION, SCORE, Wanted, at_first_tied, at_last_tied
 
-__all__ = ["LABEL", "RANK", "RAW", "SCORE", "FrameRanking", "RowRanking"]
+__all__ = ["LABEL", "RANK", "RAW", "FrameRanking", "RowRanking"]
 
-RANK, LABEL, RAW, SCORE = (pl.col(f"#{x}") for x in ("rank", "label", "raw", "score"))
+RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
+
+FEW = 16
+"""How many labels a table may have for pairs of documents to be counted label by label, and not digit by digit."""
 
 
 class FrameRanking(Ranking):
@@ -56,21 +59,32 @@ class FrameRanking(Ranking):
 
     @property
     def mean_rank(self) -> pl.Expr:
-        by_score = self.wanted.before_drop(SCORE.rank("average", descending=True).over(self.wanted.key))
+        by_score = SCORE.rank("average", descending=True).over(self.wanted.key)
+        if self.wanted.contiguous:
+            by_score = (at_first_tied(POSITION) + at_last_tied(POSITION)) / 2
         last = (self.n_retrieved + self.n_candidates + 1) / 2
-        return self.wanted.column(pl.when(self.retrieved).then(by_score).otherwise(last))
+        return self.wanted.column(pl.when(self.retrieved).then(self.wanted.before_drop(by_score)).otherwise(last))
 
     @property
     def n_tied(self) -> pl.Expr:
-        same = self.wanted.before_drop(SCORE.is_null().len().over(*self.wanted.key, SCORE).cast(pl.Float64))
+        same = SCORE.is_null().len().over(*self.wanted.key, SCORE)
+        if self.wanted.contiguous:
+            same = at_last_tied(POSITION) - at_first_tied(POSITION) + 1
+        same = self.wanted.before_drop(same.cast(pl.Float64))
         missed = self.n_candidates - self.n_retrieved
         return self.wanted.column(pl.when(self.retrieved).then(same).otherwise(missed))
 
     def above(self, x: pl.Expr) -> pl.Expr:
-        return self._among_tied((self._by_score(x) - x).min())
+        before = self._by_score(x) - x
+        if self.wanted.contiguous:
+            return self.wanted.column(at_first_tied(before))
+        return self._among_tied(before.min())
 
     def at_or_above(self, x: pl.Expr) -> pl.Expr:
-        return self._among_tied(self._by_score(x).max())
+        so_far = self._by_score(x)
+        if self.wanted.contiguous:
+            return self.wanted.column(at_last_tied(so_far))
+        return self._among_tied(so_far.max())
 
     def _by_score(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
@@ -84,25 +98,47 @@ class FrameRanking(Ranking):
     def _candidate(self) -> pl.Expr:
         """1.0 for a document that was retrieved or judged, all of which are kept, else 0.0."""
         self.keep(self.retrieved | self.judged)
-        return (self.retrieved | self.judged).cast(pl.Float64)
+        return self.wanted.column((self.retrieved | self.judged).cast(pl.Float64))
+
+    @property
+    def _few_labels(self) -> Sequence[float]:
+        """The labels that pairs are counted by, one after the other; none where they are many, or rows lie anywhere."""
+        labels = self.wanted.labels()
+        return labels if labels is not None and len(labels) <= FEW else ()
+
+    def _with_lower(self, count: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+        """What `count` makes of the candidates with lower labels, at each candidate, summed up."""
+        counts = [
+            pl.when(self.label == label).then(count(self._candidate * (self.label < label))).otherwise(0.0)
+            for label in self._few_labels[1:]
+        ]
+        return self.wanted.sum(self._candidate * pl.sum_horizontal(pl.lit(0.0), *counts))
 
     @property
     def unequal_pairs(self) -> pl.Expr:
+        if self._few_labels:
+            return self._with_lower(self.whole)
         same = self.wanted.column(self._candidate.sum().over(*self.wanted.key, LABEL))
         return self.wanted.sum(self._candidate * (self.n_candidates - same) / 2)
 
     @property
     def tied_pairs(self) -> pl.Expr:
+        if self._few_labels:
+            return self._with_lower(lambda lower: self.at_or_above(lower) - self.above(lower))
         same = self._among_tied(self._candidate.sum(), LABEL)
         return self.wanted.sum(self._candidate * (self.n_tied - same) / 2)
 
     @property
     def inverted_pairs(self) -> pl.Expr:
+        if self._few_labels:
+            return self._with_lower(self.above)
         self.keep(self.retrieved | self.judged)
         # by rising score and then label, so that of tied documents none is inverted
         place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, LABEL]))
         level = self.wanted.column((LABEL.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
-        return self.wanted.sum(self.wanted.greater_before(place, level, self.wanted.most_labels().bit_length()))
+        labels = self.wanted.labels()
+        bits = 32 if labels is None else len(labels).bit_length()  # a query has no more rows than Polars holds
+        return self.wanted.sum(self.wanted.greater_before(place, level, bits))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(x.max().over(self.wanted.key))
@@ -186,7 +222,10 @@ class FrameRanking(Ranking):
 
     def below(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
-        return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
+        if not self.wanted.contiguous:
+            return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
+        ends = POSITION.shift(-1, fill_value=1) == 1  # a shift inside a window is slow
+        return pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1))
 
     def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         self._need_order()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -15,8 +16,8 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import fault_of
-from ._plan import ask, ranked_by_window, ranked_in_memory
+from ._order import fault_of, in_rank_order, labels_of, with_gain
+from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
 from ._table import MARK, Table
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+SMALL = 2**16
+"""How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -115,17 +119,31 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
         both: Frame = bounds(frame, columns, calls, _measure)
         return both
     table = Table.of(columns, frame.collect_schema())
-    most_labels = frame[columns.label].n_unique if isinstance(frame, pl.DataFrame) else None
-    wanted, values = ask(calls, table, most_labels)
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
-        rows = ranked_by_window(frame, table, wanted.source)
-        return evaluate_rows(rows, wanted, values, table).rename(names)
+        wanted, values = ask(calls, table)
+        return evaluate_rows(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
+    labels = partial(labels_of, frame, table)
+    large = frame.height > SMALL
+    plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
     refuse_faults(frame, columns, table)
-    queries, rows = ranked_in_memory(frame, table, wanted.source)
-    result = collect(evaluate_rows(rows, wanted, values, table), frame, columns)
+    drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
+    ranked = with_gain(frame, table) if drops else frame
+    queries, parts = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
+    sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
+    found = []
+    for rows in parts:
+        results = [
+            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
+            for (wanted, values), source in zip(plans, sources, strict=True)
+        ]
+        found.append({column.name: column for result in results for column in result})
+    asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
-        [*(queries[key].alias(name) for key, name in names.items()), *(result[text] for text in values)]
+        [
+            *(queries[key].alias(name) for key, name in names.items()),
+            *(pl.concat([part[text] for part in found]) for text in asked),
+        ]
     )
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
 from typing import Any
 
 import polars as pl
 
 from ._table import Fault, Table
-from ._wanted import POSITION
+from ._wanted import STARTS
 
-__all__ = ["fault_of", "in_rank_order"]
-
-SCORE = pl.col("#score")
+__all__ = ["fault_of", "in_rank_order", "labels_of", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
+
+SPARSE = 1 / 64
+"""The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
+
+PART = 2**19
+"""How many rows have their columns side by side at a time: memory for them does not grow with the table."""
+
+
+def labels_of(frame: pl.DataFrame, table: Table) -> list[float]:
+    """All labels of the frame in rising order, those that add nothing as 0."""
+    return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -35,55 +46,86 @@ def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -
     return bool(frame.select(rows.over(table.columns.query).any()).item())
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table, **columns: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The queries in the order in which they are first seen, and the `columns` of their rows in rank order.
+def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The rows of queries that have a document with a label above 0, and the first row of each of the others.
 
-    The rows have the number of their query, from 0 on, their position in it, from 1 on, and their score.
+    It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
+    """
+    name, *others = table.columns.query
+    relevant = frame.filter(table.label > 0)[name]
+    if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
+        return frame
+    if len(relevant) > SPARSE * frame.height:
+        return frame
+    query = pl.col(name)
+    return frame.filter(query.is_first_distinct() | query.is_in(relevant.unique().implode(), nulls_equal=True))
+
+
+def in_rank_order(
+    frame: pl.DataFrame, table: Table, *, whole: bool = False
+) -> tuple[pl.DataFrame, Iterator[pl.DataFrame]]:
+    """The queries in the order in which they are first seen, and their rows in rank order, some queries at a time.
+
+    The rows have the number of their query and their own, from 0 on, their position in the query, from 1 on, and their
+    score. Those of the `whole` table come together if that is said, or else about `PART` of them.
     """
     keys, descending = table.order()
     # to sort nulls last takes a quarter longer, so only where there are any
     nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
-    queries, rows = _sorted(frame, table, keys[:1], how)
-    tied = rows["#tied"].arg_true() if len(keys) > 1 else rows["#row"].clear()
-    if len(tied) > FEW * frame.height:
-        queries, rows = _sorted(frame, table, keys, how)
-    elif len(tied):
-        among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
-        ties = frame[among["#row"]].select(
-            among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys[1:])), among["#row"]
-        )
-        falling = [False, *[descending] * (len(keys) - 1)]
-        ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=nulls, maintain_order=True)
-        rows = rows.with_columns(rows["#row"].scatter(tied, ties["#row"]))
-    rest = frame.select(**columns)[rows["#row"]]
-    return queries, rows.drop("#row", "#tied").hstack(rest)
-
-
-STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
-"""Where rows in the order of their scores start a group of tied ones."""
-
-
-def _sorted(
-    frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The queries, and the numbers of their rows, sorted inside each, with what tells ties."""
-    queries = (
-        frame.lazy()
-        .with_row_index(table.row)
-        .group_by(table.query, maintain_order=True)
-        .agg(pl.col(table.row).sort_by(keys, **how).alias("#row"))
-        .collect(engine="in-memory")
+    score = pl.lit(frame.select(table.score).to_series())
+    queries = _sorted(frame, table, keys[:1], how)
+    parts = [(0, queries.height)] if whole or frame.height <= PART else _parts(queries)
+    rows = _placed(queries, *parts[0], score)
+    if len(keys) > 1 and rows["#tied"].sum() > FEW * rows.height:  # the others will be like the first part
+        queries, keys = _sorted(frame, table, keys, how), keys[:1]
+        rows = _placed(queries, *parts[0], score)
+    each: Iterable[pl.DataFrame] = chain(
+        (rows,), (_placed(queries, start, length, score) for start, length in parts[1:])
     )
+    if len(keys) > 1:
+        falling = [False, *[descending] * (len(keys) - 1)]
+        each = (_with_ties_in_order(rows, frame, keys[1:], {**how, "descending": falling}) for rows in each)
+    return queries.drop("#row"), (rows.drop("#tied") for rows in each)
+
+
+def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]) -> pl.DataFrame:
+    """The queries, and the numbers of their rows, sorted inside each."""
+    numbered = frame.lazy().with_row_index(table.row).group_by(table.query, maintain_order=True)
+    return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
+
+
+def _parts(queries: pl.DataFrame) -> list[tuple[int, int]]:
+    """The first query of each part and how many it has, of about `PART` rows together."""
+    ends = queries["#row"].list.len().cast(pl.Int64).cum_sum()
+    lengths = ((ends - 1) // PART).rle().struct.field("len").to_list()
+    return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
+
+
+def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.DataFrame:
+    """The rows of some queries, sorted inside each, with what tells ties."""
     size = pl.col("#row").list.len().cast(pl.Int64)
-    number = pl.int_range(pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
+    number = pl.int_range(start, start + pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
     position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")
-    score = pl.lit(frame.select(table.score).to_series()).gather("#row")
     rows = (
         queries.lazy()
+        .slice(start, length)
         .select(number, (size.cum_sum() - size).alias("#start"), "#row")
         .explode("#row")
-        .select("#query", "#row", position.alias("#position"), score.alias("#score"))
+        .select("#query", "#row", position.alias("#position"), score.gather("#row").alias("#score"))
         .with_columns((~(STARTS & STARTS.shift(-1, fill_value=True))).alias("#tied"))
     )
-    return queries.drop("#row"), rows.collect(engine="in-memory")
+    return rows.collect(engine="in-memory")
+
+
+def _with_ties_in_order(
+    rows: pl.DataFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
+) -> pl.DataFrame:
+    """The rows, those that are tied in the order of further keys."""
+    tied = rows["#tied"].arg_true()
+    if tied.is_empty():
+        return rows
+    among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
+    ties = frame[among["#row"]].select(among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys)), among["#row"])
+    ties = ties.sort(ties.columns[:-1], **{**how, "maintain_order": True})
+    return rows.with_columns(rows["#row"].scatter(tied, ties["#row"]))

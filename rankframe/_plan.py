@@ -15,15 +15,15 @@ from typing import Literal
 import polars as pl
 
 from ._call import Call
-from ._frame import LABEL, RANK, RAW, SCORE, FrameRanking, RowRanking
-from ._order import in_rank_order
+from ._frame import LABEL, RANK, RAW, FrameRanking, RowRanking
 from ._policies import Columns
 from ._table import Fault, Table, failing, naming
-from ._wanted import POSITION, Wanted
+from ._wanted import POSITION, SCORE, Wanted, at_first_tied, at_last_tied
 from .errors import InvalidOption
 
 __all__ = [
     "ask",
+    "ask_apart",
     "ask_rows",
     "evaluate",
     "guarded",
@@ -32,6 +32,7 @@ __all__ = [
     "ranked_by_window",
     "ranked_in_memory",
     "ranks",
+    "source_of",
     "with_row",
 ]
 
@@ -95,30 +96,41 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def ranked_in_memory(
-    frame: pl.DataFrame, table: Table, source: Mapping[str, pl.Expr]
-) -> tuple[pl.DataFrame, pl.LazyFrame]:
-    """The queries in order of first appearance, and their rows with their position: contiguous and in rank order."""
-    queries, rows = in_rank_order(frame, table, **{"#raw": table.label, **source})
-    return queries, _with_rank(rows.lazy(), table, ["#query"], contiguous=True)
+def ranked_in_memory(rows: pl.DataFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
+    """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
+    return _with_rank(rows.drop("#row").hstack(source[rows["#row"]]).lazy(), table, ["#query"], contiguous=True)
+
+
+def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """What the rows of a frame bring along to their ranking: their labels, and further columns."""
+    return frame.select(table.label.alias("#raw"), **columns)
 
 
 # ---------------------------------------------------------------------------------------------------------- the plans
 
 
 def ask(
-    calls: Sequence[Call], table: Table, most_labels: Callable[[], int] | None = None
+    calls: Sequence[Call], table: Table, labels: Callable[[], Sequence[float]] | None = None
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas: what they want of the rows, and the value of each call over the grouped result.
 
-    With `most_labels`, how many different labels a query may have, rows are contiguous, as those of an eager frame are.
-    The answer is kept, unless formulas ask for that number, or may read what changes: your own metrics and functions.
+    With `labels`, all that the table has, rows are contiguous, as those of an eager frame are. The answer is kept, unless
+    formulas ask for the labels, or may read what changes: your own metrics and functions.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     if all(map(_is_constant, calls)):
         with suppress(_Depends):
-            return _asked(tuple(calls), texts, table.columns, most_labels and _depends)
-    return _asked.__wrapped__(tuple(calls), texts, table.columns, most_labels)
+            return _asked(tuple(calls), texts, table.columns, labels and _depends)
+    return _asked.__wrapped__(tuple(calls), texts, table.columns, labels)
+
+
+def ask_apart(
+    calls: Sequence[Call], table: Table, labels: Callable[[], Sequence[float]]
+) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
+    """As `ask`, of contiguous rows: calls that look at rows without gain apart from those that let them be dropped."""
+    keeping = [call for call in calls if ask([call], table, labels)[0].kept]
+    dropping = [call for call in calls if call not in keeping]
+    return [ask(some, table, labels) for some in (dropping, keeping) if some]
 
 
 def _is_constant(call: Call) -> bool:
@@ -127,13 +139,16 @@ def _is_constant(call: Call) -> bool:
     )
 
 
-@lru_cache(maxsize=128)  # a third of the time that a small table takes
+@lru_cache(maxsize=512)  # a third of the time that a small table takes
 def _asked(
-    calls: tuple[Call, ...], texts: tuple[str, ...], columns: Columns, most_labels: Callable[[], int] | None
+    calls: tuple[Call, ...],
+    texts: tuple[str, ...],
+    columns: Columns,
+    labels: Callable[[], Sequence[float]] | None,
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     wanted = Wanted(columns.key, contiguous=False)
-    if most_labels is not None:
-        wanted = Wanted(["#query"], contiguous=True, most_labels=most_labels)
+    if labels is not None:
+        wanted = Wanted(["#query"], contiguous=True, labels=labels)
     ranking = FrameRanking(wanted, columns)
     return wanted, {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
 
@@ -142,7 +157,7 @@ class _Depends(Exception):
     """What formulas want depends on the table's labels, so that no other table can use it."""
 
 
-def _depends() -> int:
+def _depends() -> Sequence[float]:
     raise _Depends
 
 
@@ -153,7 +168,7 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
     for other in [*wanted.kept.values(), *(pl.col(fault.column) for fault in faults)]:
         listed |= other
     if table.columns.ties == "expected":  # a document stands at each rank of its tied ones
-        listed = listed.any().over(*wanted.key, SCORE)
+        listed = _with_tied(listed, wanted)
     grouped = wanted.sums.keys() | wanted.largest.keys()
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
     flags = _refused_labels(wanted)
@@ -167,6 +182,13 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
         flagged = pl.col([fault.column for fault in faults]).any()
         result = groups.agg(sums.sum(), largest.max(), first, flagged)
     return result.select(*wanted.key, *guarded(values, faults, wanted))
+
+
+def _with_tied(rows: pl.Expr, wanted: Wanted) -> pl.Expr:
+    """The `rows`, and those that are tied with one of them."""
+    if not wanted.contiguous:
+        return rows.any().over(*wanted.key, SCORE)
+    return at_last_tied(rows.cum_sum()) > at_first_tied(rows.cum_sum() - rows)
 
 
 def ask_rows(

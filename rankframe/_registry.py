@@ -249,6 +249,8 @@ def of(formula: Callable[..., pl.Expr]) -> Metric:
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
     """The metric called `name` in `text`, exactly or but for case, and the options that the name implies."""
+    if name in among:
+        return among[name], {}
     for key in (str, str.lower):
         for entry in among.values():
             if key(name) in map(key, (entry.name, *entry.aliases)):

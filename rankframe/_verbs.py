@@ -16,6 +16,7 @@ from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
+from ._order import in_rank_order
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -26,6 +27,7 @@ from ._plan import (
     ranked_by_window,
     ranked_in_memory,
     ranks,
+    source_of,
     with_row,
 )
 from ._policies import Columns, check_word
@@ -175,21 +177,24 @@ def _rows(
     wanted, values = ask_rows([call for _, call in meant], table, show=show, contiguous=isinstance(frame, pl.DataFrame))
     values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     along = {carried(name): pl.col(name) for name in named}
-    if isinstance(frame, pl.DataFrame):
-        refuse_faults(frame, columns, table)
-        queries, rows = ranked_in_memory(frame, table, {**along, **wanted.source})
-        query = [pl.lit(queries[key]).gather("#query") for key in table.key]
-    else:
+
+    def shown(rows: pl.LazyFrame, query: list[pl.Expr]) -> Frame:
+        result = per_row(rows, wanted, values, table, show=show).select(
+            *(x.alias(name) for x, name in zip(query, columns.query, strict=True)),
+            *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
+            pl.col("#rank").cast(pl.UInt32).alias("rank"),
+            *(call.text for call in calls),
+        )
+        return like(frame, result, columns)
+
+    if isinstance(frame, pl.LazyFrame):
         rows = ranked_by_window(frame, table, {**along, **wanted.source})
-        query = [pl.col(key) for key in table.key]
-    rows = per_row(rows, wanted, values, table, show=show)
-    result = rows.select(
-        *(x.alias(name) for x, name in zip(query, columns.query, strict=True)),
-        *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
-        pl.col("#rank").cast(pl.UInt32).alias("rank"),
-        *(call.text for call in calls),
-    )
-    return like(frame, result, columns)
+        return shown(rows, [pl.col(key) for key in table.key])
+    refuse_faults(frame, columns, table)
+    queries, parts = in_rank_order(frame, table, whole=wanted.whole_table)
+    source = source_of(frame, table, {**along, **wanted.source})
+    query = [pl.lit(queries[key]).gather("#query") for key in table.key]
+    return pl.concat(shown(ranked_in_memory(rows, table, source), query).lazy() for rows in parts).collect()
 
 
 def judge(

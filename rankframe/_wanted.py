@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import polars as pl
 
 from ._table import Fault
 
-__all__ = ["POSITION", "Wanted"]
+__all__ = ["POSITION", "SCORE", "STARTS", "Wanted", "at_first_tied", "at_last_tied"]
 
 POSITION = pl.col("#position")
 """A row's place in its query: the ranks, then the documents that were not retrieved."""
+
+SCORE = pl.col("#score")
+"""A document's score; null for one that was not retrieved."""
+
+STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
+"""Where a group of tied documents starts, in contiguous rows; those that were not retrieved are one."""
+
+
+def at_first_tied(x: pl.Expr) -> pl.Expr:
+    """`x` at the first of each group of tied documents, in contiguous rows."""
+    return pl.when(STARTS).then(x).forward_fill()
+
+
+def at_last_tied(x: pl.Expr) -> pl.Expr:
+    """`x` at the last of each group of tied documents, in contiguous rows."""
+    return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
 
 
 @dataclass
@@ -25,15 +42,15 @@ class Wanted:
         The columns that name a query.
     contiguous
         Whether rows stand query by query in rank order, so that windows need no order of their own.
-    most_labels
-        How many different labels a query has at the most; called only where it matters.
+    labels
+        All different labels of the table in rising order, what adds nothing as 0; None where nobody knows.
     whole_table
         Whether a value depends on rows of other queries.
     """
 
     key: list[str]
     contiguous: bool
-    most_labels: Callable[[], int] = lambda: 2**32 - 1  # the most rows that Polars holds
+    labels: Callable[[], Sequence[float] | None] = lambda: None
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
@@ -101,6 +118,11 @@ class Wanted:
     def keep(self, rows: pl.Expr) -> None:
         """Do not drop `rows`, though their label is 0."""
         self.kept[rows.meta.serialize()] = rows
+
+    def looks_at_all(self, values: Iterable[pl.Expr]) -> bool:
+        """Whether rows that add nothing are looked at, for the sake of these values or of what they are made of."""
+        made_of = [*values, *self.sums.values(), *self.largest.values(), *chain(*(x.values() for x in self.late))]
+        return bool(self.kept) or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
 
     def with_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns that formulas asked for."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from calls import assert_equal, every, values
+from calls import assert_equal, every, thinned, values
 from oracles import Query, Row, prepare
 from oracles_more import DIVERSITY, meets, novelty
 from polars.testing import assert_frame_equal
@@ -137,7 +137,7 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
         assert {option for call in CALLS[name] for option in call} == set(metric.parameters)
 
 
-@pytest.mark.parametrize("policies", POLICIES, ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 3), ids=str)
 def test_values_are_the_oracles(policies: Options) -> None:
     table = hostile_table(POLICIES.index(policies))
     rows, lists = rows_of(table), lists_of(table, policies.get("relevant", 1))

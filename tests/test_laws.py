@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -64,6 +65,28 @@ def test_every_value_is_within_its_metrics_bounds(table: Table, policies: Option
 @given(hostile, policies.filter(lambda policies: policies.get("ties") != "order"), st.integers(1, 99))
 def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> None:
     assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
+
+
+@settings(law, max_examples=4)
+@given(hostile, policies, st.integers(1, 20))
+def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: int) -> None:
+    df = frame(table)
+    wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
+    with (
+        patch("rankframe._order.PART", size),
+        patch("rankframe._order.SPARSE", 1),
+        patch("rankframe._measure.SMALL", 0),
+    ):
+        assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
+        assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
+        for text in TEXTS:  # alone, a metric may do without the queries in which nothing is relevant
+            alone = wanted.select("query_id", text)
+            assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
+    found: pl.DataFrame = df.rank.on(**policies).curve("ndcg", "precision")
+    return found
 
 
 @law

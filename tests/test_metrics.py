@@ -164,7 +164,7 @@ DOC_TYPES: dict[str, tuple[list[Any], Callable[[pl.Series], pl.Series]]] = {
 
 
 @pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "trec_eval", "best", "worst", "order"])
-@pytest.mark.parametrize("dtype", DOC_TYPES)
+@pytest.mark.parametrize("dtype", thinned(list(DOC_TYPES), 2))
 def test_ties_are_broken_by_documents_of_any_type(dtype: str, ties: str) -> None:
     docs, cast = DOC_TYPES[dtype]
     table = random_table(11, queries=25, docs=list(range(len(docs))))
@@ -246,8 +246,11 @@ def test_several_query_columns_make_one_query() -> None:
         assert_equal(of_key, wanted, name)
 
 
-@pytest.mark.parametrize("score", [pl.Int8, pl.Int64, pl.UInt8, pl.UInt64, pl.Float32, pl.Float64], ids=str)
-@pytest.mark.parametrize("label", [pl.Int8, pl.Int64, pl.UInt8, pl.UInt64, pl.Float32, pl.Float64], ids=str)
+NUMBERS = [pl.Int8, pl.Int64, pl.UInt8, pl.UInt64, pl.Float32, pl.Float64]
+
+
+@pytest.mark.parametrize("score", NUMBERS, ids=str)
+@pytest.mark.parametrize("label", thinned(NUMBERS, 4), ids=str)
 def test_scores_and_labels_may_be_of_any_numeric_type(score: Any, label: Any) -> None:
     labels = [x for x in INTEGER_LABELS if x is None or x >= 0] if not label.is_signed_integer() else INTEGER_LABELS
     table = {q: [(doc, s and abs(s), x) for doc, s, x in rows] for q, rows in random_table(14, labels=labels).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -100,3 +101,22 @@ def test_scores_tie_as_the_policy_reads_them() -> None:
     assert frame.rank.on(ties="error").evaluate("rr")["rr"].item() == 1.0
     with pytest.raises(ValueError, match="ties='error' forbids it"):
         frame.rank.on(ties="error", scores="float32").evaluate("rr")
+
+
+@pytest.mark.parametrize("ids", [[None, 7, 3], [-1, None, 2**62], ["", None, "q"], [0.5, None, -0.0]], ids=str)
+@pytest.mark.parametrize("name", ["query_id", "#row"])
+def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: list[Any], name: str) -> None:
+    rows = [
+        (0, "a", 1.0, 0),
+        (1, "a", 3.0, 0),
+        (1, "b", 2.0, 1),
+        (2, "a", None, 0),
+        (0, "b", 1.0, -1),
+        (1, "c", 9.0, 0),
+    ]
+    frame = pl.DataFrame(rows, schema=[name, "doc_id", "score", "label"], orient="row")
+    frame = frame.with_columns(pl.Series(ids).gather(frame[name]).alias(name))
+    for row_limit in (0, 2**16):  # as a table that is large, and as the small one that it is
+        with patch("rankframe._order.SPARSE", 1), patch("rankframe._measure.SMALL", row_limit):
+            found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
+        assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]

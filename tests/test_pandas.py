@@ -68,7 +68,7 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("policies", thinned(POLICIES, 11), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 16), ids=str)
 def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
     df = frame(random_table(7, queries=25, labels=FRACTIONAL_LABELS))
     pandas = kind(df)
@@ -76,7 +76,7 @@ def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Optio
     assert_same_values(pandas.rank.on(**policies).evaluate(*TEXTS), df.rank.on(**policies).evaluate(*TEXTS))
 
 
-@every_kind
+@pytest.mark.parametrize("kind", thinned(list(KINDS.values()), 3))
 @law
 @given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES))
 def test_any_table_has_the_values_it_has_on_polars(kind: Any, table: Table, policies: Options) -> None:

@@ -159,11 +159,13 @@ def squares_from(x: Number) -> Number:
 
 def _squares_from(x: Number) -> Number:
     head: Number = 1 / x**2
-    for i in range(1, 16):
+    for i in range(1, 10):
         head = head + 1 / (x + i) ** 2
-    y = 1 / (x + 16)
-    tail = y**2 * (1 / 6 - y**2 * (1 / 30 - y**2 * (1 / 42 - y**2 * (1 / 30 - y**2 * 5 / 66))))
-    return head + y + y**2 / 2 + y * tail
+    y = 1 / (x + 10)
+    z = y * y
+    # the asymptotic series, whose next term is below 10^-16 from 10 on
+    tail = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * (5 / 66 - z * (691 / 2730 - z * 7 / 6))))))
+    return head + y + z / 2 + y * tail
 
 
 def insq_weights(target: float) -> tuple[Callable[[pl.Expr], pl.Expr], Callable[[pl.Expr], pl.Expr]]:
