@@ -58,6 +58,12 @@ def signature(
     return None
 
 
+def without_last_line(app: Any, page: str, source: list[str]) -> None:
+    """Blocks of examples end in an empty line, which ends the output for doctest and is nothing to look at."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", without_last_line)
     app.connect("autodoc-process-signature", signature)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import polars as pl
 
-from ._policies import NoRelevant, is_number
+from ._policies import Columns, NoRelevant, is_number
 from ._ranking import NoExpectation
 from ._registry import Bounds, Judging, Metric
 from .errors import InvalidOption
 
 __all__ = ["Call", "call_of"]
+
+OF_TABLES = {field.name for field in fields(Columns)}
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
     except TypeError as error:
         takes = ", ".join(entry.parameters) or "none"
         at = f"; {entry.first} may stand after @" if entry.first else ""
+        if said := [name for name in options if name in OF_TABLES]:
+            at += f". Columns and policies are said first: df.rank.on({said[0]}=...)"
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():

@@ -42,7 +42,7 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
     try:
         table = Table.of(columns, schema, label=has_label)
     except RankframeError as error:
-        there = [name for name in columns.query if name in schema]
+        there = [name for name in (*columns.query, columns.doc_name) if name is not None and name in schema]
         return _finding(frame, "error", "table", str(error), there, one=True)
     asked, columns = columns, table.columns
     query = list(columns.query)

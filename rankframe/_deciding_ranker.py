@@ -12,7 +12,8 @@ from ._gate import Verdict
 from ._policies import is_number
 from ._ranker import Ranker
 from ._resampling import Method, Resampling
-from ._runs import Design, Missing
+from ._runs import Design, Lacking
+from ._table import score_columns
 
 __all__ = ["DecidingRanker"]
 
@@ -102,7 +103,7 @@ class DecidingRanker(Ranker[R]):
         ci: float = 0.95,
         method: Method = "bca",
         weights: str | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
         resamples: int = 10_000,
         seed: int = 0,
         progress: bool = True,
@@ -167,7 +168,7 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.compare("rr", runs=["old", "new"]).table.select("difference", "p_value", "wins").row(0)
         (0.5, 0.03125, 6)
         """
-        design = Design(tuple(runs or ()), run, baseline, _names(by), weights, missing)
+        design = Design(score_columns(runs), run, baseline, _names(by), weights, missing)
         resampling = Resampling(ci, method, resamples, seed, progress)
         testing = Significance(test, correction)
         return cast("Comparison[R]", self._run(_compare.compare, design, testing, resampling, *metrics))
@@ -182,7 +183,7 @@ class DecidingRanker(Ranker[R]):
         run: str | None = None,
         baseline: str | None = None,
         by: str | Sequence[str] | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
     ) -> R:
         """How many queries it takes to see a difference, by how far the runs' differences spread over the queries.
 
@@ -223,9 +224,9 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.power("rr", runs=["old", "new"], difference=0.1).select("std", "queries_needed").rows()
         [(0.7071067811865476, 395)]
         """
-        design = Design(tuple(runs or ()), run, baseline, _names(by), None, missing)
+        design = Design(score_columns(runs), run, baseline, _names(by), None, missing)
         several = (difference,) if is_number(difference) else tuple(cast("Sequence[float]", difference))
-        return self._run(_power.power, design, _power.Wanted(several, power, alpha), *metrics)
+        return self._run(_power.power, design, _power.Effects(several, power, alpha), *metrics)
 
     def gate(
         self,
@@ -238,7 +239,7 @@ class DecidingRanker(Ranker[R]):
         confidence: float = 0.95,
         method: Method = "bca",
         weights: str | None = None,
-        missing: Missing = "error",
+        missing: Lacking = "error",
         most_moved: int = 10,
         resamples: int = 10_000,
         seed: int = 0,
@@ -279,7 +280,7 @@ class DecidingRanker(Ranker[R]):
         >>> bool(verdict), verdict.failures.select("run", "difference", "bound").rows()
         (False, [('new', -0.25, -0.5)])
         """
-        design = Design(tuple(runs or ()), run, baseline, _names(by), weights, missing)
+        design = Design(score_columns(runs), run, baseline, _names(by), weights, missing)
         gate = _gate.Gate(dict(budgets), confidence, most_moved)
         resampling = Resampling(gate.ci, method, resamples, seed, progress)
         return cast("Verdict[R]", self._run(_gate.gate, design, gate, resampling))

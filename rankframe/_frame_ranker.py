@@ -200,8 +200,9 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Returns
         -------
         A frame with a row per finding: ``severity`` (``"error"`` stops every metric, ``"note"`` does not),
-        ``problem``, the query and document it concerns, ``rows`` (UInt32, how many) and ``advice``. Empty if there
-        is nothing to say.
+        ``problem``, the query and document it concerns, ``rows`` (UInt32, how many), ``tied_fraction`` (Float64, the
+        share of the query's documents whose score is tied; null for other problems) and ``advice``, what to write.
+        Empty if there is nothing to say.
 
         Examples
         --------

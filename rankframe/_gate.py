@@ -19,10 +19,10 @@ from ._runs import RUN, Design, Values, named
 from ._summary import calls_of, keys
 from .errors import InvalidOption
 
-__all__ = ["Format", "Gate", "Verdict", "gate"]
+__all__ = ["Gate", "Style", "Verdict", "gate"]
 
 R = TypeVar("R")
-Format: TypeAlias = Literal["text", "github"]
+Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
 NOISE = 1e-12
@@ -63,7 +63,7 @@ class Verdict(Generic[R]):
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self, format: Format = "text") -> list[str]:
+    def lines(self, format: Style = "text") -> list[str]:
         r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
 
         Parameters
@@ -80,7 +80,7 @@ class Verdict(Generic[R]):
         >>> print(*verdict.lines("github"), sep="\n")
         ::error title=rr of new::-0.2500 against old, at worst -0.5000, beyond the budget of 0.3 (2 queries)
         """
-        check_word("format", format, Format)
+        check_word("format", format, Style)
         return [_line(row, self.settings["by"], format) for row in _records(self.table)]
 
 
@@ -233,7 +233,7 @@ def _records(table: Any) -> list[dict[str, Any]]:
     return pl.DataFrame(table.to_dict("list"), strict=False).fill_nan(None).to_dicts()
 
 
-def _line(row: Mapping[str, Any], by: Sequence[str], format: Format) -> str:
+def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
     where = "".join(f", {name} {row[name]}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"

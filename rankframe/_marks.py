@@ -13,7 +13,7 @@ from ._extras import load
 from ._measure import measure
 from ._parse import parse
 from ._policies import Columns
-from ._table import require
+from ._table import require, score_columns
 from .errors import InvalidOption
 
 __all__ = [
@@ -92,9 +92,9 @@ class Runs:
         """What the caller said."""
         if runs is not None and run is not None:
             raise InvalidOption("runs names score columns, run a column that tells runs apart; give one of them")
-        if isinstance(runs, str):
-            raise InvalidOption(f"runs={runs!r} names one column; list the score columns, as runs=['bm25', 'ltr']")
-        return cls(tuple(map(str, runs or ())), None if run is None else str(run))  # labels of pandas may be numbers
+        return cls(
+            tuple(map(str, score_columns(runs))), None if run is None else str(run)
+        )  # labels of pandas may be numbers
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ._crossing import cross, cross_lists
 from ._frame_ranker import FrameRanker
 from ._policies import Columns
 from ._runs import Design
+from ._table import carried
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -28,7 +29,7 @@ T = TypeVar("T")
 Verb: TypeAlias = Callable[..., pl.DataFrame]
 Shape: TypeAlias = Callable[..., Any]
 
-ROW, QRELS_ROW = "#pandas row", "#qrels row"
+ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
 """The columns that carry a row's number through a verb."""
 
 

@@ -14,7 +14,7 @@ from ._runs import Design, values_of
 from ._summary import calls_of, keys, refuse_bounds
 from .errors import InvalidOption
 
-__all__ = ["Wanted", "power"]
+__all__ = ["Effects", "power"]
 
 TABLE = {
     "metric": pl.String,
@@ -29,7 +29,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Effects:
     """The differences to be seen, with which chance, and by a test of which level."""
 
     differences: tuple[float, ...]
@@ -46,7 +46,7 @@ class Wanted:
                 raise InvalidOption(f"{name}={value!r}: write a number between 0 and 1")
 
 
-def power(frame: Frame, policies: Columns, design: Design, wanted: Wanted, *requests: _verbs.Request) -> Frame:
+def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: _verbs.Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from . import stats
 
@@ -65,11 +65,11 @@ def power(frame: Frame, policies: Columns, design: Design, wanted: Wanted, *requ
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
                 n = int((d == d).sum())
-                for difference in wanted.differences:
+                for difference in effects.differences:
                     there = needed = None
                     if std > 0:
-                        there = stats.power(difference / std, n, wanted.alpha)
-                        needed = stats.queries_needed(difference / std, wanted.power, wanted.alpha)
+                        there = stats.power(difference / std, n, effects.alpha)
+                        needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
                     names = call.text, found.runs[a], found.runs[b]
                     rows.append((*named, *names, difference, std if n > 1 else None, there, n, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}

@@ -16,7 +16,8 @@ from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from ._registry import METRICS, of
+from ._registry import METRICS, find, of
+from .errors import UnknownMetric, did_you_mean
 
 __all__ = ["ExprRanker", "Ranker", "expr"]
 
@@ -33,6 +34,15 @@ def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concaten
         return self._measure(call_of(of(formula), args, options))
 
     return call
+
+
+def _instead(name: str, methods: Sequence[str]) -> str:
+    """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    try:
+        metric, _ = find(name, name, METRICS)
+    except UnknownMetric:
+        return did_you_mean(name, methods).replace(" Did", ". Did")
+    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"
 
 
 class Ranker(ABC, Generic[R]):
@@ -168,7 +178,10 @@ class Ranker(ABC, Generic[R]):
             for entry in METRICS.values():
                 if name in (entry.name, entry.formula.__name__):
                     return method(entry.formula).__get__(self)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):  # which are asked of every object, in vain
+                message += _instead(name, dir(self))
+            raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})
@@ -179,74 +192,35 @@ class Ranker(ABC, Generic[R]):
     @abstractmethod
     def _measure(self, call: Call) -> R: ...
 
-    # cumulative gain
-    cg = method(metrics.cg)
-    dcg = method(metrics.dcg)
-    ndcg = method(metrics.ndcg)
-    mean_label = method(metrics.mean_label)
-    average_relevance_position = method(metrics.average_relevance_position)
+    # counts of relevant documents
+    precision = method(metrics.precision)
+    recall = method(metrics.recall)
+    f1 = method(metrics.f1)
+    f_beta = method(metrics.f_beta)
+    set_average_precision = method(metrics.set_average_precision)
+    fall_out = method(metrics.fall_out)
+    hits = method(metrics.hits)
+    hit_rate = method(metrics.hit_rate)
+    r_precision = method(metrics.r_precision)
 
     # readers who stop
     err = method(metrics.err)
     nerr = method(metrics.nerr)
     pfound = method(metrics.pfound)
     rbp = method(metrics.rbp)
-    rbp_residual = method(metrics.rbp_residual)
 
-    # readers who weigh what they found
-    sdcg = method(metrics.sdcg)
-    bpm = method(metrics.bpm)
-    insq = method(metrics.insq)
-    inst = method(metrics.inst)
+    # readers near to ERR's
     nerr8 = method(metrics.nerr8)
     nerr9 = method(metrics.nerr9)
     nerr10 = method(metrics.nerr10)
     nerr11 = method(metrics.nerr11)
 
-    # counts of relevant documents
-    precision = method(metrics.precision)
-    recall = method(metrics.recall)
-    f1 = method(metrics.f1)
-    f_beta = method(metrics.f_beta)
-    fall_out = method(metrics.fall_out)
-    hits = method(metrics.hits)
-    hit_rate = method(metrics.hit_rate)
-    r_precision = method(metrics.r_precision)
-    set_average_precision = method(metrics.set_average_precision)
-    num_relevant = method(metrics.num_relevant)
-    num_retrieved = method(metrics.num_retrieved)
-
-    # where the relevant documents stand
-    average_precision = method(metrics.average_precision)
-    reciprocal_rank = method(metrics.reciprocal_rank)
-    bpref = method(metrics.bpref)
-    inferred_ap = method(metrics.inferred_ap)
-    interpolated_precision = method(metrics.interpolated_precision)
-    eleven_point_average = method(metrics.eleven_point_average)
-    auc = method(metrics.auc)
-    ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
-
-    pairwise_accuracy = method(metrics.pairwise_accuracy)
-    compatibility = method(metrics.compatibility)
-
-    # what is known of the documents
-    judged = method(metrics.judged)
-
-    # trec_eval's own
-    num_nonrel_judged_ret = method(metrics.num_nonrel_judged_ret)
-    unjudged = method(metrics.unjudged)
-    r_precision_multiple = method(metrics.r_precision_multiple)
-    utility = method(metrics.utility)
-    yaap = method(metrics.yaap)
-    bin_g = method(metrics.bin_g)
-    g = method(metrics.g)
-    ndcg_rel = method(metrics.ndcg_rel)
-    rndcg = method(metrics.rndcg)
-    ideal_dcg = method(metrics.ideal_dcg)
-    rbp_resid = method(metrics.rbp_resid)
-    gm_map = method(metrics.gm_map)
-    gm_bpref = method(metrics.gm_bpref)
-    relstring = method(metrics.relstring)
+    # readers who go on with a certain chance
+    sdcg = method(metrics.sdcg)
+    bpm = method(metrics.bpm)
+    insq = method(metrics.insq)
+    inst = method(metrics.inst)
+    rbp_residual = method(metrics.rbp_residual)
 
     # novelty and diversity
     alpha_dcg = method(metrics.alpha_dcg)
@@ -258,6 +232,50 @@ class Ranker(ABC, Generic[R]):
     precision_ia = method(metrics.precision_ia)
     average_precision_ia = method(metrics.average_precision_ia)
     subtopic_recall = method(metrics.subtopic_recall)
+
+    # cumulative gain
+    cg = method(metrics.cg)
+    mean_label = method(metrics.mean_label)
+    average_relevance_position = method(metrics.average_relevance_position)
+    dcg = method(metrics.dcg)
+    ndcg = method(metrics.ndcg)
+
+    # what is known of the documents
+    judged = method(metrics.judged)
+    pairwise_accuracy = method(metrics.pairwise_accuracy)
+    inferred_ap = method(metrics.inferred_ap)
+    num_retrieved = method(metrics.num_retrieved)
+    num_relevant = method(metrics.num_relevant)
+
+    # where the relevant documents stand
+    average_precision = method(metrics.average_precision)
+    reciprocal_rank = method(metrics.reciprocal_rank)
+    bpref = method(metrics.bpref)
+    interpolated_precision = method(metrics.interpolated_precision)
+    eleven_point_average = method(metrics.eleven_point_average)
+    auc = method(metrics.auc)
+    ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
+
+    # graded preferences
+    compatibility = method(metrics.compatibility)
+
+    # trec_eval's own
+    num_nonrel_judged_ret = method(metrics.num_nonrel_judged_ret)
+    unjudged = method(metrics.unjudged)
+    r_precision_multiple = method(metrics.r_precision_multiple)
+    utility = method(metrics.utility)
+    yaap = method(metrics.yaap)
+    rbp_resid = method(metrics.rbp_resid)
+    gm_map = method(metrics.gm_map)
+    gm_bpref = method(metrics.gm_bpref)
+    relstring = method(metrics.relstring)
+
+    # trec_eval's own, of gain
+    bin_g = method(metrics.bin_g)
+    g = method(metrics.g)
+    ndcg_rel = method(metrics.ndcg_rel)
+    rndcg = method(metrics.rndcg)
+    ideal_dcg = method(metrics.ideal_dcg)
 
 
 class ExprRanker(Ranker[pl.Expr]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .errors import InvalidOption, UnknownMetric, did_you_mean
+from .errors import InvalidOption, UnknownMetric, nearest
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -260,5 +260,8 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
                     return entry, options
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
     where = "" if name == text else f" in {text!r}"
-    hint = did_you_mean(name, known) or f" Known metrics: {', '.join(among)}"
-    raise UnknownMetric(f"unknown metric {name!r}{where}.{hint}")
+    near = nearest(name, known)
+    longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
+    meant = dict.fromkeys([*([] if near is None else [near]), *longer])
+    hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
+    raise UnknownMetric(f"unknown metric {name!r}{where}. {hint}")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["RUN", "Design", "Missing", "Values", "named", "values_of"]
+__all__ = ["RUN", "Design", "Lacking", "Values", "named", "values_of"]
 
-Missing: TypeAlias = Literal["error", "drop", "zero"]
+Lacking: TypeAlias = Literal["error", "drop", "zero"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Design:
     baseline: str | None
     by: tuple[str, ...]
     weights: str | None
-    missing: Missing
+    missing: Lacking
 
     def __post_init__(self) -> None:
         if bool(self.runs) == (self.run is not None):
@@ -60,7 +60,7 @@ class Design:
             )
         if len(set(self.runs)) < len(self.runs):
             raise InvalidOption(f"runs={list(self.runs)!r} names a column twice; name each once")
-        check_word("missing", self.missing, Missing)
+        check_word("missing", self.missing, Lacking)
 
     @property
     def names(self) -> set[str]:
@@ -127,6 +127,8 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
     query = [name for name in policies.query if name != design.run]
     if not query:
         raise InvalidOption(f"run={design.run!r} is the only query column; say df.rank.on(query=...), too")
+    if alone := [name for name in design.by if name in query]:
+        raise InvalidOption(f"by={alone[0]!r} tells queries apart; name a column that several queries share")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     for name in design.runs:
         require(frame.collect_schema(), name, "runs")

@@ -72,6 +72,10 @@ FIGURES = {
 }
 
 
+OWN = ("#weight", "#row", "#there")
+"""The plans' names of columns that stand beside those of the query."""
+
+
 def keys(by: Sequence[str]) -> list[str]:
     """The plans' names of the slices' columns, which no other column has."""
     return [f"#by{i}" for i in range(len(by))]
@@ -85,6 +89,9 @@ def by_query(
     With `missing`, rows may lack what other rows of their query have.
     """
     schema = frame.collect_schema()
+    for name in query:
+        if name in (*keys(by), *OWN):
+            raise InvalidOption(f"column {name!r} has a name of the plan's own; rename it")
     for name in by:
         require(schema, name, "by")
     if weights is not None:
@@ -124,11 +131,11 @@ def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, o
     summed = values.group_by(slices, maintain_order=ordered).agg(**sums) if by else values.select(**sums)
     figures = [_figures(call) for call in calls]
     lists = {name: pl.concat_list(x[name] for x in figures) for name in figures[0]}
-    of_slices = (pl.col(at).alias(name) for name, at in zip(by, slices, strict=True))
     named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
     order: Literal["left_right", "none"] = "left_right" if ordered else "none"
-    rows = named.join(summed.select(*of_slices, **lists), how="cross", maintain_order=order)  # however many, one plan
-    return rows.select(*by, "metric", *(pl.col(name).list.get("#call") for name in lists))
+    rows = named.join(summed.select(*slices, **lists), how="cross", maintain_order=order)  # however many, one plan
+    of_slices = (pl.col(at).alias(name) for name, at in zip(by, slices, strict=True))
+    return rows.select(*of_slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
 
 
 def _weight(call: Call) -> pl.Expr:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from ._policies import Columns
-from .errors import InvalidData, InvalidOption, MissingColumn, did_you_mean
+from .errors import InvalidData, InvalidOption, MissingColumn, nearest
 
 __all__ = [
     "BY_DOCUMENT",
@@ -22,8 +22,10 @@ __all__ = [
     "is_weight",
     "naming",
     "require",
+    "require_all",
     "require_number",
     "said",
+    "score_columns",
 ]
 
 MARK = "rankframe: "
@@ -37,6 +39,9 @@ USUAL_NAMES = {
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
 }
 """What the columns are called elsewhere, for the hint in an error; never taken unasked."""
+
+JUDGE = "; or bring the judgments of another table: df.rank.judge(qrels)"
+"""What else may be done where labels are lacking."""
 
 BY_DOCUMENT = ("doc_asc", "trec_eval")
 """The tie rules that say how documents are to be compared, so that there must be some."""
@@ -133,15 +138,13 @@ class Table:
         """Check the names and the types that ranking needs, and find out whether documents have ids."""
         doc = columns.doc_in(schema)
         columns = replace(columns, doc=doc)
-        for name in columns.query:
-            require(schema, name, "query")
-        require(schema, columns.score, "score")
-        if label or columns.orders_by_label:
-            require(schema, columns.label, "label")
+        labelled = label or columns.orders_by_label
+        roles = [*((name, "query") for name in columns.query), (columns.score, "score")]
+        roles += [(columns.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
+        require_all(schema, roles)
+        if labelled:
             require_number(schema, columns.label, "label")
-        if doc is not None:
-            require(schema, doc, "doc")
-        elif columns.ties in BY_DOCUMENT:
+        if doc is None and columns.ties in BY_DOCUMENT:
             raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
         require_number(schema, columns.score, "score")
         _check_subtopic(columns, schema)
@@ -287,14 +290,15 @@ def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
 
 
-def require(schema: Iterable[str], name: str, role: str, where: str = "the table") -> None:
+def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
     """Refuse a table without the column `name`, and say which of its columns may be meant."""
-    there = list(schema)
-    if name in there:
+    if name in schema:
         return
-    usual = [n for n in there if n.lower() in USUAL_NAMES.get(role, ())]
-    near = usual[0] if usual else did_you_mean(name, there).removeprefix(" Did you mean '").removesuffix("'?")
-    if where == "qrels":
+    there = _of_caller(schema)
+    near = _meant(there, name, role)
+    if where == "qrels" and role == "label":
+        advice = f"Say df.rank.on(label={near or '...'!r})"
+    elif where == "qrels":
         advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
     elif role in ("agreement", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
@@ -302,8 +306,44 @@ def require(schema: Iterable[str], name: str, role: str, where: str = "the table
     else:
         advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
         if role == "label":
-            advice += "; or bring the judgments of another table: df.rank.judge(qrels)"
+            advice += JUDGE
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
+
+
+def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
+    """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
+    lacking = [(name, role) for name, role in roles if name not in schema]
+    if len(lacking) == 1:
+        require(schema, *lacking[0])
+    elif lacking:
+        there = _of_caller(schema)
+        names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
+        meant = {role: _meant(there, name, role) for name, role in lacking}
+        advice = ", ".join(f"{role}={'...' if near is None else repr(near)}" for role, near in meant.items())
+        named = " with the columns' names" if None in meant.values() else ""
+        raise MissingColumn(
+            f"no column {names}; the table has {', '.join(there) or 'no columns'}. Say df.rank.on({advice}){named}"
+            + (JUDGE if "label" in meant else "")
+        )
+
+
+def _of_caller(schema: Iterable[str]) -> list[str]:
+    return [name for name in schema if not name.startswith(carried(""))]
+
+
+def _meant(there: Sequence[str], name: str, role: str) -> str | None:
+    """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
+    return next((n for n in there if n.lower() in USUAL_NAMES.get(role, ())), None) or nearest(name, there)
+
+
+def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns of scores that were named, none or several."""
+    if isinstance(runs, str):
+        raise InvalidOption(
+            f"runs={runs!r} names one column; list the columns of scores, as runs=['bm25', 'ltr'], or say run={runs!r}, if "
+            "that column names the run of each row"
+        )
+    return tuple(runs or ())
 
 
 def is_list(dtype: pl.DataType) -> bool:

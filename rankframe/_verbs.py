@@ -32,7 +32,7 @@ from ._plan import (
 )
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
-from ._table import Table, carried, failing, require
+from ._table import Table, carried, failing, require, require_all
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
@@ -208,8 +208,7 @@ def judge(
     doc = columns.doc_name
     if doc is None:
         raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
-    for name, role in [*((q, "query") for q in columns.query), (doc, "doc"), (columns.score, "score")]:
-        require(run_schema, name, role)
+    require_all(run_schema, [*((name, "query") for name in columns.query), (doc, "doc"), (columns.score, "score")])
     if columns.label in run_schema:
         raise InvalidOption(
             f"the run already has a column {columns.label!r}; drop it before judge, or evaluate the table as it is"

@@ -13,6 +13,7 @@ __all__ = [
     "RankframeError",
     "UnknownMetric",
     "did_you_mean",
+    "nearest",
 ]
 
 
@@ -42,6 +43,12 @@ class UnknownMetric(RankframeError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`` Did you mean 'ndcg'?`` for the known word nearest to `word`, or an empty text."""
+    near = nearest(word, known)
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is likely to stand for, if there is one."""
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f" Did you mean {by_lower[near[0]]!r}?" if near else ""
+    return by_lower[near[0]] if near else None

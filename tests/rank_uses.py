@@ -77,7 +77,11 @@ USES: dict[str, Callable[[Any, Any], Any]] = {
     "doc": lambda pd, df: df.rank.__doc__,
     "doc by inspect": lambda pd, df: inspect.getdoc(df.rank),
     "names": lambda pd, df: (df.rank.__name__, df.rank.__qualname__, df.rank.__module__),
-    "other attributes": lambda pd, df: (df.rank.__final__, df.rank.__defaults__, df.rank.__kwdefaults__),
+    "other attributes": lambda pd, df: (
+        getattr(df.rank, "__final__", "of Python 3.11"),
+        df.rank.__defaults__,
+        df.rank.__kwdefaults__,
+    ),
     "annotations": lambda pd, df: df.rank.__annotations__,
     "unknown dunder": lambda pd, df: hasattr(df.rank, "__no_such__"),
     "wrapped": lambda pd, df: hasattr(df.rank, "__wrapped__"),

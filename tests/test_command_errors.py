@@ -109,6 +109,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.parquet").write_text("not a table")
     Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
     Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
+    Path("sliced.csv").write_text("query_id,doc_id,score,label,queries,map\nq1,a,2,1,x,y\n")
+    Path("other.csv").write_text("qid,doc_id,score,rel\nq1,a,2,1\n")
     Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
     Path("folder").mkdir()
 
@@ -140,10 +142,36 @@ WRONG = [
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
     ("evaluate qrels.txt --qrels qrels.txt", "or say --input csv if it is a table"),
     ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
-    ("evaluate a.run --input csv --qrels qrels.txt", "Say --query 'its name', or --input trec if it is TREC text"),
+    (
+        "evaluate a.run --input csv --qrels qrels.txt",
+        "Say --query 'its query column' --doc 'its doc column' --score 'its score column', or --input trec if",
+    ),
     # columns
     ("evaluate a.run", "Say --qrels QRELS, or --label COLUMN if one of these is the label"),
     ("evaluate t.csv --by market", "no column 'market' for --by; there is doc_id, score, label, lang"),
+    ("evaluate sliced.csv --by queries", "a second column 'queries', which --by has; rename that column"),
+    ("evaluate sliced.csv -m map --by map", "a second column 'map', which --by has"),
+    ("evaluate sliced.csv -m map --by map --per-query", "a second column 'map', which --by has"),
+    ("evaluate a.run --qrels qrels.txt --query qid", "no column 'qid' for --query; there is query_id, doc_id, score"),
+    (
+        "evaluate t.csv --qrels t.csv --query qid",
+        "no column 'qid' for --query; there is query_id, doc_id, score, label",
+    ),
+    ("evaluate t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; there is query_id, doc_id, score"),
+    (
+        "compare a.run b.run --qrels qrels.txt --doc item",
+        "no column 'item' for --doc; there is query_id, doc_id, score",
+    ),
+    ("check t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; there is query_id, doc_id, score"),
+    ("evaluate a.run --qrels qrels.txt --label rel", "no column 'rel' for --label; there is query_id, doc_id, score"),
+    ("check a.run --query qid", "no column 'qid' for --query; there is query_id, doc_id, score, run"),
+    (
+        "evaluate other.csv --query qid",
+        "no column 'label' in other.csv; it has qid, doc_id, score, rel. Say --qrels QRELS, or --label rel",
+    ),
+    ("trec_eval -m ndcg.1=3,5 qrels.txt a.run", "'5' names no gain; write a label and its gain, as in ndcg.1=3,2=9"),
+    ("trec_eval -m ndcg_cut.1=3 qrels.txt a.run", "ndcg_cut takes ranks or shares; write them as in ndcg_cut.5,10"),
+    ("trec_eval -m P.-3 qrels.txt a.run", "P takes ranks or shares"),
     ("evaluate varied.csv --by lang", "--by lang: query 'q1' has the values en, fr. Take a column"),
     ("evaluate t.csv --subtopic s", "no column 's' for --subtopic; there is query_id, doc_id, score, label, lang"),
     ("evaluate t.csv --weight w", "no column 'w' for --weight"),
@@ -266,8 +294,15 @@ def test_a_mistake_is_one_line_on_standard_error(
             "evaluate t.csv --unjudged-labels a,b",
             "'a,b' is no pair of labels; write the least and the greatest, as 0,3",
         ),
-        ("evaluate t.csv --lable rel", "--lable"),
-        ("evaluate t.csv --lab label", "unrecognized arguments: --lab label"),  # which may mean two things one day
+        ("evaluate t.csv --lable rel", "there is no option --lable (did you mean --label?); rankframe evaluate --help"),
+        ("evaluate t.csv --lable=rel", "there is no option --lable (did you mean --label?)"),
+        ("evaluate a.run -qrels qrels.txt", "there is no option -qrels (did you mean --qrels?)"),
+        ("evaluate t.csv --zzz", "there is no option --zzz; rankframe evaluate --help shows"),
+        ("evaluate t.csv --lab label", "there is no option --lab (did you mean"),  # which may mean two things one day
+        (
+            "evaluate a.run b.run --qrels qrels.txt",
+            "b.run is one word too many for 'rankframe evaluate [options] RUN'; ",
+        ),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         ("gate t.csv --runs a,b", "--baseline, --budget"),
         ("report t.csv", "-o/--output"),
@@ -316,6 +351,63 @@ def test_a_full_disk_is_told() -> None:
         command = [sys.executable, "-m", "rankframe", "metrics"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: No space left on device\n")
+
+
+def run_closed(command: str, *, closed: int) -> subprocess.CompletedProcess[str]:
+    """The command of a process whose standard output (1) or error (2) is closed, as by >&- in a shell."""
+    code = f"import os, sys; os.close({closed}); os.execv(sys.executable, [sys.executable, '-m', 'rankframe', *sys.argv[1:]])"
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    return subprocess.run(
+        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, env=environment
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell")
+def test_a_closed_standard_output_is_told_by_what_prints() -> None:
+    for command in ("metrics", "evaluate t.csv", "trec_eval qrels.txt a.run"):
+        done = run_closed(command, closed=1)
+        assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: Bad file descriptor\n")
+    assert run_closed("curve t.csv -o c.svg", closed=1).returncode == 0
+    assert Path("c.svg").stat().st_size > 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell")
+def test_nothing_goes_elsewhere_when_standard_error_is_closed() -> None:
+    done = run_closed("evaluate none.run --qrels qrels.txt", closed=2)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+    assert run_closed("evaluate t.csv -m rr --format csv", closed=2).stdout == "metric,mean,queries\nrr,0.75,2\n"
+
+
+def test_streams_that_are_not_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stdout", None)
+        assert main(["metrics"]) == 2
+        assert capsys.readouterr().err == "rankframe: error: standard output: Bad file descriptor\n"
+        without.setattr(rankframe, "rank", lambda _: (_ for _ in ()).throw(BrokenPipeError))
+        assert main(["evaluate", "t.csv"]) == 141
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stderr", None)
+        assert main(["evaluate", "none.run"]) == 2
+        sys.stderr.close()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_a_file_may_have_a_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    name = os.fsdecode(b"x\xe9.run")
+    Path(name).write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n")
+    assert main(["evaluate", name, "--qrels", "qrels.txt", "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "metric,mean,queries\nrr,0.5,1\n"
+    assert main(["trec_eval", "-m", "recip_rank", "qrels.txt", name]) == 0
+    assert capsys.readouterr().out == "recip_rank            \tall\t0.5000\n"
+    baseline = ["--baseline", name.removesuffix(".run")]
+    assert main(["compare", name, "b.run", "--qrels", "qrels.txt", "-m", "rr", *baseline, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("rr,x\N{REPLACEMENT CHARACTER},b,1.0,0.5,")
+    Path(name).write_text("q1 Q0\n")
+    assert main(["evaluate", name, "--qrels", "qrels.txt"]) == 2
+    assert capsys.readouterr().err.startswith("rankframe: error: x\N{REPLACEMENT CHARACTER}.run, line 1: 2 fields")
+    assert main(["evaluate", "t.csv", "--query", name]) == 2
+    assert capsys.readouterr().err == "rankframe: error: '\\udce9' in an argument is no UTF-8 text; convert it\n"
 
 
 def test_windows_line_ends_and_marks_of_byte_order_are_passed_over(capsys: pytest.CaptureFixture[str]) -> None:

@@ -240,7 +240,10 @@ def test_a_missing_column_is_answered_with_the_option_that_names_it(error: Run) 
     Path("o.csv").write_text("qid,doc no,sim\n1,a,1\n")
     assert error("evaluate", "o.csv", "--qrels", "a.qrels").endswith(
         "no column 'query_id', 'doc_id', 'score' in o.csv; it has qid, doc no, sim. "
-        "Say --query 'its name', or --input trec if it is TREC text\n"
+        "Say --query qid --doc 'its doc column' --score sim, or --input trec if it is TREC text\n"
+    )
+    assert error("evaluate", "o.csv", "--query", "qid").endswith(
+        "no column 'score' in o.csv; it has qid, doc no, sim. Say --score sim\n"
     )
     Path("o.csv").write_text("qid,docno,sim\n1,a,1\n")
     assert error("evaluate", "o.csv", "--qrels", "a.qrels").endswith("Say --query qid --doc docno --score sim\n")

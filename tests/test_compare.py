@@ -316,6 +316,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"runs": ["old", "new"], "seed": True}, "seed=True"),
         ({"run": "query_id"}, "is the only query column"),
+        ({"runs": "old"}, "runs='old' names one column; list the columns of scores, .* or say run='old', if"),
     ],
 )
 def test_what_cannot_be_compared_says_why(options: Any, message: str) -> None:
@@ -336,6 +337,8 @@ def test_tables_that_cannot_be_compared_say_why() -> None:
         DF.rank.on(unjudged="bounds").compare("map", runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="second column 'run'"):
         DF.rename({"day": "run"}).rank.compare("map", runs=RUNS, by="run")
+    with pytest.raises(rf.InvalidOption, match="by='query_id' tells queries apart; name a column that several"):
+        DF.rank.compare("map", runs=RUNS, by="query_id")
     with pytest.raises(rf.InvalidOption, match="second column 'mean'"):
         DF.rename({"day": "mean"}).rank.summarize("map", by="mean")
     with pytest.raises(rf.InvalidData, match="several values of 'label'"):

@@ -21,12 +21,24 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a missing query column": (
         lambda: OTHER.rank.ndcg(),
         rf.MissingColumn,
-        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid')",
+        "no column 'query_id' for query, 'label' for label; the table has qid, docno, score, rel. "
+        "Say df.rank.on(query='qid', label='rel'); or bring the judgments of another table: df.rank.judge(qrels)",
     ),
     "a missing query column of a lazy frame": (
-        lambda: OTHER.lazy().rank.ndcg(),
+        lambda: OTHER.lazy().rank.on(label="rel").ndcg(),
         rf.MissingColumn,
-        "Say df.rank.on(query='qid')",
+        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid')",
+    ),
+    "missing columns that could be any": (
+        lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
+        rf.MissingColumn,
+        "no column 'query_id' for query, 'score' for score; the table has a, doc_id, b, label. "
+        "Say df.rank.on(query=..., score=...) with the columns' names",
+    ),
+    "a column as a metric's option": (
+        lambda: OK.rank.ndcg(k=10, label="label"),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "k may stand after @. Columns and policies are said first: df.rank.on(label=...)",
     ),
     "a document column named and missing": (
         lambda: OTHER.rank.on(query="qid", label="rel", doc="doc").ndcg(),
@@ -54,6 +66,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rank.evaluate("ndgc@10"),
         rf.UnknownMetric,
         "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?",
+    ),
+    "a metric of two names": (
+        lambda: OK.rank.evaluate("hit@3"),
+        rf.UnknownMetric,
+        "Did you mean 'hits' or 'hit_rate'?",
     ),
     "a metric unlike any": (lambda: OK.rank.evaluate("zzz"), rf.UnknownMetric, "Known metrics: "),
     "an unreadable text": (lambda: OK.rank.evaluate("ndcg("), rf.UnknownMetric, "'ndcg(' is no metric"),
@@ -315,6 +332,26 @@ def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
     assert says in str(caught.value)
     assert isinstance(caught.value, rf.RankframeError)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "ranker", [OK.rank, OK.lazy().rank, OK.to_pandas().rank, rf.expr], ids=["polars", "lazy", "pandas", "expr"]
+)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mrr", "has no attribute 'mrr'; the method is reciprocal_rank, and 'mrr' is a text: evaluate('mrr')"),
+        ("nDCG", "has no attribute 'nDCG'; the method is ndcg, and 'nDCG' is a text: evaluate('nDCG')"),
+        ("precison", "has no attribute 'precison'. Did you mean 'precision'?"),
+        ("zzz", "has no attribute 'zzz'"),
+        ("_zzz", "has no attribute '_zzz'"),
+    ],
+)
+def test_a_method_that_is_none_is_answered_with_the_one_that_is_meant(ranker: Any, name: str, says: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(ranker, name)
+    assert str(caught.value).endswith(says)
+    assert not hasattr(ranker, name)
 
 
 USES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {

@@ -11,8 +11,9 @@ from typing import Any, Literal
 import polars as pl
 import pytest
 
+from rankframe._rows import Format
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn
-from rankframe.io import Format, read_qrels, read_run, scan_qrels, scan_run
+from rankframe.io import read_qrels, read_run, scan_qrels, scan_run
 
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 -1e3 mine\nq2 Q0 d1 1 7 mine\n"
 RUN_ROWS = [("q1", "d1", 2.5, "mine"), ("q1", "d2", -1000.0, "mine"), ("q2", "d1", 7.0, "mine")]
@@ -241,7 +242,10 @@ def test_a_column_renamed_to_a_name_in_use_takes_its_place() -> None:
     [
         ("qid,docno,sim", "Say columns={'qid': 'query_id', 'docno': 'doc_id', 'sim': 'score'}"),
         ("Query-ID,doc_id,score", "Say columns={'Query-ID': 'query_id'}"),
-        ("303,Q0,d1", "Say columns={'its name': 'query_id'}, or format='trec' if it is TREC text"),
+        (
+            "303,Q0,d1",
+            "Say columns={'its query column': 'query_id', 'its doc column': 'doc_id', 'its score column': 'score'}, or format='trec' if it is TREC text",
+        ),
     ],
 )
 @pytest.mark.parametrize("reader", [read_run, scan_run])

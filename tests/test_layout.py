@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +21,8 @@ LEVELS = [
     ["_policies", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
-    ["metrics", "_parse", "io", "_expected", "_conventions", "_order"],
-    ["_frame"],
+    ["metrics", "_parse", "_rows", "_expected", "_conventions", "_order"],
+    ["io", "_frame"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
     ["_check"],
@@ -108,6 +109,15 @@ def test_formulas_import_polars_the_words_of_rankings_and_each_other(path: Path)
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
 def test_modules_stay_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400
+
+
+def test_the_methods_of_rankers_stand_by_family_in_the_order_of_the_page_of_metrics() -> None:
+    source = (PACKAGE / "_ranker.py").read_text()
+    source = source[source.index("    # counts") : source.index("class ExprRanker")]
+    families = [re.findall(r"= method\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
+    formulas = [x.formula for x in rankframe.METRICS.values() if x.formula.__module__.startswith("rankframe.metrics.")]
+    modules = dict.fromkeys(formula.__module__ for formula in formulas)
+    assert families == [[x.__name__ for x in formulas if x.__module__ == module] for module in modules]
 
 
 def test_one_import_brings_neither_the_optional_libraries_nor_the_command_line() -> None:

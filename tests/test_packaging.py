@@ -86,6 +86,29 @@ def test_an_installation_pulls_four_packages() -> None:
     assert sorted(needed) == ["numpy", "pandas", "polars", "pyarrow"]
 
 
+def test_the_oldest_versions_that_are_tested_are_the_oldest_that_are_promised() -> None:
+    lines = [line for line in requires("rankframe") or [] if "extra ==" not in line]
+    promised = dict(line.replace(" ", "").split(">=") for line in lines)
+    pinned = dict(line.split("==") for line in (ROOT / "tests" / "oldest.txt").read_text().split())
+
+    def release(text: str) -> tuple[int, ...]:
+        return tuple(map(int, text.removesuffix(".0").removesuffix(".0").split(".")))
+
+    assert {name: release(text) for name, text in pinned.items()} == {
+        name: release(text) for name, text in promised.items()
+    }
+
+
+def test_the_workflow_runs_both_ends() -> None:
+    pythons = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    assert f'{{ name: oldest, python: "{pythons[0]}", with: "-c tests/oldest.txt" }}' in workflow
+    assert (
+        f'{{ name: newest, python: "{pythons[-1]}", with: "--upgrade --pre polars pandas pyarrow numpy" }}' in workflow
+    )
+    assert f'python: ["{pythons[0]}", "{pythons[-1]}"]' in workflow  # of the packages
+
+
 def test_every_file_that_names_a_version_names_the_same() -> None:
     project = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     cited = re.search(r'^version: "(.*)"', (ROOT / "CITATION.cff").read_text(), re.MULTILINE)

@@ -518,7 +518,10 @@ def test_empty_frames_have_empty_results() -> None:
         assert df.rank.with_ranks().shape == (0, 5)
         assert df.rank.explain("map").shape == (0, 6)
         assert df.rank.check().empty
-    with pytest.raises(rf.MissingColumn, match="no column 'query_id' for query; the table has no columns"):
+    with pytest.raises(
+        rf.MissingColumn,
+        match="no column 'query_id' for query, 'score' for score, 'label' for label; the table has no columns",
+    ):
         pd.DataFrame().rank.evaluate("map")
 
 
@@ -545,7 +548,9 @@ def test_empty_frames_have_empty_results() -> None:
         (lambda: SMALL.rank.evaluate("ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
         (lambda: SMALL.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
         (lambda: RUN.rank.judge(QRELS.assign(doc_id="x")), rf.InvalidData, "qrels.astype({'doc_id': run['doc_id'].dtype})"),
-        (lambda: RUN.rank.judge(QRELS.rename(columns={"label": "rel"})), rf.MissingColumn, "qrels.rename(columns={'rel': 'label'})"),
+        (lambda: RUN.rank.judge(QRELS.rename(columns={"label": "rel"})), rf.MissingColumn, "no column 'label' for label; qrels has doc_id, rel, query_id, who. Say df.rank.on(label='rel')"),
+        (lambda: SMALL.drop(columns="label").rename(columns={"doc_id": "d"}).rank.on(query="qid").judge(QRELS), rf.MissingColumn,
+         "no column 'qid' for query, 'doc_id' for doc; the table has query_id, d, score. Say df.rank.on("),
         (lambda: RUN.rank.judge(QRELS.rename(columns={"who": "note"})), rf.InvalidOption, "both have a column 'note'"),
     ],
 )  # fmt: skip

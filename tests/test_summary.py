@@ -113,6 +113,27 @@ def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
         DF.rank.summarize("rr", by="dya")
 
 
+@pytest.mark.parametrize("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])
+def test_slices_may_have_any_name(name: str) -> None:
+    named = DF.rename({"day": name})
+    for df in (named, named.lazy()):
+        summed = df.rank.summarize("rr", "map", by=name).lazy().collect().sort(name, "metric")
+        assert summed.select(name, "metric", "mean").rows() == [
+            *(("mo", metric, 0.5) for metric in ("map", "rr")),  # 1 and 0
+            *(("tu", metric, 0.25) for metric in ("map", "rr")),  # 1/2 and 0
+        ]
+
+
+@pytest.mark.parametrize("name", ["#by0", "#weight", "#row", "#there"])
+def test_a_query_column_with_a_name_of_the_plan_is_refused(name: str) -> None:
+    df = DF.rename({"query_id": name}).with_columns(new=pl.col("score") + 1)
+    ranker = df.rank.on(query=name)
+    with pytest.raises(rf.InvalidOption, match=f"column '{name}' has a name of the plan's own; rename it"):
+        ranker.summarize("rr", by="day")
+    with pytest.raises(rf.InvalidOption, match=f"column '{name}' has a name of the plan's own; rename it"):
+        ranker.compare("rr", runs=["score", "new"], by="day")
+
+
 def test_what_is_no_metric_is_refused() -> None:
     with pytest.raises(rf.InvalidOption, match="summarize"):
         DF.rank.summarize()

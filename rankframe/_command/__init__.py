@@ -6,6 +6,7 @@ argparse reads it, since Typer, Click and the like would be a fifth package that
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -43,21 +44,28 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and give its exit code."""
+    if sys.stderr is None:  # closed, as by 2>&-; what would be printed there is not to go elsewhere
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
     try:
-        arguments = parser().parse_args(argv)
+        arguments, others = parser().parse_known_args(argv)
+        if others:
+            arguments.parser.refuse(others)
         answer = arguments.command(arguments)
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
         if answer.text is not None:
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+            if isinstance(sys.stdout, TextIOWrapper):
+                sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
             print(answer.text)
-        sys.stdout.flush()
+            sys.stdout.flush()
     except BrokenPipeError:
         # What is left in the buffer must not fail once more when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (RankframeError, pl.exceptions.PolarsError, OSError) as error:
+    except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
         print(f"rankframe: error: {said(error)}", file=sys.stderr)
         return 2
     code: int = answer.code
@@ -68,6 +76,8 @@ def said(error: Exception) -> str:
     """An error in one line, in the words of the command line."""
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError):  # bytes of an argument, such as a column's name
+        return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
     if isinstance(error, pl.exceptions.PolarsError):  # whose further lines are for programmers
         return str(error).partition("\n")[0]
     return in_options(str(error))

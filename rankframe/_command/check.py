@@ -13,13 +13,11 @@ from .options import add_file, add_format, ranker
 from .output import formatted
 from .reading import (
     join,
-    judgments,
-    of_one_type,
     only_one_input,
     others_of,
     refuse_strangers,
     require,
-    run_of,
+    runs_and_judgments,
     table_of,
 )
 from .words import in_options
@@ -60,7 +58,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
         require([table], others.items())
         found: pl.DataFrame = ranker(table, arguments).check()
         return found
-    run, qrels = of_one_type([run_of(arguments, path), judgments(arguments)])
+    run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)
     pair = rf.rank(run).check(qrels).filter(pl.col("problem").is_in(ONE_OF_BOTH))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
+
+from ..errors import nearest
 
 __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 
@@ -69,7 +71,7 @@ class Command:
             allow_abbrev=self.abbreviated,
         )
         self.options(sub)
-        sub.set_defaults(command=self.run)
+        sub.set_defaults(command=self.run, parser=sub)
 
 
 class Parser(argparse.ArgumentParser):
@@ -78,6 +80,14 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help shows what to write\n")
+
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Leave with exit code 2, for the first of `words` that no option or file takes."""
+        option = words[0].partition("=")[0]
+        if option.startswith("-"):
+            near = nearest(f"--{option.lstrip('-')}", self._option_string_actions)
+            self.error(f"there is no option {option}{'' if near is None else f' (did you mean {near}?)'}")
+        self.error(f"{words[0]} is one word too many for '{self.usage}'")
 
 
 def epilog(examples: tuple[str, ...]) -> str:

@@ -6,9 +6,10 @@ import argparse
 from typing import Any, get_args
 
 from .._compare import Correction, Test
-from .._gate import Format
+from .._gate import Style
 from .._resampling import Method
-from .._runs import Missing
+from .._rows import spelled
+from .._runs import Lacking
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked
@@ -34,7 +35,9 @@ def options_of_compare(sub: Parser) -> None:
     """What is compared, and how it is tested."""
     add_files(sub)
     add_metrics(sub)
-    sub.add_argument("--baseline", metavar="RUN", help="compare the others with this run; default: every two")
+    sub.add_argument(
+        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
+    )
     sub.add_argument("--test", choices=get_args(Test), default="permutation", help="default: permutation")
     sub.add_argument("--correction", choices=[*get_args(Correction), "none"], default="holm", help="default: holm")
     _add_design(sub)
@@ -44,7 +47,9 @@ def options_of_compare(sub: Parser) -> None:
 def options_of_gate(sub: Parser) -> None:
     """What is compared, and how much worse it may be."""
     add_files(sub)
-    sub.add_argument("--baseline", metavar="RUN", required=True, help="the run that the others may replace")
+    sub.add_argument(
+        "--baseline", type=spelled, metavar="RUN", required=True, help="the run that the others may replace"
+    )
     sub.add_argument(
         "--budget",
         dest="budgets",
@@ -55,14 +60,14 @@ def options_of_gate(sub: Parser) -> None:
     )
     sub.add_argument("--confidence", type=float, default=0.95, help="of the one-sided bound; default: 0.95")
     _add_design(sub)
-    sub.add_argument("--format", choices=get_args(Format), default="text", help="github: annotations of a workflow run")
+    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
 def _add_design(sub: Parser) -> None:
     sub.add_argument("--by", metavar="COLUMN", help="every slice of the queries apart")
     sub.add_argument(
         "--missing",
-        choices=get_args(Missing),
+        choices=get_args(Lacking),
         default="error",
         help="queries that one run lacks and another has: error (default), drop or zero",
     )

@@ -10,6 +10,7 @@ import rankframe as rf
 
 from .._call import Call
 from .._conventions import CONVENTIONS
+from .._measure import refuse_names
 from .._progress import Busy
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
@@ -56,6 +57,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         of_all = scores.select(**sums).row(0, named=True)
         return Answer("\n".join(trec_lines(scores, of_all, counts, queries=arguments.per_query)))
     if by is not None:
+        refuse_names(scores.columns[1:] if arguments.per_query else ["queries", *scores.columns[1:]], [by], "--by")
         scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
         scores = scores.select("query_id", by, pl.exclude("query_id", by))
     return Answer(formatted(scores if arguments.per_query else means(scores, sums, by), arguments.format))

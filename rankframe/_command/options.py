@@ -12,8 +12,8 @@ import rankframe as rf
 
 from .._conventions import CONVENTIONS
 from .._policies import Columns
+from .._rows import Format
 from .._verbs import Missing
-from ..io import Format
 from .command import Parser
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +15,10 @@ import polars as pl
 import rankframe as rf
 
 from .._progress import Busy
+from .._rows import COMPRESSED, QRELS, RUN, Layout, rows, spelled
+from .._table import USUAL_NAMES
 from .._verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
-from ..io import COMPRESSED, QRELS, RUN, Layout, rows
 from .options import COLUMNS
 from .output import note
 
@@ -26,17 +27,22 @@ __all__ = [
     "given",
     "join",
     "judged",
-    "judgments",
-    "of_one_type",
     "only_one_input",
     "others_of",
     "read_file",
     "refuse_strangers",
     "require",
     "require_rows",
-    "run_of",
+    "runs_and_judgments",
     "table_of",
 ]
+
+
+class File(NamedTuple):
+    """What a file holds, and the names that its columns have there."""
+
+    table: pl.DataFrame
+    stored: Collection[str]
 
 
 class Judged(NamedTuple):
@@ -59,9 +65,7 @@ def judged(arguments: argparse.Namespace) -> Judged:
         require([table], others.items())
         return Judged(table if by is None else _sliced(table, [table], by), runs, arguments.run)
     scores = tuple(runs or ("score",))
-    qrels = judgments(arguments)
-    of_runs = [run_of(arguments, path, scores if runs else ()) for path in arguments.files]
-    *of_runs, qrels = of_one_type([*of_runs, qrels])
+    *of_runs, qrels = runs_and_judgments(arguments, runs or ())
     names = _names(arguments.files)
     if arguments.run is not None:
         if len(of_runs) > 1:
@@ -104,34 +108,35 @@ def given(arguments: argparse.Namespace, name: str) -> Any:
 # files
 
 
-def judgments(arguments: argparse.Namespace) -> pl.DataFrame:
-    """The judgments."""
-    return _read(arguments, arguments.qrels, QRELS, ("query_id", "doc_id", "label"), "qrels_input")
-
-
-def run_of(arguments: argparse.Namespace, path: str, scores: Sequence[str] = ()) -> pl.DataFrame:
-    """What a system returned; with other columns of scores than one."""
+def runs_and_judgments(arguments: argparse.Namespace, scores: Sequence[str] = ()) -> list[pl.DataFrame]:
+    """What systems returned, with other columns of scores than one or without, and last the judgments."""
     layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
-    run = _read(arguments, path, layout, layout.needed)
-    require([run], [(name, "--runs") for name in scores])
-    return run
+    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input")
+    runs = [_read(arguments, path, layout, layout.needed) for path in arguments.files]
+    _refuse_misspelt(arguments, [*runs, qrels])
+    for run in runs:
+        require([run.table], [(name, "--runs") for name in scores])
+    return _of_one_type([file.table for file in (*runs, qrels)])
 
 
 def labelled(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
     """A table that has labels too."""
     table = table_of(arguments, path)
     if "label" not in table.columns:
-        raise MissingColumn(
-            f"no column 'label' in {path}; it has {', '.join(table.columns)}. Say --qrels QRELS, or --label COLUMN if one "
-            "of these is the label"
-        )
+        names = {column: _said(arguments, column) or column for column in COLUMNS}
+        meant = next((name for name in table.columns if name.lower() in USUAL_NAMES["label"]), None)
+        label = "--label COLUMN if one of these is the label" if meant is None else f"--label {shlex.quote(meant)}"
+        there = ", ".join(names.get(name, name) for name in table.columns)
+        raise MissingColumn(f"no column 'label' in {path}; it has {there}. Say --qrels QRELS, or {label}")
     return table
 
 
 def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
     """A table that may have labels or not, and one column of scores or those that were named."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
-    table = _read(arguments, path, RUN._replace(needed=needed), COLUMNS)
+    file = _read(arguments, path, RUN._replace(needed=needed), COLUMNS)
+    _refuse_misspelt(arguments, [file])
+    table = file.table
     require_rows(table, path)
     require([table], [(name, "--runs") for name in arguments.runs or ()])
     require([table], [] if arguments.run is None else [(arguments.run, "--run")])
@@ -140,9 +145,9 @@ def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
 
 def _read(
     arguments: argparse.Namespace, path: str, layout: Layout, renamed: Sequence[str], option: str = "input"
-) -> pl.DataFrame:
+) -> File:
     """A file, its columns under the names that the library expects."""
-    names = {column: getattr(arguments, column.removesuffix("_id")) for column in renamed}
+    names = {column: _said(arguments, column) for column in renamed}
 
     def say(name: str, value: Any) -> str:
         """How an error of the reader proposes an option here."""
@@ -159,7 +164,20 @@ def _read(
     return read_file(path, layout, say, format=getattr(arguments, option), columns=columns, must=must)
 
 
-def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> pl.DataFrame:
+def _said(arguments: argparse.Namespace, column: str) -> str | None:
+    """The name that a column of ours has in the files, where one was said."""
+    name: str | None = getattr(arguments, column.removesuffix("_id"))
+    return name
+
+
+def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> None:
+    """Refuse a name that was said of a column, and that none of the files has."""
+    stored = dict.fromkeys(name for file in files for name in file.stored)
+    said = [(_said(arguments, column), f"--{column.removesuffix('_id')}") for column in COLUMNS]
+    _require(stored, [(name, option) for name, option in said if name is not None])
+
+
+def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> File:
     """The rows of a file, of standard input, or of a pipe, as of a shell's <(...)."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
@@ -169,7 +187,8 @@ def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **optio
         elif not Path(path).is_file():  # an error, most often: no such file, or a folder
             source = stack.enter_context(Path(path).open("rb"))
         try:
-            return rows(source, layout, label_dtype=pl.Float64, say=say, **options).read()
+            found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
+            return File(found.read(), found.stored)
         except OSError as error:  # in which Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
@@ -183,7 +202,7 @@ def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
 
 def _names(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as tells them apart."""
-    files = [Path("stdin" if path == "-" else path) for path in paths]
+    files = [Path("stdin" if path == "-" else spelled(path)) for path in paths]
     bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
     for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
         if len(set(names)) == len(names):
@@ -196,7 +215,7 @@ def _names(paths: Sequence[str]) -> list[str]:
 # tables
 
 
-def of_one_type(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+def _of_one_type(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
     """The frames with ids that can be held against each other: text, where one has text and another numbers."""
     ids = pl.col("query_id", "doc_id")
     if len({tuple(frame.select(ids).dtypes) for frame in frames}) > 1:
@@ -280,7 +299,10 @@ def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], by: str) -> pl.D
 
 def require(files: Sequence[pl.DataFrame], names: Iterable[tuple[str, str]]) -> None:
     """Refuse a column that none of the files has."""
-    there = dict.fromkeys(name for file in files for name in file.columns)
+    _require(dict.fromkeys(name for file in files for name in file.columns), names)
+
+
+def _require(there: Collection[str], names: Iterable[tuple[str, str]]) -> None:
     for name, option in names:
         if name not in there:
             raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .._progress import Busy
+from .._rows import spelled
 from .command import Answer, Command, Parser
 from .decide import add_draws
 from .evaluate import asked
@@ -26,13 +27,15 @@ def options(sub: Parser) -> None:
     add_files(sub)
     sub.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it: .html")
     add_metrics(sub)
-    sub.add_argument("--baseline", metavar="RUN", help="compare the others with this run; default: every two")
+    sub.add_argument(
+        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
+    )
     sub.add_argument("--by", metavar="COLUMN", help="a part on the slices of the queries by this column")
     sub.add_argument(
         "--worst", type=at_least(0), default=5, metavar="NUMBER", help="of queries shown with documents; default: 5"
     )
     sub.add_argument("--show", action="append", metavar="COLUMN", help="a column to show beside these; may be repeated")
-    sub.add_argument("--title", default="Ranking report", help="of the report")
+    sub.add_argument("--title", type=spelled, default="Ranking report", help="of the report")
     add_draws(sub)
 
 

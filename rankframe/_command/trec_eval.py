@@ -12,8 +12,8 @@ import polars as pl
 
 import rankframe as rf
 
+from .._rows import QRELS, RUN
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from ..io import QRELS, RUN
 from .command import Answer, Command, Parser
 from .options import at_least
 from .reading import only_one_input, read_file, require_rows
@@ -94,7 +94,7 @@ def options(parser: Parser) -> None:
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """What trec_eval prints for the judgments and the run."""
     only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
-    qrels, run = read_file(arguments.qrels, QRELS, say), read_file(arguments.run, RUN, say)
+    (qrels, _), (run, _) = read_file(arguments.qrels, QRELS, say), read_file(arguments.run, RUN, say)
     require_rows(run, arguments.run)
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
@@ -147,6 +147,8 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
             raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
+        if parameters and MEASURES.get(name) and not all(map(is_level, parameters.split(","))):
+            raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
         for each in NICKNAMES.get(name, [name]):
             wanted[each] = wanted.get(each) or parameters
     for name, each_on_a_line in MEASURES.items():
@@ -179,11 +181,20 @@ def is_number(text: str) -> bool:
         return False
 
 
+def is_level(text: str) -> bool:
+    """Whether a text says a number of 0 or more, in digits."""
+    return re.fullmatch(r"\d+\.?\d*|\.\d+", text) is not None
+
+
 def gains(name: str, parameters: str, labels: list[int]) -> str:
     """The gains of all labels as text, where some are named, as in ndcg.1=3,2=9."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
+        if not gain:
+            raise InvalidOption(
+                f"{name}.{parameters}: {pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9"
+            )
         if float(label) < 0:
             raise InvalidOption(f"{name}.{parameters}: a document of label {label} is not judged, and has no gain here")
         of_label[float(label)] = float(gain)
