@@ -70,7 +70,8 @@ def test_intervals_gather_the_values_of_the_queries_and_no_rows(scan: pl.LazyFra
 def test_greedy_rankings_are_made_in_memory_and_nothing_else_of_subtopics(metric: str, scan: pl.LazyFrame) -> None:
     ranker = scan.with_columns(subtopic=pl.lit("s")).rank.on(subtopic="subtopic")
     assert in_memory(ranker.evaluate(metric))
-    assert_streams(ranker.evaluate("alpha_dcg@3", "err_ia@3", "nrbp", "subtopic_recall@3", "ndcg@3"))
+    others = ("alpha_dcg@3", "err_ia@3", "nrbp", "precision_ia@3", "average_precision_ia", "subtopic_recall@3")
+    assert_streams(ranker.evaluate(*others, "ndcg@3", "relstring"))
 
 
 SPILL = """

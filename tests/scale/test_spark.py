@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from calls import ALL, POLICIES, SOME, assert_equal, expected, spell
 from polars.testing import assert_frame_equal
-from tables import FRACTIONAL_LABELS, diverse_table, frame, random_table
+from tables import FRACTIONAL_LABELS, frame, random_table
+from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 import rankframe.spark
@@ -52,7 +53,7 @@ def sdf(spark: Any) -> Any:
     return to_spark(spark, DF).cache()
 
 
-@pytest.mark.parametrize("buckets", [7, None])
+@pytest.mark.parametrize("buckets", [3, None])
 def test_every_metric_has_the_values_of_the_oracles(sdf: Any, buckets: int | None) -> None:
     calls = ALL if buckets else SOME
     found = to_polars(sdf.transform(rankframe.spark.evaluate, *(spell(*call) for call in calls), buckets=buckets))
@@ -95,20 +96,14 @@ def test_conventions_and_bounds_look_at_the_whole_table(sdf: Any) -> None:
 
 
 def test_metrics_of_subtopics_expressions_and_own_metrics_go_along(spark: Any) -> None:
-    rows = [
-        (query, doc, score, subtopic, label)
-        for query, docs in diverse_table(3).items()
-        for doc, score, judged in docs
-        for subtopic, label in (judged or {None: None}).items()
-    ]
-    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "subtopic", "label"], orient="row")
+    df = rows_of(hostile_table(3))
 
     @rf.metric()
     def first_label(r: rf.Ranking) -> pl.Expr:
         return r.total(pl.when(r.rank == 1).then(r.label))
 
     try:
-        requests = ("alpha_ndcg@5", "nrbp", "map", first_label, pl.len().alias("rows"))
+        requests = (*TEXTS, "relstring", "map", first_label, pl.len().alias("rows"))
         found = rankframe.spark.evaluate(to_spark(spark, df), *requests, subtopic="subtopic", buckets=3)
         assert dict(found.dtypes)["rows"] == "bigint"
         assert_same(found, df.rank.on(subtopic="subtopic").evaluate(*requests))
