@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from calls import ALL, POLICIES, SOME, assert_equal, close, expected, needs_table, spell
 from polars.testing import assert_frame_equal
-from tables import FRACTIONAL_LABELS, diverse_table, frame, max_label, random_table
+from tables import FRACTIONAL_LABELS, frame, max_label, random_table
+from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 
@@ -51,16 +52,19 @@ def test_parts_have_the_values_of_the_oracles_under_every_policy(policies: dict[
 
 
 def test_metrics_of_subtopics_and_texts_are_those_of_the_whole_frame() -> None:
-    rows = [
-        (query, doc, score, list(judged), max([0, *judged.values()]))
-        for query, docs in diverse_table(3).items()
-        for doc, score, judged in docs
-    ]
-    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "subtopic", "label"], orient="row")
-    texts = ("alpha_ndcg@5", "err_ia@5", "nrbp", "relstring")
-    whole = df.rank.on(subtopic="subtopic").evaluate(*texts)
-    found = run(rf.arrow_kernel(*texts, subtopic="subtopic"), df)
+    df = rows_of(hostile_table(3))
+    whole = df.rank.on(subtopic="subtopic").evaluate(*TEXTS, "relstring")
+    found = run(rf.arrow_kernel(*TEXTS, "relstring", subtopic="subtopic"), df)
     assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    lists = df.group_by("query_id", "doc_id", "score").agg(pl.col("subtopic").drop_nulls(), pl.col("label").max())
+    whole = lists.rank.on(subtopic="subtopic").evaluate(*TEXTS)
+    found = run(rf.arrow_kernel(*TEXTS, subtopic="subtopic"), lists)
+    assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_these_are_all_metrics() -> None:
+    named = {spell(*call) for call in ALL} | {*TEXTS, "relstring"}
+    assert {call.metric.name for text in named for call in rf.parse(text)} == {*rf.METRICS}
 
 
 def test_bounds_take_the_labels_that_are_said() -> None:

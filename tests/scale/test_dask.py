@@ -11,6 +11,7 @@ import pytest
 from calls import ALL, POLICIES, assert_equal, expected, spell
 from polars.testing import assert_frame_equal
 from tables import FRACTIONAL_LABELS, frame, random_table
+from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
@@ -50,6 +51,12 @@ def test_every_metric_has_the_values_of_the_oracles() -> None:
     for name, options in ALL:
         values = {query: None if value != value else value for query, value in found[spell(name, options)].items()}
         assert_equal(values, expected(TABLE, name, options, {}), spell(name, options))
+
+
+def test_metrics_of_subtopics_and_texts_are_those_of_a_polars_frame() -> None:
+    df = rows_of(hostile_table(3))
+    wanted = df.rank.on(subtopic="subtopic").evaluate(*TEXTS, "relstring")
+    assert_same(to_dask(df).rank.on(subtopic="subtopic").evaluate(*TEXTS, "relstring"), wanted)
 
 
 @pytest.mark.parametrize("policies", WITHOUT_ORDER[1::3], ids=str)

@@ -1,11 +1,14 @@
-"""Workers that die in the middle, a query with a fifth of all rows, bad rows: the same table in the end, or our error.
+"""Workers that die in the middle, bad rows, a query with a fifth of all rows: the same table in the end, or our error.
 
 A metric of the tests' own kills the process in which it is first asked for, if a file says so.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +16,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -21,23 +23,13 @@ from tables import frame, random_table
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
+from scale.conftest import java_home
 
 pytestmark = pytest.mark.scale
 
 PACKAGE = Path(rf.__file__).parents[1]
+PAGE = PACKAGE / "docs" / "scale.md"
 DF = frame(random_table(8, queries=200))
-N = 50_000
-RNG = np.random.default_rng(0)
-MEMORY = "1GB"
-"""What a worker may have, with all that Python has loaded; docs/scale.md says what the rows of a bucket take."""
-SKEWED = pl.DataFrame(  # the first fifth of the rows is one query
-    {
-        "query_id": np.r_[np.zeros(N // 5, int), RNG.integers(1, 500, N - N // 5)],
-        "doc_id": np.arange(N),
-        "score": RNG.integers(0, 1000, N).astype(float),
-        "label": RNG.integers(0, 3, N),
-    }
-)
 
 
 def deadly(order: Path, victim: Callable[[], int]) -> Callable[..., pl.Expr]:
@@ -73,8 +65,8 @@ def cluster() -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit=MEMORY, dashboard_address=None, silence_logs=50
-        ) as started,  # which kills a worker that has more
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None, silence_logs=50
+        ) as started,
         Client(started),
     ):
         yield started
@@ -96,14 +88,10 @@ def test_a_dask_worker_that_is_killed_changes_nothing(cluster: Any, tmp_path: Pa
     assert_same(pl.from_pandas(found.reset_index()), wanted())
 
 
-def test_dask_finishes_a_skewed_table_and_fails_fast_on_a_bad_one(cluster: Any) -> None:
+def test_dask_fails_fast_on_a_bad_table(cluster: Any) -> None:
     import dask.dataframe as dd
 
-    ddf = dd.from_pandas(SKEWED.to_pandas(), npartitions=8)
-    assert_same(
-        pl.from_pandas(ddf.rank.evaluate("ndcg@10", "map").compute().reset_index()),
-        SKEWED.rank.evaluate("ndcg@10", "map"),
-    )
+    ddf = dd.from_pandas(DF.to_pandas(), npartitions=8)
     with pytest.raises(rf.InvalidData, match="holds NaN or an infinite label"):
         ddf.assign(label=float("inf")).rank.evaluate("map").compute()
 
@@ -140,11 +128,8 @@ if master.startswith("local-cluster"):
     survive(executor)
 else:
     survive(os.getpid)
-    found = rankframe.spark.evaluate(to_spark(SKEWED), "ndcg@10", "map")
-    assert_same(pl.DataFrame(found.toArrow()), SKEWED.rank.evaluate("ndcg@10", "map"))
-    print("skewed: the same table")
     try:
-        rankframe.spark.evaluate(to_spark(SKEWED.with_columns(score=float("nan"))), "map").collect()
+        rankframe.spark.evaluate(to_spark(DF.with_columns(score=float("nan"))), "map").collect()
     except Exception as error:
         print("bad:", type(error).__name__, error)
 """
@@ -164,11 +149,30 @@ def test_a_spark_executor_that_is_killed_changes_nothing(tmp_path: Path) -> None
     assert on_spark("local-cluster[2,1,1024]", tmp_path) == ["after a kill: the same table"]
 
 
-def test_spark_survives_a_killed_python_worker_finishes_a_skewed_table_and_fails_fast_on_a_bad_one(
-    tmp_path: Path,
-) -> None:
-    killed, skewed, bad = on_spark("local[2,4]", tmp_path)
+def test_spark_survives_a_killed_python_worker_and_fails_fast_on_a_bad_table(tmp_path: Path) -> None:
+    killed, bad = on_spark("local[2,4]", tmp_path)
     assert killed == "after a kill: the same table"
-    assert skewed == "skewed: the same table"
     assert bad.startswith("bad: SparkRuntimeException [USER_RAISED_EXCEPTION] column 'score' holds NaN")
     assert len(bad) < 1000
+
+
+# -------------------------------------------------------------------------------------------------- skew
+
+
+@pytest.mark.parametrize("engine", ["spark", "dask"])
+def test_a_query_with_a_fifth_of_all_rows_takes_the_memory_that_the_page_says(engine: str, tmp_path: Path) -> None:
+    """The script compares the values with those of a Polars frame; Spark's JVM and Dask's workers have 1 GB."""
+    script = PACKAGE / "benchmarks" / "skewed.py"
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    if "JAVA_HOME" not in environment and shutil.which("java") is None:
+        environment["JAVA_HOME"] = java_home(tmp_path)
+    command = [sys.executable, str(script), engine, "--rows", "2e6"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    said = re.search(rf"\| {engine.title()} \| (\d+) MB \| (\d+) bytes \|", PAGE.read_text())
+    assert said is not None
+    loaded, of_a_row = map(int, said.groups())
+    rows = found["rows of the largest bucket"]
+    assert rows > 2_000_000 / 5
+    assert found["peak MB"] * 1e6 < loaded * 1e6 + rows * of_a_row

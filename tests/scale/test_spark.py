@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 import pytest
-from calls import ALL, POLICIES, SOME, assert_equal, expected, spell
+from calls import ALL, POLICIES, assert_equal, expected, spell
 from polars.testing import assert_frame_equal
-from tables import FRACTIONAL_LABELS, diverse_table, frame, random_table
+from tables import FRACTIONAL_LABELS, frame, random_table
+from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 import rankframe.spark
@@ -52,13 +55,22 @@ def sdf(spark: Any) -> Any:
     return to_spark(spark, DF).cache()
 
 
-@pytest.mark.parametrize("buckets", [7, None])
-def test_every_metric_has_the_values_of_the_oracles(sdf: Any, buckets: int | None) -> None:
-    calls = ALL if buckets else SOME
-    found = to_polars(sdf.transform(rankframe.spark.evaluate, *(spell(*call) for call in calls), buckets=buckets))
-    for name, options in calls:
+def test_every_metric_has_the_values_of_the_oracles(sdf: Any) -> None:
+    found = to_polars(sdf.transform(rankframe.spark.evaluate, *(spell(*call) for call in ALL), buckets=3))
+    for name, options in ALL:
         values = dict(found.select("query_id", spell(name, options)).iter_rows())
         assert_equal(values, expected(TABLE, name, options, {}), spell(name, options))
+
+
+def test_the_rows_say_how_many_buckets_there_are(
+    sdf: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rankframe.spark, "ROWS_PER_BUCKET", 100)
+    found = rankframe.spark.evaluate(sdf, "map")
+    found.explain()
+    said = re.findall(r"pmod\(xxhash64\([^()]*\), (\d+)\)", capsys.readouterr().out)
+    assert {int(buckets) for buckets in said} == {math.ceil(len(DF) / 100)} != {1}
+    assert_same(found, DF.rank.evaluate("map"))
 
 
 @pytest.mark.parametrize("policies", WITHOUT_ORDER[1::4], ids=str)
@@ -95,20 +107,14 @@ def test_conventions_and_bounds_look_at_the_whole_table(sdf: Any) -> None:
 
 
 def test_metrics_of_subtopics_expressions_and_own_metrics_go_along(spark: Any) -> None:
-    rows = [
-        (query, doc, score, subtopic, label)
-        for query, docs in diverse_table(3).items()
-        for doc, score, judged in docs
-        for subtopic, label in (judged or {None: None}).items()
-    ]
-    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "subtopic", "label"], orient="row")
+    df = rows_of(hostile_table(3))
 
     @rf.metric()
     def first_label(r: rf.Ranking) -> pl.Expr:
         return r.total(pl.when(r.rank == 1).then(r.label))
 
     try:
-        requests = ("alpha_ndcg@5", "nrbp", "map", first_label, pl.len().alias("rows"))
+        requests = (*TEXTS, "relstring", "map", first_label, pl.len().alias("rows"))
         found = rankframe.spark.evaluate(to_spark(spark, df), *requests, subtopic="subtopic", buckets=3)
         assert dict(found.dtypes)["rows"] == "bigint"
         assert_same(found, df.rank.on(subtopic="subtopic").evaluate(*requests))
