@@ -52,13 +52,13 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
     """
     name, *others = table.columns.query
-    relevant = frame.filter(table.label > 0)[name]
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
-    if len(relevant) > SPARSE * frame.height:
+    gains = frame.select(table.label > 0).to_series()
+    if gains.sum() > SPARSE * frame.height:
         return frame
-    query = pl.col(name)
-    return frame.filter(query.is_first_distinct() | query.is_in(relevant.unique().implode(), nulls_equal=True))
+    query, relevant = pl.col(name), frame[name].filter(gains).unique()
+    return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
 def in_rank_order(
