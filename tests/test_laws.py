@@ -146,7 +146,7 @@ def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) ->
     assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
 
 
-@settings(law, max_examples=3)
+@settings(law, max_examples=2)
 @given(hostile, policies)
 def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
     df = frame(table)

@@ -375,7 +375,7 @@ SHAPES: dict[str, Table] = {
 
 @pytest.mark.parametrize(
     "policies",
-    [{}, {"relevant": 0}, {"no_relevant": "null"}, {"unjudged": "drop", "no_relevant": "one"}],
+    thinned([{}, {"relevant": 0}, {"no_relevant": "null"}, {"unjudged": "drop", "no_relevant": "one"}], 3),
     ids=str,
 )
 @pytest.mark.parametrize("shape", SHAPES)
