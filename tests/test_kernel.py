@@ -165,7 +165,7 @@ def test_mistakes_are_told_before_any_part_is_there() -> None:
     with pytest.raises(
         rf.MissingColumn, match=r"the table has qid, doc_id, score, label\. Say df\.rank\.on\(query='qid'\)"
     ):
-        rf.arrow_kernel("ndcg").schema(PART.rename_columns({"query_id": "qid"}).schema)
+        rf.arrow_kernel("ndcg").schema(PART.rename_columns(["qid", "doc_id", "score", "label"]).schema)
     with pytest.raises(rf.InvalidData, match="holds String, not numbers"):
         rf.arrow_kernel("ndcg").schema(PART.set_column(2, "score", pa.array(["1"] * 3)).schema)
     with pytest.raises(rf.InvalidData, match="2 columns are named 'score'"):
