@@ -118,14 +118,14 @@ class FrameRanking(Ranking):
     def unequal_pairs(self) -> pl.Expr:
         if self._few_labels:
             return self._with_lower(self.whole)
-        same = self.wanted.column(self._candidate.sum().over(*self.wanted.key, LABEL))
+        same = self.wanted.column(self._candidate.sum().over(*self.wanted.key, self.label))
         return self.wanted.sum(self._candidate * (self.n_candidates - same) / 2)
 
     @property
     def tied_pairs(self) -> pl.Expr:
         if self._few_labels:
             return self._with_lower(lambda lower: self.at_or_above(lower) - self.above(lower))
-        same = self._among_tied(self._candidate.sum(), LABEL)
+        same = self._among_tied(self._candidate.sum(), self.label)
         return self.wanted.sum(self._candidate * (self.n_tied - same) / 2)
 
     @property
@@ -134,8 +134,8 @@ class FrameRanking(Ranking):
             return self._with_lower(self.above)
         self.keep(self.retrieved | self.judged)
         # by rising score and then label, so that of tied documents none is inverted
-        place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, LABEL]))
-        level = self.wanted.column((LABEL.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
+        place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, self.label]))
+        level = self.wanted.column((self.label.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
         labels = self.wanted.labels()
         bits = 32 if labels is None else len(labels).bit_length()  # a query has no more rows than Polars holds
         return self.wanted.sum(self.wanted.greater_before(place, level, bits))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -122,3 +125,37 @@ class Logarithm:
 def test_a_discount_need_not_be_hashable() -> None:
     found = DF.rank.dcg(discount=Logarithm(2)).row(0)[1]
     assert found == pytest.approx(2 / math.log2(3) + 1 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("few", [1, 16], ids=["digit by digit", "label by label"])
+def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(few: int) -> None:
+    """Against a count of all pairs: labels below 2 read 0, and documents that were not retrieved tie at the bottom."""
+    chance = random.Random(1)
+    rows = [
+        (query, f"d{i}", chance.choice([None, 1.0, 2.0, 3.0]), chance.choice([None, 0, 1, 2, 3]))
+        for query in range(20)
+        for i in range(12)
+    ]
+
+    def wanted(query: int) -> tuple[int, int, int]:
+        docs = [(-1 if s is None else s, x if x is not None and x >= 2 else 0)
+                for q, _, s, x in rows if q == query and (s is not None or x is not None)]  # fmt: skip
+        unequal = [(a, b) for a, b in itertools.combinations(docs, 2) if a[1] != b[1]]
+        tied = sum(a[0] == b[0] for a, b in unequal)
+        return len(unequal), tied, sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for a, b in unequal)
+
+    @rf.metric()
+    def pairs(r: rf.Ranking) -> pl.Expr:
+        from_2 = r.from_label(2)
+        return from_2.unequal_pairs * 10_000 + from_2.tied_pairs * 100 + from_2.inverted_pairs
+
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
+    expected = [a * 10_000 + b * 100 + c for a, b, c in map(wanted, range(20))]
+    try:
+        with patch("rankframe._frame.FEW", few):
+            assert df.rank.evaluate(pairs)["pairs"].to_list() == expected
+        assert df.lazy().rank.evaluate(pairs).sort("query_id").collect()["pairs"].to_list() == expected
+        grouped = df.group_by("query_id", maintain_order=True).agg(rf.expr.pairs())
+        assert grouped["pairs"].to_list() == expected
+    finally:
+        rf.unregister("pairs")
