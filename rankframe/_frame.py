@@ -224,8 +224,8 @@ class FrameRanking(Ranking):
         self._need_order()
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
-        ends = POSITION.shift(-1, fill_value=1) == 1  # a shift inside a window is slow
-        return pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1))
+        ends = POSITION.shift(-1, fill_value=1) == 1  # a column of its own: a shift inside a window is slow
+        return self.wanted.column(pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1)))
 
     def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         self._need_order()
@@ -238,6 +238,9 @@ class FrameRanking(Ranking):
     def _so_far(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(self.wanted.over(x.cum_sum()))
 
+    def once(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(x)
+
     def product_before(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
         return self._product_before(x)
@@ -246,7 +249,7 @@ class FrameRanking(Ranking):
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
         product = self.wanted.column(self.wanted.over(x.cum_prod()))
-        return pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1))
+        return self.wanted.column(pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1)))  # as in `below`
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
