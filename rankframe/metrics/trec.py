@@ -286,6 +286,8 @@ def relstring(r: Ranking, k: int = 10) -> pl.Expr:
     '1->'
     """
     r.keep(r.rank <= k)
-    digit = pl.when(r.raw > 9).then(pl.lit(">")).otherwise(r.label.floor().cast(pl.UInt8, strict=False).cast(pl.String))
-    letter = pl.when(r.raw.is_null()).then(pl.lit("-")).when(r.raw < 0).then(pl.lit(".")).otherwise(digit)
-    return pl.concat_str([r.at(rank, letter) for rank in range(1, k + 1)], ignore_nulls=True)
+    # The letters' numbers until there is one per query and rank: texts are slow.
+    digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
+    number = r.once(pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))
+    at = [pl.lit("0123456789>.-").str.slice(r.at(rank, number).cast(pl.Int64), 1) for rank in range(1, k + 1)]
+    return pl.concat_str(at, ignore_nulls=True)
