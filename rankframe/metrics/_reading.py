@@ -156,13 +156,16 @@ def running(terms: list[float]) -> list[float]:
     return sums
 
 
-def squares_from(x: Number) -> Number:
-    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0.
+def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) -> Number:
+    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0, which is computed `once`.
 
     >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
     (True, True)
     """
-    if not isinstance(x, pl.Expr) or x.meta.is_column():
+    if not isinstance(x, pl.Expr):
+        return _squares_from(x)
+    x = once(x)
+    if x.meta.is_column():
         return _squares_from(x)
     # through a struct, so that `x` is computed once, also in an expression of a group
     return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
@@ -182,7 +185,7 @@ def _squares_from(x: Number) -> Number:
     return head + 1 / rest
 
 
-def insq_weights(target: float) -> tuple[ByRank, ByRank]:
+def insq_weights(r: Ranking, target: float) -> tuple[ByRank, ByRank]:
     """V(i) = (2 T / (2 T + i - 1))^2, and its sum."""
     wanted = 2 * target
 
@@ -190,7 +193,7 @@ def insq_weights(target: float) -> tuple[ByRank, ByRank]:
         return (wanted / (wanted + rank - 1)) ** 2
 
     def seen(rank: Any) -> Any:
-        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
+        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank, r.once))
 
     return sees, seen
 

@@ -174,7 +174,7 @@ def insq(
     0.3077
     """
     check_target("insq", target, 0)
-    reader = by_rank(*insq_weights(target), stops=False, cascade=False)
+    reader = by_rank(*insq_weights(r, target), stops=False, cascade=False)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
@@ -232,13 +232,15 @@ def inst(
         q = g.r.product_before(keeps)
         after = r.once(q * keeps)
         # The sum of V without end, as if no document had a gain; each that has one then changes all ranks below it.
-        with_it, without = after**2 * squares_from(r.once(x + 1 - g.each)), q**2 * squares_from(r.once(x + 1))
+        with_it, without = after**2 * squares_from(x + 1 - g.each, r.once), q**2 * squares_from(x + 1, r.once)
         # Below the last document; the product to there is the sum of its steps.
         last = g.retrieved if g.unknown else pl.lit(float(g.depth))
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
         gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (squares_from(wanted) + g.whole(r.once(with_it - without))) - left * squares_from(here)
+        seen = wanted**2 * (squares_from(wanted) + g.whole(r.once(with_it - without))) - left * squares_from(
+            here, r.once
+        )
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
