@@ -185,17 +185,14 @@ def _squares_from(x: Number) -> Number:
     return head + 1 / rest
 
 
-def insq_weights(r: Ranking, target: float) -> tuple[ByRank, ByRank]:
+def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
     """V(i) = (2 T / (2 T + i - 1))^2, and its sum."""
     wanted = 2 * target
 
     def sees(rank: Any) -> Any:
         return (wanted / (wanted + rank - 1)) ** 2
 
-    def seen(rank: Any) -> Any:
-        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank, r.once))
-
-    return sees, seen
+    return sees, table(running([sees(rank) for rank in range(1, depth + 1)]))
 
 
 def check_target(name: str, target: object, least: float) -> None:

@@ -157,5 +157,5 @@ def nerr11(
     0.3077
     """
     check_target("nerr11", target, 0)
-    reader = by_rank(*insq_weights(r, target), stops=False, cascade=True)
+    reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)

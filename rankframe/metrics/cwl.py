@@ -174,7 +174,7 @@ def insq(
     0.3077
     """
     check_target("insq", target, 0)
-    reader = by_rank(*insq_weights(r, target), stops=False, cascade=False)
+    reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 

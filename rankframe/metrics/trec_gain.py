@@ -62,7 +62,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     best = r.side_by_side(gain)
     worth = r.gain(gain)
-    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0)) - r.so_far(worth)
+    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0) - worth)
     return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
 
 
