@@ -256,7 +256,7 @@ class FrameRanking(Ranking):
         return self.wanted.column(self.wanted.over(x.cum_sum()))
 
     def once(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(x)
+        return x if x.meta.is_column() else self.wanted.column(x)
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
         self._need_order()

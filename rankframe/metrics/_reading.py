@@ -70,7 +70,7 @@ class Gains:
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum down to the depth, the same at every rank."""
-        return self.r.whole(pl.when(self.r.rank <= self.depth).then(x).otherwise(0.0))
+        return self.r.whole(pl.when(self.r.rank <= self.depth).then(self.r.once(x)).otherwise(0.0))
 
     @property
     def offered(self) -> pl.Expr:
@@ -125,7 +125,7 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
             found = g.total(g.each, sees(rank))
             return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
         ends = g.r.once(g.r.stops(g.each))
-        found, number = g.total(ends, sees(rank)), last - g.whole(g.r.once(ends * (last - seen(rank))))
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
         if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
             room = (g.retrieved < g.depth).cast(pl.Float64) * left

@@ -238,9 +238,7 @@ def inst(
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
         gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (squares_from(wanted) + g.whole(r.once(with_it - without))) - left * squares_from(
-            here, r.once
-        )
+        seen = wanted**2 * (squares_from(wanted) + g.whole(with_it - without)) - left * squares_from(here, r.once)
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
