@@ -16,7 +16,7 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import fault_of, in_rank_order, labels_of, with_gain
+from ._order import fault_of, in_rank_order, labels_of, of_each, with_gain
 from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
@@ -131,13 +131,15 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     ranked = with_gain(frame, table) if drops else frame
     queries, parts = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
-    found = []
-    for rows in parts:
+
+    def values_of(rows: pl.DataFrame) -> dict[str, pl.Series]:
         results = [
             collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
-        found.append({column.name: column for result in results for column in result})
+        return {column.name: column for result in results for column in result}
+
+    found = of_each(parts, values_of)
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [

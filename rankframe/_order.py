@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._table import Fault, Table
 from ._wanted import STARTS
 
-__all__ = ["fault_of", "in_rank_order", "labels_of", "with_gain"]
+__all__ = ["Part", "fault_of", "in_rank_order", "labels_of", "of_each", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
@@ -19,8 +21,16 @@ FEW = 1 / 8
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
-PART = 2**19
-"""How many rows have their columns side by side at a time: memory for them does not grow with the table."""
+PART = 2**18
+"""How many rows a thread has side by side with all their columns: memory for them does not grow with the table."""
+
+LEAST = 2**16
+"""How many rows a part has at least for a thread of its own to be worth while."""
+
+Part: TypeAlias = Callable[[], pl.DataFrame]
+"""The rows of some queries in rank order, brought into it when they are called for."""
+
+T = TypeVar("T")
 
 
 def labels_of(frame: pl.DataFrame, table: Table) -> list[float]:
@@ -61,13 +71,11 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def in_rank_order(
-    frame: pl.DataFrame, table: Table, *, whole: bool = False
-) -> tuple[pl.DataFrame, Iterator[pl.DataFrame]]:
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> tuple[pl.DataFrame, list[Part]]:
     """The queries in the order in which they are first seen, and their rows in rank order, some queries at a time.
 
     The rows have the number of their query and their own, from 0 on, their position in the query, from 1 on, and their
-    score. Those of the `whole` table come together if that is said, or else about `PART` of them.
+    score. Those of the `whole` table come together if that is said.
     """
     keys, descending = table.order()
     # to sort nulls last takes a quarter longer, so only where there are any
@@ -75,18 +83,25 @@ def in_rank_order(
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
     score = pl.lit(frame.select(table.score).to_series())
     queries = _sorted(frame, table, keys[:1], how)
-    parts = [(0, queries.height)] if whole or frame.height <= PART else _parts(queries)
-    rows = _placed(queries, *parts[0], score)
-    if len(keys) > 1 and rows["#tied"].sum() > FEW * rows.height:  # the others will be like the first part
+    if len(keys) > 1 and _tied_in_the_first(queries, score) > FEW:
         queries, keys = _sorted(frame, table, keys, how), keys[:1]
-        rows = _placed(queries, *parts[0], score)
-    each: Iterable[pl.DataFrame] = chain(
-        (rows,), (_placed(queries, start, length, score) for start, length in parts[1:])
-    )
-    if len(keys) > 1:
-        falling = [False, *[descending] * (len(keys) - 1)]
-        each = (_with_ties_in_order(rows, frame, keys[1:], {**how, "descending": falling}) for rows in each)
-    return queries.drop("#row"), (rows.drop("#tied") for rows in each)
+    falling = {**how, "descending": [False, *[descending] * (len(keys) - 1)]}
+
+    def part(start: int, length: int) -> pl.DataFrame:
+        rows = _placed(queries, start, length, score)
+        return (_with_ties_in_order(rows, frame, keys[1:], falling) if len(keys) > 1 else rows).drop("#tied")
+
+    cuts = _cuts(queries, 1 if whole else _parts_of(frame.height))
+    return queries.drop("#row"), [partial(part, *cut) for cut in cuts]
+
+
+def of_each(parts: Sequence[Part], make: Callable[[pl.DataFrame], T]) -> list[T]:
+    """What `make` gives for each part, as many at a time as Polars has threads, of which a single plan leaves some idle."""
+    threads = min(pl.thread_pool_size(), len(parts))
+    if threads == 1:
+        return [make(part()) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda part: make(part()), parts))
 
 
 def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]) -> pl.DataFrame:
@@ -95,10 +110,24 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
     return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
 
 
-def _parts(queries: pl.DataFrame) -> list[tuple[int, int]]:
-    """The first query of each part and how many it has, of about `PART` rows together."""
+def _tied_in_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
+    """The share of tied rows in the first queries, as others will have it."""
+    rows = pl.col("#row").list.len().cum_sum()
+    some = queries.select((rows - pl.col("#row").list.len() < LEAST).sum()).item()
+    return float(_placed(queries, 0, some, score)["#tied"].mean() or 0)  # type: ignore[arg-type]
+
+
+def _parts_of(rows: int) -> int:
+    """Into how many parts that many rows are cut: small ones, and one for each thread if they are worth it."""
+    return max(-(-rows // PART), min(pl.thread_pool_size(), rows // LEAST), 1)
+
+
+def _cuts(queries: pl.DataFrame, parts: int) -> list[tuple[int, int]]:
+    """The first query of each part and how many it has, where parts have about the same number of rows."""
+    if parts == 1:
+        return [(0, queries.height)]
     ends = queries["#row"].list.len().cast(pl.Int64).cum_sum()
-    lengths = ((ends - 1) // PART).rle().struct.field("len").to_list()
+    lengths = ((ends - 1) * parts // ends[-1]).rle().struct.field("len").to_list()
     return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
 
 

@@ -16,7 +16,7 @@ from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
-from ._order import in_rank_order
+from ._order import in_rank_order, of_each
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -194,7 +194,7 @@ def _rows(
     queries, parts = in_rank_order(frame, table, whole=wanted.whole_table)
     source = source_of(frame, table, {**along, **wanted.source})
     query = [pl.lit(queries[key]).gather("#query") for key in table.key]
-    return pl.concat(shown(ranked_in_memory(rows, table, source), query).lazy() for rows in parts).collect()
+    return pl.concat(of_each(parts, lambda rows: shown(ranked_in_memory(rows, table, source), query)))
 
 
 def judge(
