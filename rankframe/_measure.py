@@ -16,7 +16,7 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import fault_of, in_rank_order, labels_of, of_each, with_gain
+from ._order import Part, fault_of, in_rank_order, in_threads, labels_of, last_rank, with_gain
 from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
@@ -123,7 +123,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if isinstance(frame, pl.LazyFrame):
         wanted, values = ask(calls, table)
         return evaluate_rows(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
-    labels = partial(labels_of, frame, table)
+    labels = labels_of(frame, table)
     large = frame.height > SMALL
     plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
     refuse_faults(frame, columns, table)
@@ -132,14 +132,16 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     queries, parts = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
-    def values_of(rows: pl.DataFrame) -> dict[str, pl.Series]:
+    def values_of(part: Part) -> dict[str, pl.Series]:
+        rows = part()
+        last = last_rank(rows) if large else None
         results = [
-            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
+            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table, last), frame, columns)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
         return {column.name: column for result in results for column in result}
 
-    found = of_each(parts, values_of)
+    found = in_threads([partial(values_of, part) for part in parts])
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [

@@ -11,12 +11,15 @@ from typing import Any, TypeAlias, TypeVar
 import polars as pl
 
 from ._table import Fault, Table
-from ._wanted import STARTS
+from ._wanted import STARTS, Labels
 
-__all__ = ["Part", "fault_of", "in_rank_order", "labels_of", "of_each", "with_gain"]
+__all__ = ["Part", "fault_of", "in_rank_order", "in_threads", "labels_of", "last_rank", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
+
+FEWER = 256
+"""How many labels are so few that functions of them are looked up."""
 
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
@@ -25,7 +28,13 @@ PART = 2**18
 """How many rows a thread has side by side with all their columns: memory for them does not grow with the table."""
 
 LEAST = 2**16
-"""How many rows a part has at least for a thread of its own to be worth while."""
+"""How many rows it takes for a thread of their own to be worth while, or a look whether any are tied."""
+
+TIED = ~(STARTS & STARTS.shift(-1, fill_value=True))
+"""Whether a row is tied with the one before it or after it."""
+
+MANY = 8
+"""How many times as many rows as ranks there are for a table of the ranks to be worth while."""
 
 Part: TypeAlias = Callable[[], pl.DataFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
@@ -33,9 +42,17 @@ Part: TypeAlias = Callable[[], pl.DataFrame]
 T = TypeVar("T")
 
 
-def labels_of(frame: pl.DataFrame, table: Table) -> list[float]:
-    """All labels of the frame in rising order, those that add nothing as 0."""
-    return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
+def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
+    """What is known of the labels of the frame."""
+
+    def find() -> list[float]:
+        return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
+
+    label = frame[table.columns.label]
+    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
+        return Labels(None, find)
+    top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
+    return Labels(int(top) if top < FEWER else None, find)
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -82,26 +99,35 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
     score = pl.lit(frame.select(table.score).to_series())
-    queries = _sorted(frame, table, keys[:1], how)
-    if len(keys) > 1 and _tied_in_the_first(queries, score) > FEW:
-        queries, keys = _sorted(frame, table, keys, how), keys[:1]
-    falling = {**how, "descending": [False, *[descending] * (len(keys) - 1)]}
+    by = keys if frame.height <= LEAST else keys[:1]
+    queries = _sorted(frame, table, by, how)
+    if len(by) < len(keys) and _tied_among_the_first(queries, score) > FEW:
+        by = keys
+        queries = _sorted(frame, table, by, how)
+    others = keys[len(by) :]
+    falling = {**how, "descending": [False, *[descending] * len(others)]}
 
     def part(start: int, length: int) -> pl.DataFrame:
         rows = _placed(queries, start, length, score)
-        return (_with_ties_in_order(rows, frame, keys[1:], falling) if len(keys) > 1 else rows).drop("#tied")
+        return _with_ties_in_order(rows, frame, others, falling) if others else rows
 
     cuts = _cuts(queries, 1 if whole else _parts_of(frame.height))
     return queries.drop("#row"), [partial(part, *cut) for cut in cuts]
 
 
-def of_each(parts: Sequence[Part], make: Callable[[pl.DataFrame], T]) -> list[T]:
-    """What `make` gives for each part, as many at a time as Polars has threads, of which a single plan leaves some idle."""
-    threads = min(pl.thread_pool_size(), len(parts))
-    if threads == 1:
-        return [make(part()) for part in parts]
+def last_rank(rows: pl.DataFrame) -> int | None:
+    """The largest rank, where the rows are many times as many: then what depends on the rank alone is looked up."""
+    last = int(rows["#position"].max() or 0)  # type: ignore[arg-type]
+    return last if last * MANY < rows.height else None
+
+
+def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
+    """What each of the works gives, done as many at a time as Polars has threads, of which one plan leaves some idle."""
+    threads = min(pl.thread_pool_size(), len(works))
+    if threads <= 1:
+        return [work() for work in works]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda part: make(part()), parts))
+        return list(pool.map(lambda work: work(), works))
 
 
 def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]) -> pl.DataFrame:
@@ -110,11 +136,10 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
     return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
 
 
-def _tied_in_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
-    """The share of tied rows in the first queries, as others will have it."""
-    rows = pl.col("#row").list.len().cum_sum()
-    some = queries.select((rows - pl.col("#row").list.len() < LEAST).sum()).item()
-    return float(_placed(queries, 0, some, score)["#tied"].mean() or 0)  # type: ignore[arg-type]
+def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
+    """The share of tied rows in the first queries; others will be like them."""
+    rows = queries["#row"].list.len().cum_sum()
+    return float(_placed(queries, 0, int((rows <= LEAST).sum()) or 1, score).select(TIED.mean()).item())
 
 
 def _parts_of(rows: int) -> int:
@@ -132,7 +157,7 @@ def _cuts(queries: pl.DataFrame, parts: int) -> list[tuple[int, int]]:
 
 
 def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.DataFrame:
-    """The rows of some queries, sorted inside each, with what tells ties."""
+    """The rows of some queries, as they were sorted inside each."""
     size = pl.col("#row").list.len().cast(pl.Int64)
     number = pl.int_range(start, start + pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
     position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")
@@ -142,7 +167,6 @@ def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> p
         .select(number, (size.cum_sum() - size).alias("#start"), "#row")
         .explode("#row")
         .select("#query", "#row", position.alias("#position"), score.gather("#row").alias("#score"))
-        .with_columns((~(STARTS & STARTS.shift(-1, fill_value=True))).alias("#tied"))
     )
     return rows.collect(engine="in-memory")
 
@@ -151,7 +175,7 @@ def _with_ties_in_order(
     rows: pl.DataFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
 ) -> pl.DataFrame:
     """The rows, those that are tied in the order of further keys."""
-    tied = rows["#tied"].arg_true()
+    tied = rows.select(TIED.arg_true()).to_series()
     if tied.is_empty():
         return rows
     among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
