@@ -21,6 +21,9 @@ FEW = 1 / 8
 FEWER = 256
 """How many labels are so few that functions of them are looked up."""
 
+SAMPLE = 2**13
+"""How many rows are looked at to see whether many are tied."""
+
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
@@ -68,9 +71,17 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
-    if frame.select(*table.query, value.alias("#value")).hash_rows().n_unique() == frame.height:
+    hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
+    step = 2**64 // (pl.thread_pool_size() if frame.height > LEAST else 1)
+    if all(in_threads([partial(_all_differ, hashes, low, low + step) for low in range(0, 2**64, step)])):
         return False
     return bool(frame.select(rows.over(table.columns.query).any()).item())
+
+
+def _all_differ(hashes: pl.Series, start: int, stop: int) -> bool:
+    """Whether hashes in a range, which is a thread's own, all differ: it sorts faster alone than threads do together."""
+    some = hashes.filter(hashes.is_between(start, min(stop, 2**64) - 1))
+    return some.sort(multithreaded=False).n_unique() == some.len()
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -139,7 +150,7 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
 def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
     """The share of tied rows in the first queries; others will be like them."""
     rows = queries["#row"].list.len().cum_sum()
-    return float(_placed(queries, 0, int((rows <= LEAST).sum()) or 1, score).select(TIED.mean()).item())
+    return float(_placed(queries, 0, int((rows <= SAMPLE).sum()) or 1, score).select(TIED.mean()).item())
 
 
 def _parts_of(rows: int) -> int:
