@@ -16,7 +16,7 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import Part, fault_of, in_rank_order, in_threads, labels_of, last_rank, with_gain
+from ._order import Part, fault_of, in_rank_order, in_threads, labels_of, with_gain
 from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
@@ -129,12 +129,11 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     refuse_faults(frame, columns, table)
     drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
     ranked = with_gain(frame, table) if drops else frame
-    queries, parts = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
+    queries, parts, last = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
     def values_of(part: Part) -> dict[str, pl.Series]:
         rows = part()
-        last = last_rank(rows) if large else None
         results = [
             collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table, last), frame, columns)
             for (wanted, values), source in zip(plans, sources, strict=True)

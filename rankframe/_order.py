@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._table import Fault, Table
 from ._wanted import STARTS, Labels
 
-__all__ = ["Part", "fault_of", "in_rank_order", "in_threads", "labels_of", "last_rank", "with_gain"]
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "in_threads", "labels_of", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
@@ -39,7 +39,7 @@ TIED = ~(STARTS & STARTS.shift(-1, fill_value=True))
 MANY = 8
 """How many times as many rows as ranks there are for a table of the ranks to be worth while."""
 
-Part: TypeAlias = Callable[[], pl.DataFrame]
+Part: TypeAlias = Callable[[], pl.LazyFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
 
 T = TypeVar("T")
@@ -99,12 +99,27 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> tuple[pl.DataFrame, list[Part]]:
-    """The queries in the order in which they are first seen, and their rows in rank order, some queries at a time.
+class InOrder(NamedTuple):
+    """A frame's queries in the order in which they are first seen, and their rows in rank order.
 
-    The rows have the number of their query and their own, from 0 on, their position in the query, from 1 on, and their
-    score. Those of the `whole` table come together if that is said.
+    Attributes
+    ----------
+    queries
+        One row per query, its key.
+    parts
+        The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
+        in the query, from 1 on, and its score.
+    last
+        The largest position, where there are so many times as many rows that what depends on it alone is looked up.
     """
+
+    queries: pl.DataFrame
+    parts: list[Part]
+    last: int | None
+
+
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
+    """The frame in rank order; the rows of the `whole` table come together if that is said."""
     keys, descending = table.order()
     # to sort nulls last takes a quarter longer, so only where there are any
     nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
@@ -118,18 +133,15 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     others = keys[len(by) :]
     falling = {**how, "descending": [False, *[descending] * len(others)]}
 
-    def part(start: int, length: int) -> pl.DataFrame:
+    def part(start: int, length: int) -> pl.LazyFrame:
         rows = _placed(queries, start, length, score)
         return _with_ties_in_order(rows, frame, others, falling) if others else rows
 
-    cuts = _cuts(queries, 1 if whole else _parts_of(frame.height))
-    return queries.drop("#row"), [partial(part, *cut) for cut in cuts]
-
-
-def last_rank(rows: pl.DataFrame) -> int | None:
-    """The largest rank, where the rows are many times as many: then what depends on the rank alone is looked up."""
-    last = int(rows["#position"].max() or 0)  # type: ignore[arg-type]
-    return last if last * MANY < rows.height else None
+    sizes = queries["#row"].list.len().cast(pl.Int64)
+    cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
+    longest = int(sizes.max() or 0)  # type: ignore[arg-type]
+    last = longest if frame.height > LEAST and longest * MANY * len(cuts) < frame.height else None
+    return InOrder(queries.drop("#row"), [partial(part, *cut) for cut in cuts], last)
 
 
 def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
@@ -150,7 +162,8 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
 def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
     """The share of tied rows in the first queries; others will be like them."""
     rows = queries["#row"].list.len().cum_sum()
-    return float(_placed(queries, 0, int((rows <= SAMPLE).sum()) or 1, score).select(TIED.mean()).item())
+    some = _placed(queries, 0, int((rows <= SAMPLE).sum()) or 1, score)
+    return float(some.select(TIED.mean()).collect(engine="in-memory").item())
 
 
 def _parts_of(rows: int) -> int:
@@ -158,38 +171,38 @@ def _parts_of(rows: int) -> int:
     return max(-(-rows // PART), min(pl.thread_pool_size(), rows // LEAST), 1)
 
 
-def _cuts(queries: pl.DataFrame, parts: int) -> list[tuple[int, int]]:
+def _cuts(sizes: pl.Series, parts: int) -> list[tuple[int, int]]:
     """The first query of each part and how many it has, where parts have about the same number of rows."""
     if parts == 1:
-        return [(0, queries.height)]
-    ends = queries["#row"].list.len().cast(pl.Int64).cum_sum()
+        return [(0, sizes.len())]
+    ends = sizes.cum_sum()
     lengths = ((ends - 1) * parts // ends[-1]).rle().struct.field("len").to_list()
     return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
 
 
-def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.DataFrame:
+def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.LazyFrame:
     """The rows of some queries, as they were sorted inside each."""
     size = pl.col("#row").list.len().cast(pl.Int64)
     number = pl.int_range(start, start + pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
     position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")
-    rows = (
+    return (
         queries.lazy()
         .slice(start, length)
         .select(number, (size.cum_sum() - size).alias("#start"), "#row")
         .explode("#row")
         .select("#query", "#row", position.alias("#position"), score.gather("#row").alias("#score"))
     )
-    return rows.collect(engine="in-memory")
 
 
 def _with_ties_in_order(
-    rows: pl.DataFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
-) -> pl.DataFrame:
+    rows: pl.LazyFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
+) -> pl.LazyFrame:
     """The rows, those that are tied in the order of further keys."""
-    tied = rows.select(TIED.arg_true()).to_series()
+    placed = rows.collect(engine="in-memory")
+    tied = placed.select(TIED.arg_true()).to_series()
     if tied.is_empty():
-        return rows
-    among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
+        return placed.lazy()
+    among = placed.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
     ties = frame[among["#row"]].select(among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys)), among["#row"])
     ties = ties.sort(ties.columns[:-1], **{**how, "maintain_order": True})
-    return rows.with_columns(rows["#row"].scatter(tied, ties["#row"]))
+    return placed.lazy().with_columns(placed["#row"].scatter(tied, ties["#row"]))

@@ -97,9 +97,10 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def ranked_in_memory(rows: pl.DataFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
+def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
     """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
-    return _with_rank(rows.drop("#row").hstack(source[rows["#row"]]).lazy(), table, ["#query"], contiguous=True)
+    along = [pl.lit(column).gather("#row").alias(column.name) for column in source]
+    return _with_rank(rows.with_columns(along).drop("#row"), table, ["#query"], contiguous=True)
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:

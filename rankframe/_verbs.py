@@ -17,7 +17,7 @@ from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
-from ._order import Part, in_rank_order, in_threads, labels_of, last_rank
+from ._order import Part, in_rank_order, in_threads, labels_of
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -193,13 +193,12 @@ def _rows(
         rows = ranked_by_window(frame, table, {**along, **wanted.source})
         return shown(rows, [pl.col(key) for key in table.key])
     refuse_faults(frame, columns, table)
-    queries, parts = in_rank_order(frame, table, whole=wanted.whole_table)
+    queries, parts, last = in_rank_order(frame, table, whole=wanted.whole_table)
     source = source_of(frame, table, {**along, **wanted.source})
     query = [pl.lit(queries[key]).gather("#query") for key in table.key]
 
     def of_part(part: Part) -> pl.DataFrame:
-        rows = part()
-        return shown(ranked_in_memory(rows, table, source), query, last_rank(rows)).lazy().collect()
+        return shown(ranked_in_memory(part(), table, source), query, last).lazy().collect()
 
     return pl.concat(in_threads([partial(of_part, part) for part in parts]))
 
