@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from itertools import combinations
 from typing import Literal
 
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from ._expected import Expectation
 from ._policies import Columns
 from ._ranking import Gain, NoExpectation, Ranking, gain_rises
-from ._wanted import POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied
+from ._wanted import FIRST_ROW, POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied
 
 __all__ = ["LABEL", "RANK", "RAW", "FrameRanking", "RowRanking"]
 
@@ -54,8 +55,9 @@ class FrameRanking(Ranking):
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         self._need_order()
-        above = rows.cast(pl.Float64).cum_sum() - rows
-        return self.wanted.before_drop(self.wanted.over(above))
+        above = _count(rows) - pl.when(rows).then(1).otherwise(0)
+        above = above - above.gather(FIRST_ROW) if self.wanted.contiguous else self.wanted.over(above)
+        return self.wanted.before_drop(above.cast(pl.Float64))
 
     @property
     def mean_rank(self) -> pl.Expr:
@@ -74,16 +76,22 @@ class FrameRanking(Ranking):
         missed = self.n_candidates - self.n_retrieved
         return self.wanted.column(pl.when(self.retrieved).then(same).otherwise(missed))
 
+    def _first_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(at_first_tied(x))
+
+    def _last_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(at_last_tied(x))
+
     def above(self, x: pl.Expr) -> pl.Expr:
         before = self._by_score(x) - x
         if self.wanted.contiguous:
-            return self.wanted.column(at_first_tied(before))
+            return self._first_tied(before)
         return self._among_tied(before.min())
 
     def at_or_above(self, x: pl.Expr) -> pl.Expr:
         so_far = self._by_score(x)
         if self.wanted.contiguous:
-            return self.wanted.column(at_last_tied(so_far))
+            return self._last_tied(so_far)
         return self._among_tied(so_far.max())
 
     def _by_score(self, x: pl.Expr) -> pl.Expr:
@@ -106,32 +114,38 @@ class FrameRanking(Ranking):
         labels = () if self.wanted.labels is None else self.wanted.labels.all()
         return labels if len(labels) <= FEW else ()
 
-    def _with_lower(self, count: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-        """What `count` makes of the candidates with lower labels, at each candidate, summed up."""
-        counts = [
-            pl.when(self.label == label).then(count(self._candidate * (self.label < label))).otherwise(0.0)
-            for label in self._few_labels[1:]
-        ]
-        return self.wanted.sum(self._candidate * pl.sum_horizontal(pl.lit(0.0), *counts))
+    def _with_lower(self, count: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
+        """What `count` makes of how many candidates with lower labels the table has above and so far, summed up."""
+        counts = []
+        for label in self._few_labels[1:]:  # which are above 0, so that only judged documents have them
+            lower = (self._candidate > 0) & (self.label < label)
+            so_far = self.wanted.column(_count(lower))
+            above = self.wanted.column(so_far - lower.cast(pl.Int64))
+            counts.append(pl.when(self.label == label).then(count(above, so_far)).otherwise(0))
+        return self.wanted.sum(pl.sum_horizontal(pl.lit(0), *counts)).cast(pl.Float64)
 
     @property
     def unequal_pairs(self) -> pl.Expr:
         if self._few_labels:
-            return self._with_lower(self.whole)
+            has_label = [
+                pl.when(self.label == label).then(self._candidate).otherwise(0.0) for label in self._few_labels
+            ]
+            n = [self.wanted.sum(rows) for rows in has_label]
+            return pl.sum_horizontal(pl.lit(0.0), *(one * other for one, other in combinations(n, 2)))
         same = self.wanted.column(self._candidate.sum().over(*self.wanted.key, self.label))
         return self.wanted.sum(self._candidate * (self.n_candidates - same) / 2)
 
     @property
     def tied_pairs(self) -> pl.Expr:
         if self._few_labels:
-            return self._with_lower(lambda lower: self.at_or_above(lower) - self.above(lower))
+            return self._with_lower(lambda above, so_far: self._last_tied(so_far) - self._first_tied(above))
         same = self._among_tied(self._candidate.sum(), self.label)
         return self.wanted.sum(self._candidate * (self.n_tied - same) / 2)
 
     @property
     def inverted_pairs(self) -> pl.Expr:
         if self._few_labels:
-            return self._with_lower(self.above)
+            return self._with_lower(lambda above, so_far: self._first_tied(above) - self._at_first(above))
         self.keep(self.retrieved | self.judged)
         # by rising score and then label, so that of tied documents none is inverted
         place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, self.label]))
@@ -223,7 +237,7 @@ class FrameRanking(Ranking):
     @property
     def _first_row(self) -> pl.Expr:
         """The number of the row at which the query starts, on all of its contiguous rows."""
-        return self.wanted.column((POSITION == 1).arg_true().gather(QUERY - QUERY.first()))
+        return self.wanted.column(FIRST_ROW)
 
     def _at_first(self, x: pl.Expr) -> pl.Expr:
         """`x` at the first row of each query, on all of its contiguous rows."""
@@ -247,8 +261,8 @@ class FrameRanking(Ranking):
         self._need_order()
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
-        ends = POSITION.shift(-1, fill_value=1) == 1  # a shift inside a window is slow
-        return pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1))
+        ends = POSITION.shift(-1, fill_value=1) == 1  # a column of its own: a shift inside a window is slow
+        return self.wanted.column(pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1)))
 
     def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         self._need_order()
@@ -261,6 +275,9 @@ class FrameRanking(Ranking):
     def _so_far(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(self.wanted.over(x.cum_sum()))
 
+    def once(self, x: pl.Expr) -> pl.Expr:
+        return self.wanted.column(x)
+
     def product_before(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
         return self._product_before(x)
@@ -269,7 +286,7 @@ class FrameRanking(Ranking):
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
         product = self.wanted.column(self.wanted.over(x.cum_prod()))
-        return pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1))
+        return self.wanted.column(pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1)))  # as in `below`
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
@@ -321,6 +338,11 @@ class FrameRanking(Ranking):
     def _need_order(self) -> None:
         if self.expected is not None:
             raise NoExpectation
+
+
+def _count(rows: pl.Expr) -> pl.Expr:
+    """How many of `rows` the table has down to each of its rows; faster than a sum."""
+    return pl.when(rows).then(1).cum_count().cast(pl.Int64)
 
 
 class RowRanking(FrameRanking):

@@ -269,6 +269,10 @@ class Ranking(ByScore):
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` down to this rank, this one included."""
 
+    def once(self, x: pl.Expr) -> pl.Expr:
+        """`x`, which a formula names more than once, or adds up: a column of its own where there are columns."""
+        return x
+
     @abstractmethod
     def product_before(self, x: pl.Expr) -> pl.Expr:
         """The product of `x` over the ranks above this one; 1 at the top."""

@@ -10,7 +10,8 @@ import polars as pl
 
 from ._table import Fault
 
-__all__ = ["POSITION", "QUERY", "SCORE", "STARTS", "Labels", "Wanted", "at_first_tied", "at_last_tied"]
+__all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Labels", "Wanted", "at_first_tied", "at_last_tied"]
+
 
 QUERY = pl.col("#query")
 """The number of a row's query, in contiguous rows: from one query to the next it rises by 1."""
@@ -23,6 +24,9 @@ SCORE = pl.col("#score")
 
 STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
 """Where a group of tied documents starts, in contiguous rows; those that were not retrieved are one."""
+
+FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
+"""The number of the row at which a row's query starts, in contiguous rows."""
 
 
 def at_first_tied(x: pl.Expr) -> pl.Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -13,13 +13,15 @@ from .._ranking import MaxLabel, Ranking, check_word
 from ..errors import InvalidOption
 
 __all__ = [
-    "BEYOND", "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
+    "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
     "running", "squares_from", "table",
 ]  # fmt: skip
 
 Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
 Share: TypeAlias = Mapping[float, float] | None
+ByRank: TypeAlias = Callable[[Any], Any]
+"""A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
 """What is reported then is no mean gain, and counts no query without relevant documents as 1."""
 
@@ -50,10 +52,10 @@ class Gains:
 
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
-        self.each = each
         if unknown:
             r.keep(~r.judged)
-            self.each = pl.when(r.judged).then(each).otherwise(1.0)
+            each = pl.when(r.judged).then(each).otherwise(1.0)
+        self.each = r.once(each)
 
     @property
     def retrieved(self) -> pl.Expr:
@@ -108,9 +110,7 @@ def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
     return r.label / max_label
 
 
-def by_rank(
-    sees: Callable[[pl.Expr], pl.Expr], seen: Callable[[pl.Expr], pl.Expr], *, stops: bool, cascade: bool
-) -> Reader:
+def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader:
     """A reader who sees a rank with chance `sees`, and the ranks down to one in number `seen`.
 
     With `stops` the depth is where reading ends in any case. With `cascade` each document also ends it, with its gain
@@ -119,13 +119,13 @@ def by_rank(
     """
 
     def reader(g: Gains) -> Reading:
-        rank, last = g.r.rank, seen(pl.lit(float(g.depth)))
-        after = None if stops else sees(pl.lit(g.depth + 1.0))
+        rank, last = g.r.rank, pl.lit(seen(float(g.depth)))
+        after = None if stops else pl.lit(sees(g.depth + 1.0))
         if not cascade:
             found = g.total(g.each, sees(rank))
             return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
-        ends = g.r.stops(g.each)
-        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
+        ends = g.r.once(g.r.stops(g.each))
+        found, number = g.total(ends, sees(rank)), last - g.whole(g.r.once(ends * (last - seen(rank))))
         left = 1 - g.whole(ends)
         if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
             room = (g.retrieved < g.depth).cast(pl.Float64) * left
@@ -137,10 +137,16 @@ def by_rank(
     return reader
 
 
-def table(values: list[float]) -> Callable[[pl.Expr], pl.Expr]:
+def table(values: list[float]) -> ByRank:
     """`values` by number from 0 on; 0 beyond."""
     listed = pl.lit(values, dtype=pl.List(pl.Float64))
-    return lambda i: listed.list.get(i.cast(pl.Int64), null_on_oob=True).fill_null(0.0)
+
+    def value(i: Any) -> Any:
+        if isinstance(i, pl.Expr):
+            return listed.list.get(i.cast(pl.Int64), null_on_oob=True).fill_null(0.0)
+        return values[int(i)] if i < len(values) else 0.0
+
+    return value
 
 
 def running(terms: list[float]) -> list[float]:
@@ -150,35 +156,43 @@ def running(terms: list[float]) -> list[float]:
     return sums
 
 
-def squares_from(x: Number) -> Number:
-    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0."""
-    if isinstance(x, pl.Expr):  # through a struct, so that `x` is computed once, also in an expression of a group
-        return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
-    return _squares_from(x)
+def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) -> Number:
+    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0, which is computed `once`.
+
+    >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
+    (True, True)
+    """
+    if not isinstance(x, pl.Expr):
+        return _squares_from(x)
+    x = once(x)
+    if x.meta.is_column():
+        return _squares_from(x)
+    # through a struct, so that `x` is computed once, also in an expression of a group
+    return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
 
 
 def _squares_from(x: Number) -> Number:
-    head: Number = 1 / x**2
-    for i in range(1, 10):
-        head = head + 1 / (x + i) ** 2
-    y = 1 / (x + 10)
-    z = y * y
-    # the asymptotic series, whose next term is below 10^-16 from 10 on
-    tail = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * (5 / 66 - z * (691 / 2730 - z * 7 / 6))))))
-    return head + y + z / 2 + y * tail
+    # The first six terms in pairs: (x + i)(x + 5 - i) = x (x + 5) + i (5 - i), and of two numbers with the product p
+    # and a sum whose square is s, 1 / a^2 + 1 / b^2 = (s - 2 p) / p^2.
+    p, s = x * (x + 5), (2 * x + 5) ** 2
+    q, r = p + 4, p + 6
+    head = (s / p - 2) / p + (s / q - 2) / q + (s / r - 2) / r
+    # All that follow, by Stieltjes' continued fraction, which so many steps make exact to the last digit or two.
+    middle = x + 5.5
+    rest = middle
+    for k in range(8, 0, -1):
+        rest = middle + k**4 / (16 * k**2 - 4) / rest
+    return head + 1 / rest
 
 
-def insq_weights(target: float) -> tuple[Callable[[pl.Expr], pl.Expr], Callable[[pl.Expr], pl.Expr]]:
+def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
     """V(i) = (2 T / (2 T + i - 1))^2, and its sum."""
     wanted = 2 * target
 
-    def sees(rank: pl.Expr) -> pl.Expr:
+    def sees(rank: Any) -> Any:
         return (wanted / (wanted + rank - 1)) ** 2
 
-    def seen(rank: pl.Expr) -> pl.Expr:
-        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
-
-    return sees, seen
+    return sees, table(running([sees(rank) for rank in range(1, depth + 1)]))
 
 
 def check_target(name: str, target: object, least: float) -> None:

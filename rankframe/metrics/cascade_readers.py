@@ -40,7 +40,7 @@ def nerr8(
     >>> df.rank.evaluate("nerr8@3")["nerr8@3"].item()             # a gain of 1 from two documents
     0.5
     """
-    reader = by_rank(lambda i: pl.lit(1.0), lambda i: i, stops=True, cascade=True)
+    reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
@@ -157,5 +157,5 @@ def nerr11(
     0.3077
     """
     check_target("nerr11", target, 0)
-    reader = by_rank(*insq_weights(target), stops=False, cascade=True)
+    reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)

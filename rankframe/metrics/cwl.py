@@ -174,7 +174,7 @@ def insq(
     0.3077
     """
     check_target("insq", target, 0)
-    reader = by_rank(*insq_weights(target), stops=False, cascade=False)
+    reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
@@ -226,26 +226,27 @@ def inst(
         # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is 0,
         # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is a product over
         # the documents above that have a gain, each 1 - gain / x just above it.
-        rank, last = g.r.rank, g.retrieved if g.unknown else pl.lit(float(g.depth))
         before = r.so_far(g.each) - g.each
-        x = rank - 1 + wanted - before
-        keeps = (1 - g.each / x).fill_null(1.0)
+        x = r.once(g.r.rank - 1 + wanted - before)
+        keeps = r.once((1 - g.each / x).fill_null(1.0))
         q = g.r.product_before(keeps)
-        # The sum of V, as if no document had a gain; each that has one then changes all ranks below it.
-        end = last + wanted
-        change = (q * keeps) ** 2 * (squares_from(x + 1 - g.each) - squares_from(end - before - g.each))
-        change -= q**2 * (squares_from(x + 1) - squares_from(end - before))
-        changes = g.whole(pl.when(g.each > 0).then(change).otherwise(0.0))
+        after = r.once(q * keeps)
+        # The sum of V without end, as if no document had a gain; each that has one then changes all ranks below it.
+        with_it, without = after**2 * squares_from(x + 1 - g.each, r.once), q**2 * squares_from(x + 1, r.once)
+        # Below the last document; the product to there is the sum of its steps.
+        last = g.retrieved if g.unknown else pl.lit(float(g.depth))
+        here = last + wanted - g.whole(g.each)
+        left = wanted**2 * (1 + g.whole(after**2 - q**2))
         gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (squares_from(wanted) - squares_from(end) + changes)
-        # Below the last document; the product to the end is the sum of its steps.
-        here = end - g.whole(g.each)
-        beyond = wanted**2 * (1 + g.whole(q**2 * (keeps**2 - 1))) / here**2
+        seen = wanted**2 * (squares_from(wanted) + g.whole(r.once(with_it - without))) - left * squares_from(
+            here, r.once
+        )
+        beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
-            left = factor ** (g.depth - last)
-            more = beyond * (1 - left) / (1 - factor)
-            gained, seen, beyond = gained + more, seen + more, beyond * left
+            stays = factor ** (g.depth - last)
+            more = beyond * (1 - stays) / (1 - factor)
+            gained, seen, beyond = gained + more, seen + more, beyond * stays
         return Reading(gained, seen, beyond)
 
     return reported(r, reader, depth, report, residual, max_label, gain)

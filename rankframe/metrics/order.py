@@ -143,7 +143,7 @@ def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "n
     check_word("rounding", rounding, Rounding)
     wanted = recall * r.n_relevant
     needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
-    return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank))
+    return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank).otherwise(0.0))
 
 
 @metric("11pt_avg", bounds=(0, 1), judging="threshold")
@@ -222,14 +222,14 @@ def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl
         lost = r.whole(top * r.mean_rank) - relevant * (relevant + 1) / 2
         area = relevant * others - lost
     else:
-        last = r.mean_rank + (r.n_tied - 1) / 2
+        last = r.once(r.mean_rank + (r.n_tied - 1) / 2)
         # a relevant document lifts the curve between the non-relevant ones above it and those above or tied
-        start = last - r.n_tied - r.above(top)
-        end = (last if k is None else last.clip(upper_bound=k)) - r.at_or_above(top)
+        start = r.once(last - r.n_tied - r.above(top))
+        end = r.once((last if k is None else last.clip(upper_bound=k)) - r.at_or_above(top))
         limit = others if max_fpr is None else max_fpr * others
         within = (limit - start) ** 2 / (2 * (end - start))
         under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
-        area = r.whole(top * under)
+        area = r.whole(r.once(top * under))
     share = area / (relevant * others)
     if max_fpr is not None:
         least = max_fpr**2 / 2

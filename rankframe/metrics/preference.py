@@ -49,10 +49,12 @@ def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.
     check_p("compatibility", p)
     # A document that both hold from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
     shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
-    from_depth = table([0.0, *reversed(running(shares[::-1])[1:])])  # the small ones first
+    from_depth = running(shares[::-1])[:0:-1]  # the small ones first
     wanted = r.label > 0
-    met = from_depth(pl.max_horizontal(r.rank, r.ideal_rank))
+    met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, r.ideal_rank))
     found = r.total(pl.when(wanted).then(met).otherwise(0.0))
     if not normalize:
         return (1 - p) * found
-    return found / r.whole(pl.when(wanted).then(from_depth(r.ideal_rank)).otherwise(0.0))
+    n = r.whole(wanted.cast(pl.Float64))
+    best: pl.Expr = table(running(from_depth))(n.clip(upper_bound=len(from_depth)))  # all of them at the top
+    return found / best

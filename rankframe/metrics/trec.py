@@ -147,7 +147,7 @@ def utility(
     (1.0, 3.0)
     """
     r.keep(r.retrieved)
-    hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant)), r.n_retrieved, r.n_relevant
+    hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)), r.n_retrieved, r.n_relevant
     rest = (r.collection_size or 0) + hits - n - relevant
     return (
         relevant_retrieved * hits
@@ -209,7 +209,7 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     if not is_number(p) or not 0 < p < 1:
         raise InvalidOption(f"rbp_resid(p={p!r}): p is a probability between 0 and 1; write rbp_resid(p=0.9)")
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * p ** (r.rank - 1)))
+    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * p ** (r.rank - 1)).otherwise(0.0))
     some = r.count(r.retrieved & ~r.judged) > 0
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
@@ -286,6 +286,8 @@ def relstring(r: Ranking, k: int = 10) -> pl.Expr:
     '1->'
     """
     r.keep(r.rank <= k)
-    digit = pl.when(r.raw > 9).then(pl.lit(">")).otherwise(r.label.floor().cast(pl.UInt8, strict=False).cast(pl.String))
-    letter = pl.when(r.raw.is_null()).then(pl.lit("-")).when(r.raw < 0).then(pl.lit(".")).otherwise(digit)
-    return pl.concat_str([r.at(rank, letter) for rank in range(1, k + 1)], ignore_nulls=True)
+    # The letters' numbers until there is one per query and rank: texts are slow.
+    digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
+    number = r.once(pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))
+    at = [pl.lit("0123456789>.-").str.slice(r.at(rank, number).cast(pl.Int64), 1) for rank in range(1, k + 1)]
+    return pl.concat_str(at, ignore_nulls=True)

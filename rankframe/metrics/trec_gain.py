@@ -62,7 +62,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     best = r.side_by_side(gain)
     worth = r.gain(gain)
-    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0)) - r.so_far(worth)
+    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0) - worth)
     return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
 
 
@@ -90,10 +90,11 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     >>> round(df.rank.ndcg_rel().item(0, 1), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
     0.8066
     """
-    found, ideal, last = _down_the_ranks(r, gain)
-    worth = (r.gain(gain) > 0).cast(pl.Float64)
-    m, retrieved = r.whole(worth), r.whole(pl.when(r.retrieved).then(worth))
-    at_gains = r.whole(pl.when(r.retrieved & (worth > 0)).then(found / ideal))
+    ndcg, last = _down_the_ranks(r, gain)
+    has_gain = r.once(r.gain(gain) > 0)
+    found = r.once(has_gain & r.retrieved)
+    m, retrieved = r.whole(has_gain.cast(pl.Float64)), r.whole(found.cast(pl.Float64))
+    at_gains = r.whole(pl.when(found).then(ndcg).otherwise(0.0))
     return (at_gains + (m - retrieved) * last) / m
 
 
@@ -123,21 +124,21 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     >>> round(df.rank.rndcg().item(0, 1), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
     0.6799
     """
-    found, ideal, last = _down_the_ranks(r, gain)
+    ndcg, last = _down_the_ranks(r, gain)
     level = r.side_by_side(gain).gain(gain)
-    falls = level > r.below(level)
-    at_falls, n_falls = r.whole(pl.when(falls).then(found / ideal)), r.whole(falls.cast(pl.Float64))
-    longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
+    falls = r.once(level > r.below(level))
+    at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
+    longer = r.n_retrieved > r.whole(r.once(r.gain(gain) > 0).cast(pl.Float64)) + 1
     mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
     return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
 
 
-def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr, pl.Expr]:
-    """The DCG and the ideal DCG down to each rank, and nDCG at the end."""
+def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
+    """The nDCG down to each rank, and at the end."""
     best = r.side_by_side(gain)
-    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
-    ideal = best.gain(gain) / (best.rank + 1).log(2)
-    return r.so_far(found), r.so_far(ideal), r.whole(found) / r.whole(ideal)
+    found = r.once(pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0))
+    ideal = r.once(best.gain(gain) / (best.rank + 1).log(2))
+    return r.once(r.so_far(found) / r.so_far(ideal)), r.whole(found) / r.whole(ideal)
 
 
 @metric(judging="monotone")
