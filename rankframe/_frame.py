@@ -12,7 +12,7 @@ import polars as pl
 from ._expected import Expectation
 from ._policies import Columns
 from ._ranking import Gain, NoExpectation, Ranking, gain_rises
-from ._wanted import POSITION, SCORE, Wanted, at_first_tied, at_last_tied
+from ._wanted import FIRST_ROW, POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied
 
 __all__ = ["LABEL", "RANK", "RAW", "FrameRanking", "RowRanking"]
 
@@ -56,7 +56,7 @@ class FrameRanking(Ranking):
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         self._need_order()
         above = _count(rows) - pl.when(rows).then(1).otherwise(0)
-        above = above - _at_first(above) if self.wanted.contiguous else self.wanted.over(above)
+        above = above - above.gather(FIRST_ROW) if self.wanted.contiguous else self.wanted.over(above)
         return self.wanted.before_drop(above.cast(pl.Float64))
 
     @property
@@ -75,9 +75,6 @@ class FrameRanking(Ranking):
         same = self.wanted.before_drop(same.cast(pl.Float64))
         missed = self.n_candidates - self.n_retrieved
         return self.wanted.column(pl.when(self.retrieved).then(same).otherwise(missed))
-
-    def _first(self, column: pl.Expr) -> pl.Expr:
-        return self.wanted.column(column.first().over(self.wanted.key))
 
     def _first_tied(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(at_first_tied(x))
@@ -114,8 +111,8 @@ class FrameRanking(Ranking):
     @property
     def _few_labels(self) -> Sequence[float]:
         """The labels that pairs are counted by, one after the other; none where they are many, or rows lie anywhere."""
-        labels = self.wanted.labels()
-        return labels if labels is not None and len(labels) <= FEW else ()
+        labels = () if self.wanted.labels is None else self.wanted.labels.all()
+        return labels if len(labels) <= FEW else ()
 
     def _with_lower(self, count: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
         """What `count` makes of how many candidates with lower labels the table has above and so far, summed up."""
@@ -148,13 +145,13 @@ class FrameRanking(Ranking):
     @property
     def inverted_pairs(self) -> pl.Expr:
         if self._few_labels:
-            return self._with_lower(lambda above, so_far: self._first_tied(above) - self._first(above))
+            return self._with_lower(lambda above, so_far: self._first_tied(above) - self._at_first(above))
         self.keep(self.retrieved | self.judged)
         # by rising score and then label, so that of tied documents none is inverted
         place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, self.label]))
         level = self.wanted.column((self.label.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
-        labels = self.wanted.labels()
-        bits = 32 if labels is None else len(labels).bit_length()  # a query has no more rows than Polars holds
+        labels = self.wanted.labels
+        bits = 32 if labels is None else len(labels.all()).bit_length()  # a query has no more rows than Polars holds
         return self.wanted.sum(self.wanted.greater_before(place, level, bits))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
@@ -166,7 +163,12 @@ class FrameRanking(Ranking):
         return self.wanted.column(LABEL.max() if self.top is None else pl.lit(float(self.top)))
 
     def gain(self, gain: Gain) -> pl.Expr:
-        return self.label if isinstance(gain, str) and gain == "linear" else self.wanted.column(super().gain(gain))
+        if isinstance(gain, str) and gain == "linear":
+            return self.label
+        if isinstance(gain, str) and gain == "exponential" and self.wanted.labels and self.wanted.top is not None:
+            of_label = 2.0**self.wanted.labels.whole - 1
+            return self.wanted.column(pl.lit(of_label).gather(self.label.cast(pl.UInt32)))
+        return self.wanted.column(super().gain(gain))
 
     def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:
         # a column costs nothing to be named often, and a look-up of Polars' own would gather it in memory
@@ -178,7 +180,7 @@ class FrameRanking(Ranking):
         worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best.worth = worth
         best.rank = self._place
-        best.label = self._best(self.label, worth)
+        best.label = self._by_label if worth is self.label else self._best(self.label, worth)
         best.column = lambda x: self._best(self.column(x), worth)
         if self.weight is not None:
             best.weight = self._best(self.weight, worth)
@@ -199,6 +201,16 @@ class FrameRanking(Ranking):
         return self.wanted.column(self.wanted.over(x.sort_by(worth, descending=True)))
 
     @property
+    def _by_label(self) -> pl.Expr:
+        """The labels of each query from the largest down."""
+        top = self.wanted.top
+        if top is None:
+            return self._best(self.label, self.label)
+        # as digits of one whole number they take half of what a window takes, and a quarter where queries are small
+        numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - self.label).cast(pl.UInt64)
+        return self.wanted.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+
+    @property
     def relevant(self) -> pl.Expr:
         return self.wanted.column(super().relevant)
 
@@ -213,15 +225,23 @@ class FrameRanking(Ranking):
             return self._so_far(self.relevant)
         # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
         running = self.relevant.cum_sum()
-        return self.wanted.column(running - _at_first(running - self.relevant))
+        return self.wanted.column(running - self._at_first(running - self.relevant))
 
     @property
     def _place(self) -> pl.Expr:
         """The rows' own number in their query, from 1 on, after those without gain are gone."""
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
-        row = pl.int_range(1, pl.len() + 1)
-        return self.wanted.column((row - _at_first(row - 1)).cast(pl.Float64))
+        return self.wanted.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
+
+    @property
+    def _first_row(self) -> pl.Expr:
+        """The number of the row at which the query starts, on all of its contiguous rows."""
+        return self.wanted.column(FIRST_ROW)
+
+    def _at_first(self, x: pl.Expr) -> pl.Expr:
+        """`x` at the first row of each query, on all of its contiguous rows."""
+        return x.gather(self._first_row)
 
     @property
     def hits_at_relevant(self) -> pl.Expr:
@@ -295,11 +315,22 @@ class FrameRanking(Ranking):
         return self.n_retrieved if k is None else pl.lit(float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.wanted.refuse(bad, message)
+        labels = self.wanted.labels
+        known = labels is not None and labels.top is not None and {*bad.meta.root_names()} == {"#label"}
+        if labels is None or not known or pl.select(labels.whole.alias("#label")).select(bad.any()).item():
+            self.wanted.refuse(bad, message)
 
     def keep(self, rows: pl.Expr) -> None:
         if self.worth is None:
             self.wanted.keep(rows)
+
+    def _down_to(
+        self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
+    ) -> pl.Expr:
+        def of_rank(y: pl.Expr | None) -> pl.Expr | None:
+            return self.wanted.of_rank(y, self.rank) if isinstance(y, pl.Expr) else y  # a discount may give a number
+
+        return super()._down_to(x, k, of_rank(weight), of_rank(over))
 
     def _at_rank(self, x: pl.Expr) -> pl.Expr:
         return x if self.expected is None or self.expected.has(x) else self.expected.of(x, self._so_far(x))
@@ -312,11 +343,6 @@ class FrameRanking(Ranking):
 def _count(rows: pl.Expr) -> pl.Expr:
     """How many of `rows` the table has down to each of its rows; faster than a sum."""
     return pl.when(rows).then(1).cum_count().cast(pl.Int64)
-
-
-def _at_first(x: pl.Expr) -> pl.Expr:
-    """`x` at the first row of each query, on all of its contiguous rows."""
-    return pl.when(POSITION == 1).then(x).forward_fill()
 
 
 class RowRanking(FrameRanking):

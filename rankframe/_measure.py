@@ -16,7 +16,7 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import fault_of, in_rank_order, labels_of, with_gain
+from ._order import Part, fault_of, in_rank_order, in_threads, labels_of, with_gain
 from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
@@ -123,21 +123,24 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if isinstance(frame, pl.LazyFrame):
         wanted, values = ask(calls, table)
         return evaluate_rows(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
-    labels = partial(labels_of, frame, table)
+    labels = labels_of(frame, table)
     large = frame.height > SMALL
     plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
     refuse_faults(frame, columns, table)
     drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
     ranked = with_gain(frame, table) if drops else frame
-    queries, parts = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
+    queries, parts, last = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
-    found = []
-    for rows in parts:
+
+    def values_of(part: Part) -> dict[str, pl.Series]:
+        rows = part()
         results = [
-            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table), frame, columns)
+            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table, last), frame, columns)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
-        found.append({column.name: column for result in results for column in result})
+        return {column.name: column for result in results for column in result}
+
+    found = in_threads([partial(values_of, part) for part in parts])
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [
@@ -187,8 +190,9 @@ def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
+    how = pl.QueryOptFlags() if frame.height > SMALL else pl.QueryOptFlags.none()  # which takes longer than it saves
     try:
-        return lf.collect(engine="in-memory")
+        return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
         found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
         if found is None:

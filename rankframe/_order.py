@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._table import Fault, Table
-from ._wanted import STARTS
+from ._wanted import STARTS, Labels
 
-__all__ = ["fault_of", "in_rank_order", "labels_of", "with_gain"]
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "in_threads", "labels_of", "with_gain"]
 
 FEW = 1 / 8
 """The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
 
+FEWER = 256
+"""How many labels are so few that functions of them are looked up."""
+
+SAMPLE = 2**13
+"""How many rows are looked at to see whether many are tied."""
+
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
-PART = 2**19
-"""How many rows have their columns side by side at a time: memory for them does not grow with the table."""
+PART = 2**18
+"""How many rows a thread has side by side with all their columns: memory for them does not grow with the table."""
+
+LEAST = 2**16
+"""How many rows it takes for a thread of their own to be worth while, or a look whether any are tied."""
+
+TIED = ~(STARTS & STARTS.shift(-1, fill_value=True))
+"""Whether a row is tied with the one before it or after it."""
+
+MANY = 8
+"""How many times as many rows as ranks there are for a table of the ranks to be worth while."""
+
+Part: TypeAlias = Callable[[], pl.LazyFrame]
+"""The rows of some queries in rank order, brought into it when they are called for."""
+
+T = TypeVar("T")
 
 
-def labels_of(frame: pl.DataFrame, table: Table) -> list[float]:
-    """All labels of the frame in rising order, those that add nothing as 0."""
-    return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
+def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
+    """What is known of the labels of the frame."""
+
+    def find() -> list[float]:
+        return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
+
+    label = frame[table.columns.label]
+    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
+        return Labels(None, find)
+    top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
+    return Labels(int(top) if top < FEWER else None, find)
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -41,9 +71,17 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
-    if frame.select(*table.query, value.alias("#value")).hash_rows().n_unique() == frame.height:
+    hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
+    step = 2**64 // (pl.thread_pool_size() if frame.height > LEAST else 1)
+    if all(in_threads([partial(_all_differ, hashes, low, low + step) for low in range(0, 2**64, step)])):
         return False
     return bool(frame.select(rows.over(table.columns.query).any()).item())
+
+
+def _all_differ(hashes: pl.Series, start: int, stop: int) -> bool:
+    """Whether hashes in a range, which is a thread's own, all differ: it sorts faster alone than threads do together."""
+    some = hashes.filter(hashes.is_between(start, min(stop, 2**64) - 1))
+    return some.sort(multithreaded=False).n_unique() == some.len()
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -61,32 +99,58 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def in_rank_order(
-    frame: pl.DataFrame, table: Table, *, whole: bool = False
-) -> tuple[pl.DataFrame, Iterator[pl.DataFrame]]:
-    """The queries in the order in which they are first seen, and their rows in rank order, some queries at a time.
+class InOrder(NamedTuple):
+    """A frame's queries in the order in which they are first seen, and their rows in rank order.
 
-    The rows have the number of their query and their own, from 0 on, their position in the query, from 1 on, and their
-    score. Those of the `whole` table come together if that is said, or else about `PART` of them.
+    Attributes
+    ----------
+    queries
+        One row per query, its key.
+    parts
+        The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
+        in the query, from 1 on, and its score.
+    last
+        The largest position, where there are so many times as many rows that what depends on it alone is looked up.
     """
+
+    queries: pl.DataFrame
+    parts: list[Part]
+    last: int | None
+
+
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
+    """The frame in rank order; the rows of the `whole` table come together if that is said."""
     keys, descending = table.order()
     # to sort nulls last takes a quarter longer, so only where there are any
     nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
     how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
     score = pl.lit(frame.select(table.score).to_series())
-    queries = _sorted(frame, table, keys[:1], how)
-    parts = [(0, queries.height)] if whole or frame.height <= PART else _parts(queries)
-    rows = _placed(queries, *parts[0], score)
-    if len(keys) > 1 and rows["#tied"].sum() > FEW * rows.height:  # the others will be like the first part
-        queries, keys = _sorted(frame, table, keys, how), keys[:1]
-        rows = _placed(queries, *parts[0], score)
-    each: Iterable[pl.DataFrame] = chain(
-        (rows,), (_placed(queries, start, length, score) for start, length in parts[1:])
-    )
-    if len(keys) > 1:
-        falling = [False, *[descending] * (len(keys) - 1)]
-        each = (_with_ties_in_order(rows, frame, keys[1:], {**how, "descending": falling}) for rows in each)
-    return queries.drop("#row"), (rows.drop("#tied") for rows in each)
+    by = keys if frame.height <= LEAST else keys[:1]
+    queries = _sorted(frame, table, by, how)
+    if len(by) < len(keys) and _tied_among_the_first(queries, score) > FEW:
+        by = keys
+        queries = _sorted(frame, table, by, how)
+    others = keys[len(by) :]
+    falling = {**how, "descending": [False, *[descending] * len(others)]}
+
+    def part(start: int, length: int) -> pl.LazyFrame:
+        rows = _placed(queries, start, length, score)
+        return _with_ties_in_order(rows, frame, others, falling) if others else rows
+
+    sizes = queries["#row"].list.len().cast(pl.Int64)
+    cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
+    longest = int(sizes.max() or 0)  # type: ignore[arg-type]
+    last = longest if frame.height > LEAST and longest * MANY * len(cuts) < frame.height else None
+    return InOrder(queries.drop("#row"), [partial(part, *cut) for cut in cuts], last)
+
+
+def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
+    """What each of the works gives, done as many at a time as Polars has threads, of which one plan leaves some idle."""
+    threads = min(pl.thread_pool_size(), len(works))
+    if threads <= 1:
+        return [work() for work in works]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda work: work(), works))
 
 
 def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]) -> pl.DataFrame:
@@ -95,37 +159,50 @@ def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[st
     return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
 
 
-def _parts(queries: pl.DataFrame) -> list[tuple[int, int]]:
-    """The first query of each part and how many it has, of about `PART` rows together."""
-    ends = queries["#row"].list.len().cast(pl.Int64).cum_sum()
-    lengths = ((ends - 1) // PART).rle().struct.field("len").to_list()
+def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
+    """The share of tied rows in the first queries; others will be like them."""
+    rows = queries["#row"].list.len().cum_sum()
+    some = _placed(queries, 0, int((rows <= SAMPLE).sum()) or 1, score)
+    return float(some.select(TIED.mean()).collect(engine="in-memory").item())
+
+
+def _parts_of(rows: int) -> int:
+    """Into how many parts that many rows are cut: small ones, and one for each thread if they are worth it."""
+    return max(-(-rows // PART), min(pl.thread_pool_size(), rows // LEAST), 1)
+
+
+def _cuts(sizes: pl.Series, parts: int) -> list[tuple[int, int]]:
+    """The first query of each part and how many it has, where parts have about the same number of rows."""
+    if parts == 1:
+        return [(0, sizes.len())]
+    ends = sizes.cum_sum()
+    lengths = ((ends - 1) * parts // ends[-1]).rle().struct.field("len").to_list()
     return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
 
 
-def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.DataFrame:
-    """The rows of some queries, sorted inside each, with what tells ties."""
+def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.LazyFrame:
+    """The rows of some queries, as they were sorted inside each."""
     size = pl.col("#row").list.len().cast(pl.Int64)
     number = pl.int_range(start, start + pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
     position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")
-    rows = (
+    return (
         queries.lazy()
         .slice(start, length)
         .select(number, (size.cum_sum() - size).alias("#start"), "#row")
         .explode("#row")
         .select("#query", "#row", position.alias("#position"), score.gather("#row").alias("#score"))
-        .with_columns((~(STARTS & STARTS.shift(-1, fill_value=True))).alias("#tied"))
     )
-    return rows.collect(engine="in-memory")
 
 
 def _with_ties_in_order(
-    rows: pl.DataFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
-) -> pl.DataFrame:
+    rows: pl.LazyFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
+) -> pl.LazyFrame:
     """The rows, those that are tied in the order of further keys."""
-    tied = rows["#tied"].arg_true()
+    placed = rows.collect(engine="in-memory")
+    tied = placed.select(TIED.arg_true()).to_series()
     if tied.is_empty():
-        return rows
-    among = rows.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
+        return placed.lazy()
+    among = placed.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
     ties = frame[among["#row"]].select(among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys)), among["#row"])
     ties = ties.sort(ties.columns[:-1], **{**how, "maintain_order": True})
-    return rows.with_columns(rows["#row"].scatter(tied, ties["#row"]))
+    return placed.lazy().with_columns(placed["#row"].scatter(tied, ties["#row"]))

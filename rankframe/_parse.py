@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ._call import Call, call_of
@@ -67,6 +68,12 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         raise InvalidOption(
             f"{text!r} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
         )
+    return list(_read(text, tuple(among.values())))
+
+
+@lru_cache(maxsize=1024)  # an eighth of the time that a small table takes
+def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
+    among = {entry.name: entry for entry in metrics}
     match = _TEXT.fullmatch(text)
     if match is None:
         raise UnknownMetric(f"{text!r} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")

@@ -7,8 +7,9 @@ brought into rank order, which is faster in memory and leaves queries contiguous
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -18,7 +19,7 @@ from ._call import Call
 from ._frame import LABEL, RANK, RAW, FrameRanking, RowRanking
 from ._policies import Columns
 from ._table import Fault, Table, failing, naming
-from ._wanted import POSITION, SCORE, Wanted, at_first_tied, at_last_tied
+from ._wanted import POSITION, SCORE, Labels, Wanted, at_first_tied, at_last_tied
 from .errors import InvalidOption
 
 __all__ = [
@@ -96,9 +97,10 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def ranked_in_memory(rows: pl.DataFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
+def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
     """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
-    return _with_rank(rows.drop("#row").hstack(source[rows["#row"]]).lazy(), table, ["#query"], contiguous=True)
+    along = [pl.lit(column).gather("#row").alias(column.name) for column in source]
+    return _with_rank(rows.with_columns(along).drop("#row"), table, ["#query"], contiguous=True)
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
@@ -109,24 +111,20 @@ def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr])
 # ---------------------------------------------------------------------------------------------------------- the plans
 
 
-def ask(
-    calls: Sequence[Call], table: Table, labels: Callable[[], Sequence[float]] | None = None
-) -> tuple[Wanted, dict[str, pl.Expr]]:
+def ask(calls: Sequence[Call], table: Table, labels: Labels | None = None) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas: what they want of the rows, and the value of each call over the grouped result.
 
-    With `labels`, all that the table has, rows are contiguous, as those of an eager frame are. The answer is kept, unless
-    formulas ask for the labels, or may read what changes: your own metrics and functions.
+    With `labels` rows are contiguous, as those of an eager frame are. The answer is kept, unless formulas ask for labels
+    that are not a few whole numbers, or may read what changes: your own metrics and functions.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     if all(map(_is_constant, calls)):
         with suppress(_Depends):
-            return _asked(tuple(calls), texts, table.columns, labels and _depends)
+            return _asked(tuple(calls), texts, table.columns, labels and replace(labels, find=_depends))
     return _asked.__wrapped__(tuple(calls), texts, table.columns, labels)
 
 
-def ask_apart(
-    calls: Sequence[Call], table: Table, labels: Callable[[], Sequence[float]]
-) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
+def ask_apart(calls: Sequence[Call], table: Table, labels: Labels) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
     """As `ask`, of contiguous rows: calls that look at rows without gain apart from those that let them be dropped."""
     keeping = [call for call in calls if ask([call], table, labels)[0].kept]
     dropping = [call for call in calls if call not in keeping]
@@ -144,13 +142,18 @@ def _asked(
     calls: tuple[Call, ...],
     texts: tuple[str, ...],
     columns: Columns,
-    labels: Callable[[], Sequence[float]] | None,
+    labels: Labels | None,
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
-    wanted = Wanted(columns.key, contiguous=False)
-    if labels is not None:
-        wanted = Wanted(["#query"], contiguous=True, labels=labels)
+    wanted = _nothing(columns, labels)
     ranking = FrameRanking(wanted, columns)
     return wanted, {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
+
+
+def _nothing(columns: Columns, labels: Labels | None) -> Wanted:
+    """What is wanted before a formula has asked."""
+    return (
+        Wanted(columns.key, contiguous=False) if labels is None else Wanted(["#query"], contiguous=True, labels=labels)
+    )
 
 
 class _Depends(Exception):
@@ -161,8 +164,10 @@ def _depends() -> Sequence[float]:
     raise _Depends
 
 
-def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table) -> pl.LazyFrame:
-    """One row per query, its key and its values, from rows of either form."""
+def evaluate(
+    rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table, last: int | None = None
+) -> pl.LazyFrame:
+    """One row per query, its key and its values, from rows of either form; `last` is the largest rank, where it is known."""
     faults = _faults(wanted, table)
     listed = (RAW > 0) | (POSITION == 1)  # the first row stands for its query where nothing is relevant
     for other in [*wanted.kept.values(), *(pl.col(fault.column) for fault in faults)]:
@@ -172,7 +177,7 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
     grouped = wanted.sums.keys() | wanted.largest.keys()
     constant = {name for value in values.values() for name in value.meta.root_names()} - grouped
     flags = _refused_labels(wanted)
-    rows = _compute(rows, wanted, listed).with_columns(**wanted.sums, **wanted.largest, **flags)
+    rows = _compute(rows, wanted, listed, last).with_columns(**wanted.sums, **wanted.largest, **flags)
     groups = rows.group_by(wanted.key, maintain_order=wanted.contiguous)
     sums, largest = pl.col(list(wanted.sums)), pl.col([*wanted.largest, *flags])
     first = pl.col(sorted(constant)).first()
@@ -192,7 +197,7 @@ def _with_tied(rows: pl.Expr, wanted: Wanted) -> pl.Expr:
 
 
 def ask_rows(
-    calls: Sequence[Call], table: Table, *, show: Literal["contribution", "curve"], contiguous: bool
+    calls: Sequence[Call], table: Table, labels: Labels | None, *, show: Literal["contribution", "curve"]
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas as `ask` does, for values that stay on the rows."""
     policy = table.columns.no_relevant
@@ -203,7 +208,7 @@ def ask_rows(
         )
     if show == "contribution" and policy == "one":
         policy = "null"  # nothing contributed to a 1 that stands by convention
-    wanted = Wanted(["#query"] if contiguous else table.key, contiguous)
+    wanted = _nothing(table.columns, labels)
     values = {}
     for call in calls:
         ranking = RowRanking(wanted, table.columns, show)
@@ -223,23 +228,24 @@ def per_row(
     table: Table,
     *,
     show: Literal["contribution", "curve"],
+    last: int | None = None,
 ) -> pl.LazyFrame:
     """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
     flags, faults = _refused_labels(wanted), _faults(wanted, table)
-    rows = _compute(rows, wanted, None).with_columns(**flags)
+    rows = _compute(rows, wanted, None, last).with_columns(**flags)
     if show == "curve":  # a row with a fault stays until it has failed
         seen = [*(pl.col(name).is_not_null() for name in flags), *(pl.col(fault.column) for fault in faults)]
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *seen))
     return rows.with_columns(guarded(values, faults, wanted))
 
 
-def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None) -> pl.LazyFrame:
+def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None, last: int | None = None) -> pl.LazyFrame:
     """The rows with all columns that formulas asked for, those that add nothing left out."""
     if wanted.early:
         rows = rows.with_columns(**wanted.early)
     if listed is not None:
         rows = rows.filter(listed)
-    return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
+    return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")), last)
 
 
 def _faults(wanted: Wanted, table: Table) -> list[Fault]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import Parameter
 from typing import Literal, TypeAlias
 
@@ -16,7 +17,7 @@ from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
-from ._order import in_rank_order
+from ._order import Part, in_rank_order, in_threads, labels_of
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -174,12 +175,13 @@ def _rows(
             f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
         )
     table = replace(table, columns=meant[0][0])
-    wanted, values = ask_rows([call for _, call in meant], table, show=show, contiguous=isinstance(frame, pl.DataFrame))
+    labels = labels_of(frame, table) if isinstance(frame, pl.DataFrame) else None
+    wanted, values = ask_rows([call for _, call in meant], table, labels, show=show)
     values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     along = {carried(name): pl.col(name) for name in named}
 
-    def shown(rows: pl.LazyFrame, query: list[pl.Expr]) -> Frame:
-        result = per_row(rows, wanted, values, table, show=show).select(
+    def shown(rows: pl.LazyFrame, query: list[pl.Expr], last: int | None = None) -> Frame:
+        result = per_row(rows, wanted, values, table, show=show, last=last).select(
             *(x.alias(name) for x, name in zip(query, columns.query, strict=True)),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
             pl.col("#rank").cast(pl.UInt32).alias("rank"),
@@ -191,10 +193,14 @@ def _rows(
         rows = ranked_by_window(frame, table, {**along, **wanted.source})
         return shown(rows, [pl.col(key) for key in table.key])
     refuse_faults(frame, columns, table)
-    queries, parts = in_rank_order(frame, table, whole=wanted.whole_table)
+    queries, parts, last = in_rank_order(frame, table, whole=wanted.whole_table)
     source = source_of(frame, table, {**along, **wanted.source})
     query = [pl.lit(queries[key]).gather("#query") for key in table.key]
-    return pl.concat(shown(ranked_in_memory(rows, table, source), query).lazy() for rows in parts).collect()
+
+    def of_part(part: Part) -> pl.DataFrame:
+        return shown(ranked_in_memory(part(), table, source), query, last).lazy().collect()
+
+    return pl.concat(in_threads([partial(of_part, part) for part in parts]))
 
 
 def judge(

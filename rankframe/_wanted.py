@@ -10,7 +10,11 @@ import polars as pl
 
 from ._table import Fault
 
-__all__ = ["POSITION", "SCORE", "STARTS", "Wanted", "at_first_tied", "at_last_tied"]
+__all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Labels", "Wanted", "at_first_tied", "at_last_tied"]
+
+
+QUERY = pl.col("#query")
+"""The number of a row's query, in contiguous rows: from one query to the next it rises by 1."""
 
 POSITION = pl.col("#position")
 """A row's place in its query: the ranks, then the documents that were not retrieved."""
@@ -21,6 +25,9 @@ SCORE = pl.col("#score")
 STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
 """Where a group of tied documents starts, in contiguous rows; those that were not retrieved are one."""
 
+FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
+"""The number of the row at which a row's query starts, in contiguous rows."""
+
 
 def at_first_tied(x: pl.Expr) -> pl.Expr:
     """`x` at the first of each group of tied documents, in contiguous rows."""
@@ -30,6 +37,31 @@ def at_first_tied(x: pl.Expr) -> pl.Expr:
 def at_last_tied(x: pl.Expr) -> pl.Expr:
     """`x` at the last of each group of tied documents, in contiguous rows."""
     return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a table, what adds nothing as 0.
+
+    Attributes
+    ----------
+    top
+        The largest, where all are whole numbers below 256: then there is little that a function of them can give.
+    find
+        All different ones in rising order, where they are others.
+    """
+
+    top: int | None
+    find: Callable[[], Sequence[float]]
+
+    def all(self) -> Sequence[float]:
+        """All labels that the table may have, in rising order."""
+        return self.find() if self.top is None else self.whole.to_list()
+
+    @property
+    def whole(self) -> pl.Series:
+        """The whole numbers up to the top."""
+        return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
 
 @dataclass
@@ -43,14 +75,14 @@ class Wanted:
     contiguous
         Whether rows stand query by query in rank order, so that windows need no order of their own.
     labels
-        All different labels of the table in rising order, what adds nothing as 0; None where nobody knows.
+        The labels of the table; None where nobody knows.
     whole_table
         Whether a value depends on rows of other queries.
     """
 
     key: list[str]
     contiguous: bool
-    labels: Callable[[], Sequence[float] | None] = lambda: None
+    labels: Labels | None = None
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
@@ -60,6 +92,12 @@ class Wanted:
     refused: dict[str, Fault] = field(default_factory=dict)
     whole_table: bool = False
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    by_rank: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def top(self) -> int | None:
+        """The largest label of a table with few, all of them whole numbers."""
+        return None if self.labels is None else self.labels.top
 
     def over(self, x: pl.Expr) -> pl.Expr:
         """`x` inside each query, its rows in rank order."""
@@ -82,6 +120,15 @@ class Wanted:
         if layer == len(self.late):
             self.late.append({})
         return self._once("late", x, self.late[layer], known_by)
+
+    def of_rank(self, x: pl.Expr, rank: pl.Expr) -> pl.Expr:
+        """`x` as a column that can be looked up by the rank, if it depends on nothing else."""
+        name = rank.meta.output_name()
+        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not x.meta.is_row_separable():
+            return x
+        column = self.column(x)
+        self.by_rank[column.meta.output_name()] = name
+        return column
 
     def sum(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` per query, a column of the grouped result."""
@@ -124,11 +171,20 @@ class Wanted:
         made_of = [*values, *self.sums.values(), *self.largest.values(), *chain(*(x.values() for x in self.late))]
         return bool(self.kept) or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
 
-    def with_columns(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows with the columns that formulas asked for."""
+    def with_columns(self, rows: pl.LazyFrame, last: int | None = None) -> pl.LazyFrame:
+        """The rows with the columns that formulas asked for; if the `last` rank is said, by look-up where that is less."""
+        looked_up = {} if last is None else self._looked_up(last)
         for columns in self.late:
-            rows = rows.with_columns(**columns)
+            rows = rows.with_columns(**{name: looked_up.get(name, x) for name, x in columns.items()})
         return rows
+
+    def _looked_up(self, last: int) -> dict[str, pl.Expr]:
+        """The columns that depend on the rank alone, each from a table of the ranks."""
+        ranks = pl.int_range(1, last + 1, eager=True).cast(pl.Float64)
+        table = pl.DataFrame(dict.fromkeys(self.by_rank.values(), ranks))
+        columns = {name: x for columns in self.late for name, x in columns.items() if name in self.by_rank}
+        found = table.select(**columns)
+        return {name: pl.lit(found[name]).gather(pl.col(self.by_rank[name]).cast(pl.UInt32) - 1) for name in columns}
 
     def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
         key = kind, known_by or x.meta.serialize()

@@ -52,7 +52,11 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 @pytest.mark.parametrize("levels", [3, 3_000, 10**9], ids=["many ties", "few ties", "no ties"])
 @pytest.mark.parametrize("document", DOCUMENTS)
 @pytest.mark.parametrize("rule", RULES)
-def test_rows_stand_in_the_order_that_the_rule_says(rule: str, document: str, levels: int, missing: float) -> None:
+@pytest.mark.parametrize("least", [1, 2**16], ids=["by score", "by all keys"])
+def test_rows_stand_in_the_order_that_the_rule_says(
+    rule: str, document: str, levels: int, missing: float, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankframe._order.LEAST", least)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
         frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
