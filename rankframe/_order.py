@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -145,9 +146,12 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
 
 
 def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
-    """What each of the works gives, done as many at a time as Polars has threads, of which one plan leaves some idle."""
+    """What each of the works gives, done as many at a time as Polars has threads, of which one plan leaves some idle.
+
+    A function that Polars calls keeps one of them busy, so that it cannot wait there for others to do the work.
+    """
     threads = min(pl.thread_pool_size(), len(works))
-    if threads <= 1:
+    if threads <= 1 or isinstance(threading.current_thread(), threading._DummyThread):
         return [work() for work in works]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda work: work(), works))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import subprocess
+import sys
 from typing import Any
 from unittest.mock import patch
 
@@ -124,3 +127,28 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
         with patch("rankframe._order.SPARSE", 1), patch("rankframe._measure.SMALL", row_limit):
             found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
+
+
+CALLED_BY_POLARS = """
+import polars as pl
+import rankframe._order
+
+rankframe._order.LEAST = 1
+df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "score": [2, 1, 1, 2], "label": [0, 1, 1, 0]})
+schema = {"query_id": pl.Int64, "rr": pl.Float64}
+plans = [df.lazy().map_batches(lambda df: df.rank.evaluate("rr"), schema=schema) for _ in range(8)]
+for engine in ("in-memory", "streaming"):
+    print([found["rr"].sum() for found in pl.collect_all(plans, engine=engine)])
+"""
+
+
+def test_a_function_that_polars_calls_does_not_wait_for_the_threads_that_wait_for_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CALLED_BY_POLARS],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "POLARS_MAX_THREADS": "2"},
+        check=False,
+    )
+    assert (done.stdout.splitlines(), done.stderr) == ([str([1.0] * 8)] * 2, "")
