@@ -223,9 +223,10 @@ class FrameRanking(Ranking):
     def _hits(self) -> pl.Expr:
         if not self.wanted.contiguous:
             return self._so_far(self.relevant)
-        # whole numbers, so the running sum of the table less that of the queries above is exact, and no window
-        running = self.relevant.cum_sum()
-        return self.wanted.column(running - self._at_first(running - self.relevant))
+        # the count of the table less that of the queries above, and no window
+        found = self.relevant > 0
+        so_far = _count(found)
+        return self.wanted.column((so_far - self._at_first(so_far - found)).cast(pl.Float64))
 
     @property
     def _place(self) -> pl.Expr:

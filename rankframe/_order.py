@@ -28,8 +28,8 @@ SAMPLE = 2**13
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
-PART = 2**18
-"""How many rows a thread has side by side with all their columns: memory for them does not grow with the table."""
+PART = 3 * 2**16
+"""How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
 
 LEAST = 2**16
 """How many rows it takes for a thread of their own to be worth while, or a look whether any are tied."""
@@ -93,6 +93,8 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     name, *others = table.columns.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
+    if frame[:: -(-frame.height // SAMPLE)].select((table.label > 0).fill_null(False).mean()).item() > 2 * SPARSE:
+        return frame
     gains = frame.select(table.label > 0).to_series()
     if gains.sum() > SPARSE * frame.height:
         return frame
@@ -145,12 +147,17 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     return InOrder(queries.drop("#row"), [partial(part, *cut) for cut in cuts], last)
 
 
-def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
-    """What each of the works gives, done as many at a time as Polars has threads, of which one plan leaves some idle.
+def at_once() -> int:
+    """How many plans are run at a time: with two for each of Polars' threads there is always one that can go on."""
+    return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
 
-    A function that Polars calls keeps one of them busy, so that it cannot wait there for others to do the work.
+
+def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
+    """What each of the works gives, `at_once` of which keep Polars' threads busier than one plan after the other.
+
+    A function that Polars calls keeps one of its threads, so that it cannot wait there for others to do the work.
     """
-    threads = min(pl.thread_pool_size(), len(works))
+    threads = min(at_once(), len(works))
     if threads <= 1 or isinstance(threading.current_thread(), threading._DummyThread):
         return [work() for work in works]
     with ThreadPoolExecutor(threads) as pool:
@@ -171,8 +178,8 @@ def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
 
 
 def _parts_of(rows: int) -> int:
-    """Into how many parts that many rows are cut: small ones, and one for each thread if they are worth it."""
-    return max(-(-rows // PART), min(pl.thread_pool_size(), rows // LEAST), 1)
+    """Into how many parts that many rows are cut: small ones, and all that run at once if they are worth it."""
+    return max(-(-rows // PART), min(at_once(), rows // LEAST), 1)
 
 
 def _cuts(sizes: pl.Series, parts: int) -> list[tuple[int, int]]:
