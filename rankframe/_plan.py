@@ -99,13 +99,14 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
 
 def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
     """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
-    along = [pl.lit(column).gather("#row").alias(column.name) for column in source]
-    return _with_rank(rows.with_columns(along).drop("#row"), table, ["#query"], contiguous=True)
+    along = {column.name: pl.lit(column).gather("#row") for column in source}
+    rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
+    return _with_rank(rows, table, ["#query"], contiguous=True)
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """What the rows of a frame bring along to their ranking: their labels, and further columns."""
-    return frame.select(table.label.alias("#raw"), **columns)
+    """What the rows of a frame bring along to their ranking: their labels as they are, and further columns."""
+    return frame.select(pl.col(table.columns.label).alias("#raw"), **columns)
 
 
 # ---------------------------------------------------------------------------------------------------------- the plans
