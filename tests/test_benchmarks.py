@@ -210,3 +210,9 @@ def test_a_chart_without_a_figure_of_ours_is_drawn_too(tmp_path: Path) -> None:
     figure = suite.Figure("table", "another tool", 3, 1.0, 0.5, 2.0, 3.0, 3.0, 3.0, 1)
     draw([figure, replace(figure, tool="missing", evaluate=None)], tmp_path)
     assert (tmp_path / "chart.png").stat().st_size > 0
+
+
+def test_a_text_takes_sixteen_bytes_and_those_that_do_not_fit_into_them() -> None:
+    assert bars.size_of(pl.Series(["a", "twelve bytes", None])) == 3 * 16
+    assert bars.size_of(pl.Series(["a", "thirteen byte", "Ä" * 7])) == 3 * 16 + 13 + 14
+    assert bars.size_of(pl.Series([1, 2, 3], dtype=pl.Int32)) == 3 * 4
