@@ -37,7 +37,8 @@ def draw(figures: Sequence[Figure], folder: Path) -> None:
             ax.barh(place, evaluate - floor, left=floor, height=0.66, color=colour)
         about = "about " if f.estimated else ""
         alone = f" ({_short(evaluate)} without)" if f.prepare and whole > 1.1 * evaluate else ""
-        ax.text(whole * 1.08, place, f"{about}{_short(whole)}{alone}", va="center", fontsize=9, color=TEXT)
+        clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # of the line at one bare sort
+        ax.text(whole * 1.08, place, f"{about}{_short(whole)}{alone}", va="center", fontsize=9, color=TEXT, bbox=clear)
         if colour == THEIRS:
             ax.plot(f.rankframe / f.sort, place, "D", color=OURS, markeredgecolor="white", markersize=6.5)
     names = [f.tool if f.metrics == 10 else f"{f.tool} ({f.metrics} of ten)" for f in shown]

@@ -31,14 +31,14 @@ SPARSE = 1 / 64
 PART = 3 * 2**16
 """How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
 
-LEAST = 2**16
+LEAST = 2**17
 """How many rows it takes for a thread of their own to be worth while, or a look whether any are tied."""
 
 TIED = ~(STARTS & STARTS.shift(-1, fill_value=True))
 """Whether a row is tied with the one before it or after it."""
 
-MANY = 8
-"""How many times as many rows as ranks there are for a table of the ranks to be worth while."""
+TABLE = 2**13
+"""How many rows more than ranks it takes for a table of the ranks to be worth while."""
 
 Part: TypeAlias = Callable[[], pl.LazyFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
@@ -113,7 +113,7 @@ class InOrder(NamedTuple):
         The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
         in the query, from 1 on, and its score.
     last
-        The largest position, where there are so many times as many rows that what depends on it alone is looked up.
+        The largest position, where there are so many more rows that what depends on it alone is looked up.
     """
 
     queries: pl.DataFrame
@@ -143,7 +143,7 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     sizes = queries["#row"].list.len().cast(pl.Int64)
     cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
     longest = int(sizes.max() or 0)  # type: ignore[arg-type]
-    last = longest if frame.height > LEAST and longest * MANY * len(cuts) < frame.height else None
+    last = longest if longest + TABLE < frame.height // len(cuts) else None
     return InOrder(queries.drop("#row"), [partial(part, *cut) for cut in cuts], last)
 
 

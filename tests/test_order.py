@@ -55,7 +55,7 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 @pytest.mark.parametrize("levels", [3, 3_000, 10**9], ids=["many ties", "few ties", "no ties"])
 @pytest.mark.parametrize("document", DOCUMENTS)
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("least", [1, 2**16], ids=["by score", "by all keys"])
+@pytest.mark.parametrize("least", [1, 2**17], ids=["by score", "by all keys"])
 def test_rows_stand_in_the_order_that_the_rule_says(
     rule: str, document: str, levels: int, missing: float, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
