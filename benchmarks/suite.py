@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import statistics
@@ -31,6 +32,9 @@ from competitors import COMPETITORS, rankframe
 from shapes import USUAL, Table, chosen
 from timing import timed, warm
 from tool import TEN, Tool, check, compare
+
+OURS = rankframe()[0].name
+"""What the others are compared with, always on the whole table."""
 
 LIBRARIES = (
     "rankframe", "polars", "pandas", "numpy", "ranx", "numba", "pytrec-eval-terrier", "ir-measures", "scikit-learn",
@@ -145,9 +149,9 @@ def measure(table: Table, tools: Sequence[Tool], rounds: int, budget: float) -> 
         elif table.ties and not tool.ties:
             notes[tool.name] = "ties are not broken by document"
         else:
-            taking_part.append(course(tool, table, rounds, budget))
+            taking_part.append(course(tool, table, rounds, math.inf if tool.name == OURS else budget))
     asked = dict.fromkeys(c.tool.metrics for c in taking_part)
-    reference = {c.tool.metrics: c for c in taking_part if c.tool.name == rankframe()[0].name}
+    reference = {c.tool.metrics: c for c in taking_part if c.tool.name == OURS}
     ours = {metrics: reference.get(metrics) or Course(rankframe(*metrics)[0], table, rounds) for metrics in asked}
     everyone = [*taking_part, *(c for c in ours.values() if c not in taking_part)]
     sorts = []

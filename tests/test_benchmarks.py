@@ -216,3 +216,10 @@ def test_a_text_takes_sixteen_bytes_and_those_that_do_not_fit_into_them() -> Non
     assert bars.size_of(pl.Series(["a", "twelve bytes", None])) == 3 * 16
     assert bars.size_of(pl.Series(["a", "thirteen byte", "Ä" * 7])) == 3 * 16 + 13 + 14
     assert bars.size_of(pl.Series([1, 2, 3], dtype=pl.Int32)) == 3 * 4
+
+
+def test_what_others_are_compared_with_is_timed_on_the_whole_table() -> None:
+    table = Shape(3_000, 10).table("t")
+    ours, other = suite.measure(table, [rankframe(*TEN)[0], BY_NAME["pandas groupby"]], rounds=2, budget=0)
+    assert (ours.estimated, ours.rounds, other.estimated) == (False, 2, True)
+    assert ours.rankframe == other.rankframe == ours.evaluate
