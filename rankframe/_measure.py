@@ -190,7 +190,8 @@ def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
-    how = pl.QueryOptFlags() if frame.height > SMALL else pl.QueryOptFlags.none()  # which takes longer than it saves
+    # to optimize the plan of a small table takes longer than that saves
+    how = pl.QueryOptFlags() if frame.height > SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:

@@ -12,7 +12,6 @@ from ._table import Fault
 
 __all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Labels", "Wanted", "at_first_tied", "at_last_tied"]
 
-
 QUERY = pl.col("#query")
 """The number of a row's query, in contiguous rows: from one query to the next it rises by 1."""
 

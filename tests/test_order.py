@@ -96,6 +96,19 @@ def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> No
         pl.concat([frame, frame.head(1)]).rank.evaluate("rr")
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_any_repeated_document_is_found_by_the_thread_of_its_hashes(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankframe._order.LEAST", 1)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
+    docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": 1})
+    assert docs.rank.evaluate("rr")["rr"].to_list() == [1.0]
+    for row in range(50):
+        with pytest.raises(ValueError, match="holds the same 'doc_id' twice"):
+            pl.concat([docs, docs[row : row + 1]]).rank.evaluate("rr")
+
+
 def test_two_and_two_point_nought_are_one_option() -> None:
     frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [2], "label": [1]})
     assert frame.rank.f_beta(beta=1).columns == ["query_id", "f_beta"]

@@ -162,6 +162,18 @@ def test_worked_value(
     assert result.item(0, 1) == pytest.approx(value, rel=0, abs=error)
 
 
+@pytest.mark.parametrize("options", [{}, {"residual": True}, {"report": "ED"}], ids=str)
+@pytest.mark.parametrize("name", ["insq", "nerr11"])
+def test_a_reader_may_go_deeper_than_sums_are_listed(name: str, options: dict[str, Any]) -> None:
+    options = {"target": 2.5, "depth": 20_000, **options}
+    df = table([0, None, 2, 1, None], [1])
+    oracle = evaluate(name, df.select("doc_id", "score", "label").rows(), options, table_max=2)
+    for found in (getattr(df.rank, name)(**options), getattr(df.lazy().rank, name)(**options).collect()):
+        assert found.item(0, 1) == pytest.approx(oracle, rel=1e-11)
+    deep = df.filter(label=2).rank.insq(target=1, depth=10**9, max_label=2).item(0, 1)
+    assert deep == pytest.approx(1 / (4 * (math.pi**2 / 6 - 1)), rel=1e-8)  # V(1) over the sum of all V
+
+
 def test_every_metric_and_measure_has_a_worked_value() -> None:
     metrics = {
         metric.formula.__name__
