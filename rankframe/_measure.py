@@ -126,10 +126,11 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     labels = labels_of(frame, table)
     large = frame.height > SMALL
     plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
-    refuse_faults(frame, columns, table)
     drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
     ranked = with_gain(frame, table) if drops else frame
-    queries, parts, last = in_rank_order(ranked, table, whole=any(wanted.whole_table for wanted, _ in plans))
+    whole = any(wanted.whole_table for wanted, _ in plans)
+    faults = partial(refuse_faults, frame, columns, table)
+    _, (queries, parts, last) = in_threads([faults, partial(in_rank_order, ranked, table, whole=whole)])
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
     def values_of(part: Part) -> dict[str, pl.Series]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 
+from ._sort import differ, sort_rows
 from ._table import Fault, Table
 from ._wanted import STARTS, Labels
 
@@ -73,16 +74,9 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
     hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
-    step = 2**64 // (pl.thread_pool_size() if frame.height > LEAST else 1)
-    if all(in_threads([partial(_all_differ, hashes, low, low + step) for low in range(0, 2**64, step)])):
+    if differ(hashes):
         return False
     return bool(frame.select(rows.over(table.columns.query).any()).item())
-
-
-def _all_differ(hashes: pl.Series, start: int, stop: int) -> bool:
-    """Whether hashes in a range, which is a thread's own, all differ: it sorts faster alone than threads do together."""
-    some = hashes.filter(hashes.is_between(start, min(stop, 2**64) - 1))
-    return some.sort(multithreaded=False).n_unique() == some.len()
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -123,28 +117,17 @@ class InOrder(NamedTuple):
 
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
     """The frame in rank order; the rows of the `whole` table come together if that is said."""
-    keys, descending = table.order()
-    # to sort nulls last takes a quarter longer, so only where there are any
-    nulls = table.columns.drops_first or any(frame[name].null_count() for name in table.order_columns)
-    how = {"descending": descending, "nulls_last": nulls, "maintain_order": table.needs_row}
-    score = pl.lit(frame.select(table.score).to_series())
-    by = keys if frame.height <= LEAST else keys[:1]
-    queries = _sorted(frame, table, by, how)
-    if len(by) < len(keys) and _tied_among_the_first(queries, score) > FEW:
-        by = keys
-        queries = _sorted(frame, table, by, how)
-    others = keys[len(by) :]
-    falling = {**how, "descending": [False, *[descending] * len(others)]}
+    ordered = sort_rows(frame, table)
+    score = pl.lit(frame.select(table.score).to_series()).gather("#row").alias("#score")
 
     def part(start: int, length: int) -> pl.LazyFrame:
-        rows = _placed(queries, start, length, score)
-        return _with_ties_in_order(rows, frame, others, falling) if others else rows
+        return ordered.of(start, length).lazy().with_columns(score)
 
-    sizes = queries["#row"].list.len().cast(pl.Int64)
+    sizes = pl.Series(ordered.ends).diff().slice(1)
     cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
     longest = int(sizes.max() or 0)  # type: ignore[arg-type]
     last = longest if longest + TABLE < frame.height // len(cuts) else None
-    return InOrder(queries.drop("#row"), [partial(part, *cut) for cut in cuts], last)
+    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], last)
 
 
 def at_once() -> int:
@@ -164,19 +147,6 @@ def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
         return list(pool.map(lambda work: work(), works))
 
 
-def _sorted(frame: pl.DataFrame, table: Table, keys: list[pl.Expr], how: dict[str, Any]) -> pl.DataFrame:
-    """The queries, and the numbers of their rows, sorted inside each."""
-    numbered = frame.lazy().with_row_index(table.row).group_by(table.query, maintain_order=True)
-    return numbered.agg(pl.col(table.row).sort_by(keys, **how).alias("#row")).collect(engine="in-memory")
-
-
-def _tied_among_the_first(queries: pl.DataFrame, score: pl.Expr) -> float:
-    """The share of tied rows in the first queries; others will be like them."""
-    rows = queries["#row"].list.len().cum_sum()
-    some = _placed(queries, 0, int((rows <= SAMPLE).sum()) or 1, score)
-    return float(some.select(TIED.mean()).collect(engine="in-memory").item())
-
-
 def _parts_of(rows: int) -> int:
     """Into how many parts that many rows are cut: small ones, and all that run at once if they are worth it."""
     return max(-(-rows // PART), min(at_once(), rows // LEAST), 1)
@@ -189,31 +159,3 @@ def _cuts(sizes: pl.Series, parts: int) -> list[tuple[int, int]]:
     ends = sizes.cum_sum()
     lengths = ((ends - 1) * parts // ends[-1]).rle().struct.field("len").to_list()
     return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
-
-
-def _placed(queries: pl.DataFrame, start: int, length: int, score: pl.Expr) -> pl.LazyFrame:
-    """The rows of some queries, as they were sorted inside each."""
-    size = pl.col("#row").list.len().cast(pl.Int64)
-    number = pl.int_range(start, start + pl.len(), dtype=pl.UInt32).set_sorted().alias("#query")
-    position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64) - pl.col("#start")
-    return (
-        queries.lazy()
-        .slice(start, length)
-        .select(number, (size.cum_sum() - size).alias("#start"), "#row")
-        .explode("#row")
-        .select("#query", "#row", position.alias("#position"), score.gather("#row").alias("#score"))
-    )
-
-
-def _with_ties_in_order(
-    rows: pl.LazyFrame, frame: pl.DataFrame, keys: list[pl.Expr], how: dict[str, Any]
-) -> pl.LazyFrame:
-    """The rows, those that are tied in the order of further keys."""
-    placed = rows.collect(engine="in-memory")
-    tied = placed.select(TIED.arg_true()).to_series()
-    if tied.is_empty():
-        return placed.lazy()
-    among = placed.lazy().select(STARTS.cum_sum().alias("#group"), "#row").collect()[tied]
-    ties = frame[among["#row"]].select(among["#group"], *(x.alias(f"#{i}") for i, x in enumerate(keys)), among["#row"])
-    ties = ties.sort(ties.columns[:-1], **{**how, "maintain_order": True})
-    return placed.lazy().with_columns(placed["#row"].scatter(tied, ties["#row"]))
