@@ -16,11 +16,12 @@ from ._check import describe
 from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
-from ._order import Part, fault_of, in_rank_order, in_threads, labels_of, with_gain
+from ._order import Part, fault_of, in_rank_order, labels_of, with_gain
 from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
 from ._plan import evaluate as evaluate_rows
 from ._policies import Columns
 from ._table import MARK, Table
+from ._threads import in_threads, side_by_side
 from .errors import InvalidData, InvalidOption
 
 __all__ = [
@@ -130,7 +131,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     ranked = with_gain(frame, table) if drops else frame
     whole = any(wanted.whole_table for wanted, _ in plans)
     faults = partial(refuse_faults, frame, columns, table)
-    _, (queries, parts, last) = in_threads([faults, partial(in_rank_order, ranked, table, whole=whole)])
+    _, (queries, parts, last) = side_by_side(faults, partial(in_rank_order, ranked, table, whole=whole), frame.height)
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
     def values_of(part: Part) -> dict[str, pl.Series]:
@@ -141,7 +142,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
         ]
         return {column.name: column for result in results for column in result}
 
-    found = in_threads([partial(values_of, part) for part in parts])
+    found = in_threads([partial(values_of, part) for part in parts], frame.height)
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [

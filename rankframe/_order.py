@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import polars as pl
 
 from ._sort import differ, sort_rows
 from ._table import Fault, Table
-from ._wanted import STARTS, Labels
+from ._threads import LEAST, at_once
+from ._wanted import Labels
 
-__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "in_threads", "labels_of", "with_gain"]
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "labels_of", "with_gain"]
 
-FEW = 1 / 8
-"""The share of tied rows up to which it is cheaper to sort by score alone and then put those in order."""
-
-FEWER = 256
+FEW = 256
 """How many labels are so few that functions of them are looked up."""
 
 SAMPLE = 2**13
-"""How many rows are looked at to see whether many are tied."""
+"""How many rows are looked at to see whether few have a label above 0."""
 
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
@@ -32,19 +28,11 @@ SPARSE = 1 / 64
 PART = 3 * 2**16
 """How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
 
-LEAST = 2**17
-"""How many rows it takes for a thread of their own to be worth while, or a look whether any are tied."""
-
-TIED = ~(STARTS & STARTS.shift(-1, fill_value=True))
-"""Whether a row is tied with the one before it or after it."""
-
 TABLE = 2**13
 """How many rows more than ranks it takes for a table of the ranks to be worth while."""
 
 Part: TypeAlias = Callable[[], pl.LazyFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
-
-T = TypeVar("T")
 
 
 def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
@@ -57,7 +45,7 @@ def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
         return Labels(None, find)
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
-    return Labels(int(top) if top < FEWER else None, find)
+    return Labels(int(top) if top < FEW else None, find)
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -128,23 +116,6 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     longest = int(sizes.max() or 0)  # type: ignore[arg-type]
     last = longest if longest + TABLE < frame.height // len(cuts) else None
     return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], last)
-
-
-def at_once() -> int:
-    """How many plans are run at a time: with two for each of Polars' threads there is always one that can go on."""
-    return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
-
-
-def in_threads(works: Sequence[Callable[[], T]]) -> list[T]:
-    """What each of the works gives, `at_once` of which keep Polars' threads busier than one plan after the other.
-
-    A function that Polars calls keeps one of its threads, so that it cannot wait there for others to do the work.
-    """
-    threads = min(at_once(), len(works))
-    if threads <= 1 or isinstance(threading.current_thread(), threading._DummyThread):
-        return [work() for work in works]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda work: work(), works))
 
 
 def _parts_of(rows: int) -> int:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from ._table import Table
+from ._threads import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Numbered: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32]]
-    """The number of each row's query, as they are first seen, and each query's first row."""
 
 __all__ = ["SortedRows", "differ", "sort_rows"]
 
@@ -73,33 +72,51 @@ class SortedRows:
         tied[1:] |= again
         where = pl.Series(np.flatnonzero(tied))
         some, (keys, descending) = row.gather(where), self.table.order()
-        ties = self.frame[some].select(pl.Series("#code", code[tied]), *keys_named(keys), some.alias("#row"))
+        named = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        ties = self.frame[some].select(pl.Series("#code", code[tied]), *named, some.alias("#row"))
         falling = [False, *[descending] * len(keys)]
         ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
         return row.scatter(where, ties["#row"])
 
 
-def keys_named(keys: list[pl.Expr]) -> list[pl.Expr]:
-    return [key.alias(f"#{i}") for i, key in enumerate(keys)]
+class Queries(NamedTuple):
+    """The queries of a frame's rows.
+
+    Attributes
+    ----------
+    number
+        The number of each row's query; they are numbered as they are first seen.
+    first
+        The first row of each query.
+    sizes
+        How many rows each query has.
+    by_hash
+        Whether rows whose ids only have equal hashes were taken to be of one query.
+    """
+
+    number: NDArray[np.uint32]
+    first: NDArray[np.uint64]
+    sizes: NDArray[np.int64]
+    by_hash: bool = False
+
+    def are(self, ids: pl.DataFrame) -> bool:
+        """Whether rows have the ids of their queries."""
+        return not self.by_hash or ids[pl.Series(self.first)][pl.Series(self.number)].equals(ids)
 
 
 def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
-    """Sort the rows of a frame; those whose scores are told apart by more than there is room for are when they are taken."""
+    """Sort the rows of a frame; those whose scores differ by less than there is room for are when they are taken."""
     import numpy as np  # only here and below, so that nobody else waits for it
 
-    ids = frame.select(table.query)
-    number, first = _by_value(ids) or _by_hash(ids) or _by_group(ids)
-    score = _rising(frame.select(table.score).to_series())
-    bits = frame.height.bit_length()
-    room = 64 - bits - len(first).bit_length()
-    score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
-    code = number.astype(np.uint64)
-    code <<= np.uint64(room)
-    code |= score
-    code = _numbered(code, bits)
-    code.sort()
-    sizes = np.bincount(number, minlength=len(first))
-    return SortedRows(frame, table, ids[pl.Series(first)], np.concatenate([[0], np.cumsum(sizes)]), code, bits)
+    ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint64)
+    scores = partial(_rising, frame.select(table.score).to_series())
+    queries, rising = side_by_side(partial(_queries, ids, rows), scores, frame.height)
+    codes, right = side_by_side(partial(_codes, queries, rising, rows), partial(queries.are, ids), frame.height)
+    if not right:
+        queries = _by_group(ids)
+        codes = _codes(queries, scores(), rows)
+    ends = np.concatenate([[0], np.cumsum(queries.sizes)])
+    return SortedRows(frame, table, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
 
 
 def differ(values: pl.Series) -> bool:
@@ -110,8 +127,29 @@ def differ(values: pl.Series) -> bool:
     return not (numbers[1:] == numbers[:-1]).any()
 
 
-def _by_value(ids: pl.DataFrame) -> Numbered | None:
-    """Queries told apart by a table of all values, where that is not much longer than the frame."""
+def _codes(queries: Queries, rising: NDArray[np.uint64], rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order."""
+    import numpy as np
+
+    bits = len(rows).bit_length()
+    room = 64 - bits - len(queries.first).bit_length()
+    rising >>= np.uint64(max(int(rising.max(initial=0)).bit_length() - room, 0))
+    codes = queries.number.astype(np.uint64)
+    codes <<= np.uint64(room)
+    codes |= rising
+    codes <<= np.uint64(bits)
+    codes |= rows
+    codes.sort()
+    return codes
+
+
+def _queries(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
+    """The queries, told apart by the cheapest way there is."""
+    return _by_value(ids, rows) or (_by_group(ids) if any(x.is_nested() for x in ids.dtypes) else _by_hash(ids, rows))
+
+
+def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries | None:
+    """Queries told apart by a table of all whole numbers from the least to the largest, if that is not too long."""
     import numpy as np
 
     values = ids.to_series().to_physical()
@@ -122,48 +160,51 @@ def _by_value(ids: pl.DataFrame) -> Numbered | None:
     if values.has_nulls() or low is None or high - low >= SPAN * ids.height:
         return None
     value = values.to_numpy() - low
-    first = np.full(high - low + 1, ids.height, dtype=np.uint32)
-    first[value[::-1]] = np.arange(ids.height, dtype=np.uint32)[::-1]  # what is said last stays
-    seen = np.flatnonzero(first < ids.height)
+    sizes = np.bincount(value)
+    first = np.empty(len(sizes), dtype=np.uint64)
+    first[value[::-1]] = rows[::-1]  # what is said last stays
+    seen = np.flatnonzero(sizes)
     seen = seen[np.argsort(first[seen])]
-    number = np.empty(len(first), dtype=np.uint32)
-    number[seen] = np.arange(len(seen), dtype=np.uint32)
-    return number[value], first[seen]
+    return Queries(_inverse(seen, len(sizes))[value], first[seen], sizes[seen])
 
 
-def _by_hash(ids: pl.DataFrame) -> Numbered | None:
-    """Queries told apart by their hashes, unless two have the same."""
+def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
+    """Queries told apart by their hashes, as far as there is room for them."""
     import numpy as np
 
-    if any(dtype.is_nested() for dtype in ids.dtypes):
-        return None
     bits = np.uint64(ids.height.bit_length())
-    code = _numbered(ids.hash_rows().to_numpy() >> bits, ids.height.bit_length())
-    code.sort()
-    row = (code & _ones(bits)).astype(np.uint32)
-    code >>= bits
-    starts = np.concatenate([[0], np.flatnonzero(code[1:] != code[:-1]) + 1])[: len(code)]
-    first = row[starts]
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.uint32)
-    rank[order] = np.arange(len(order), dtype=np.uint32)
+    codes = ids.hash_rows().to_numpy() >> bits
+    codes <<= bits
+    codes |= rows
+    codes.sort()
+    row = codes & _ones(bits)
+    codes >>= bits
+    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+    sizes = np.diff(starts, append=ids.height)
+    order = np.argsort(row[starts])
     number = np.empty(ids.height, dtype=np.uint32)
-    number[row] = np.repeat(rank, np.diff(starts, append=ids.height))
-    first = first[order]
-    return (number, first) if ids[pl.Series(first)][pl.Series(number)].equals(ids) else None
+    number[row] = np.repeat(_inverse(order, len(order)), sizes)
+    return Queries(number, row[starts][order], sizes[order], by_hash=True)
 
 
-def _by_group(ids: pl.DataFrame) -> Numbered:
+def _by_group(ids: pl.DataFrame) -> Queries:
     """Queries told apart by what they hold."""
     import numpy as np
 
     grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
-    rows = grouped["#row"]
+    row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
     number = np.empty(ids.height, dtype=np.uint32)
-    number[rows.explode(empty_as_null=False).to_numpy()] = np.repeat(
-        np.arange(len(rows), dtype=np.uint32), rows.list.len().to_numpy()
-    )
-    return number, rows.list.first().to_numpy()
+    number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
+    return Queries(number, row.list.first().to_numpy(), sizes)
+
+
+def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
+    """At which place of the order each number stands."""
+    import numpy as np
+
+    places = np.empty(size, dtype=np.uint32)
+    places[order] = np.arange(len(order), dtype=np.uint32)
+    return places
 
 
 def _rising(score: pl.Series) -> NDArray[np.uint64]:
@@ -178,15 +219,6 @@ def _rising(score: pl.Series) -> NDArray[np.uint64]:
     if bits.min(initial=0) < 0:  # without a sign, digits of floats rise as the floats do
         bits ^= (bits >> 63) & np.int64(2**63 - 1)
     return np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
-
-
-def _numbered(values: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
-    """Values followed by the number of their row, in the array itself."""
-    import numpy as np
-
-    values <<= np.uint64(bits)
-    values |= np.arange(len(values), dtype=np.uint64)
-    return values
 
 
 def _ones(bits: np.uint64) -> np.uint64:

@@ -17,7 +17,7 @@ from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
-from ._order import Part, in_rank_order, in_threads, labels_of
+from ._order import Part, in_rank_order, labels_of
 from ._pair import Pair
 from ._parse import parse
 from ._plan import (
@@ -34,6 +34,7 @@ from ._plan import (
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
 from ._table import Table, carried, failing, require, require_all
+from ._threads import in_threads
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
 
@@ -200,7 +201,7 @@ def _rows(
     def of_part(part: Part) -> pl.DataFrame:
         return shown(ranked_in_memory(part(), table, source), query, last).lazy().collect()
 
-    return pl.concat(in_threads([partial(of_part, part) for part in parts]))
+    return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
 
 def judge(

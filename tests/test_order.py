@@ -59,7 +59,7 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 def test_rows_stand_in_the_order_that_the_rule_says(
     rule: str, document: str, levels: int, missing: float, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._order.LEAST", least)
+    monkeypatch.setattr("rankframe._threads.LEAST", least)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
         frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
@@ -100,7 +100,7 @@ def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_any_repeated_document_is_found_by_the_thread_of_its_hashes(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._order.LEAST", 1)
+    monkeypatch.setattr("rankframe._threads.LEAST", 1)
     monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
     docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": 1})
     assert docs.rank.evaluate("rr")["rr"].to_list() == [1.0]
@@ -144,9 +144,9 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
 
 CALLED_BY_POLARS = """
 import polars as pl
-import rankframe._order
+import rankframe._threads
 
-rankframe._order.LEAST = 1
+rankframe._threads.LEAST = 1
 df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "score": [2, 1, 1, 2], "label": [0, 1, 1, 0]})
 schema = {"query_id": pl.Int64, "rr": pl.Float64}
 plans = [df.lazy().map_batches(lambda df: df.rank.evaluate("rr"), schema=schema) for _ in range(8)]
