@@ -34,6 +34,8 @@ class FrameRanking(Ranking):
         self.threshold = columns.relevant
         self.collection_size = columns.collection_size
         self.top = columns.largest_label
+        if self.top is None and columns.unretrieved == "missed":  # then no label of the table is left out
+            self.top = wanted.top
         self.expected: Expectation | None = Expectation(wanted) if columns.ties == "expected" else None
         self.asked: set[str] = set()
         self.worth: pl.Expr | None = None  # what an ideal ranking is ordered by
@@ -159,8 +161,10 @@ class FrameRanking(Ranking):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        self.wanted.whole_table = True
-        return self.wanted.column(LABEL.max() if self.top is None else pl.lit(float(self.top)))
+        if self.top is None:
+            self.wanted.whole_table = True
+            return self.wanted.column(LABEL.max())
+        return self.wanted.column(pl.lit(float(self.top)))
 
     def gain(self, gain: Gain) -> pl.Expr:
         if isinstance(gain, str) and gain == "linear":
