@@ -57,9 +57,11 @@ class FrameRanking(Ranking):
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         self._need_order()
+        if self.wanted.contiguous:
+            above = pl.when(rows).then(1).cum_count().shift(1, fill_value=0)
+            return self.wanted.before_drop((above - above.gather(FIRST_ROW)).cast(pl.Float64))
         above = _count(rows) - pl.when(rows).then(1).otherwise(0)
-        above = above - above.gather(FIRST_ROW) if self.wanted.contiguous else self.wanted.over(above)
-        return self.wanted.before_drop(above.cast(pl.Float64))
+        return self.wanted.before_drop(self.wanted.over(above).cast(pl.Float64))
 
     @property
     def mean_rank(self) -> pl.Expr:
@@ -281,6 +283,7 @@ class FrameRanking(Ranking):
         return self.wanted.column(self.wanted.over(x.cum_sum()))
 
     def once(self, x: pl.Expr) -> pl.Expr:
+        x = self.wanted.of_rank(x, self.rank)
         return x if x.meta.is_column() else self.wanted.column(x)
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
@@ -298,7 +301,7 @@ class FrameRanking(Ranking):
             self._need_order()
         if not self.wanted.contiguous:
             x = self.wanted.column(x)  # Polars 2.0 does not stream a window over a look-up
-        return self.wanted.column(x.sum().over(self.wanted.key))
+        return self.wanted.whole(x)
 
     def total(
         self,

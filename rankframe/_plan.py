@@ -147,7 +147,9 @@ def _asked(
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     wanted = _nothing(columns, labels)
     ranking = FrameRanking(wanted, columns)
-    return wanted, {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
+    values = {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
+    wanted.settle()
+    return wanted, values
 
 
 def _nothing(columns: Columns, labels: Labels | None) -> Wanted:

@@ -92,6 +92,7 @@ class Wanted:
     whole_table: bool = False
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
     by_rank: dict[str, str] = field(default_factory=dict)
+    wholes: dict[str, pl.Expr] = field(default_factory=dict)
 
     @property
     def top(self) -> int | None:
@@ -128,6 +129,22 @@ class Wanted:
         column = self.column(x)
         self.by_rank[column.meta.output_name()] = name
         return column
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` over the query, a column of the rows, or of the grouped result alone once that is settled."""
+        column = self.column(x.sum().over(self.key))
+        self.wholes[column.meta.output_name()] = x
+        return column
+
+    def settle(self) -> None:
+        """Add up with the other sums what no row asks for."""
+        rows = [*self.sums.values(), *self.largest.values(), *(x for columns in self.late for x in columns.values())]
+        rows += [fault.rows for fault in self.refused.values()]
+        asked = {name for x in rows for name in x.meta.root_names()}
+        for name in self.wholes.keys() - asked:
+            self.sums[name] = self.wholes[name]
+            for columns in self.late:
+                columns.pop(name, None)
 
     def sum(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` per query, a column of the grouped result."""

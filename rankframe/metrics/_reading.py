@@ -68,7 +68,7 @@ class Gains:
         """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
         if self.shown:
             return self.r.total(x, self.depth, weight=weight)
-        return self.whole(x if weight is None else x * weight)
+        return self.whole(x if weight is None else x * (self.r.once(weight) if isinstance(weight, pl.Expr) else weight))
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum down to the depth, the same at every rank."""
@@ -127,7 +127,7 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
             found = g.total(g.each, sees(rank))
             return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
         ends = g.r.once(g.r.stops(g.each))
-        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * g.r.once(last - seen(rank)))
         left = 1 - g.whole(ends)
         if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
             room = (g.retrieved < g.depth).cast(pl.Float64) * left

@@ -238,7 +238,7 @@ def inst(
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
         gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (squares_from(wanted) + g.whole(with_it - without)) - left * squares_from(here, r.once)
+        seen = wanted**2 * (squares_from(wanted) + g.whole(with_it - without)) - left * squares_from(here)
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
@@ -279,6 +279,6 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr
     """
     check_p("rbp_residual", p)
     r.keep(~r.judged)
-    unknown = (1 - p) * (~r.judged).cast(pl.Float64) * p ** (r.rank - 1)
+    unknown = (~r.judged).cast(pl.Float64) * r.once((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

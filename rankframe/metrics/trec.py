@@ -209,7 +209,7 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     if not is_number(p) or not 0 < p < 1:
         raise InvalidOption(f"rbp_resid(p={p!r}): p is a probability between 0 and 1; write rbp_resid(p=0.9)")
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * p ** (r.rank - 1)).otherwise(0.0))
+    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * r.once(p ** (r.rank - 1))).otherwise(0.0))
     some = r.count(r.retrieved & ~r.judged) > 0
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
@@ -286,8 +286,14 @@ def relstring(r: Ranking, k: int = 10) -> pl.Expr:
     '1->'
     """
     r.keep(r.rank <= k)
-    # The letters' numbers until there is one per query and rank: texts are slow.
+    # The letters' numbers, of which a float holds thirteen as its digits, until they are one per query: texts are slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
-    number = r.once(pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))
-    at = [pl.lit("0123456789>.-").str.slice(r.at(rank, number).cast(pl.Int64), 1) for rank in range(1, k + 1)]
-    return pl.concat_str(at, ignore_nulls=True)
+    number = r.once(1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))
+    shown = []
+    for first in range(1, k + 1, 13):
+        last = min(first + 12, k)
+        digits = pl.when(r.rank.is_between(first, last)).then(number * r.once(16.0 ** (last - r.rank))).otherwise(0.0)
+        for rank in range(first, last + 1):
+            at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
+            shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))
+    return pl.concat_str(shown, ignore_nulls=True)
