@@ -17,8 +17,7 @@ from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
 from ._order import Part, fault_of, in_rank_order, labels_of, with_gain
-from ._plan import ask, ask_apart, ranked_by_window, ranked_in_memory, source_of
-from ._plan import evaluate as evaluate_rows
+from ._plan import ask, ask_apart, evaluate, evaluate_in_memory, ranked_by_window, ranked_in_memory, source_of
 from ._policies import Columns
 from ._table import MARK, Table
 from ._threads import in_threads, side_by_side
@@ -123,7 +122,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     names = dict(zip(table.key, columns.query, strict=True))
     if isinstance(frame, pl.LazyFrame):
         wanted, values = ask(calls, table)
-        return evaluate_rows(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
+        return evaluate(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
     labels = labels_of(frame, table)
     large = frame.height > SMALL
     plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
@@ -134,10 +133,12 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     _, (queries, parts, last) = side_by_side(faults, partial(in_rank_order, ranked, table, whole=whole), frame.height)
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
+    run = partial(collect, frame=frame, columns=columns)
+
     def values_of(part: Part) -> dict[str, pl.Series]:
         rows = part()
         results = [
-            collect(evaluate_rows(ranked_in_memory(rows, table, source), wanted, values, table, last), frame, columns)
+            evaluate_in_memory(ranked_in_memory(rows, table, source), wanted, values, table, last, run)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
         return {column.name: column for result in results for column in result}
