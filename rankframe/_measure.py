@@ -130,7 +130,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     ranked = with_gain(frame, table) if drops else frame
     whole = any(wanted.whole_table for wanted, _ in plans)
     faults = partial(refuse_faults, frame, columns, table)
-    _, (queries, parts, last) = side_by_side(faults, partial(in_rank_order, ranked, table, whole=whole), frame.height)
+    _, (queries, parts, complete, last) = side_by_side(faults, partial(in_rank_order, ranked, table, whole=whole), frame.height)
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
 
     run = partial(collect, frame=frame, columns=columns)
@@ -138,7 +138,7 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     def values_of(part: Part) -> dict[str, pl.Series]:
         rows = part()
         results = [
-            evaluate_in_memory(ranked_in_memory(rows, table, source), wanted, values, table, last, run)
+            evaluate_in_memory(ranked_in_memory(rows, table, source, complete=complete), wanted, values, table, last, run)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
         return {column.name: column for result in results for column in result}

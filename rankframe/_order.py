@@ -94,28 +94,32 @@ class InOrder(NamedTuple):
     parts
         The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
         in the query, from 1 on, and its score.
+    complete
+        Whether every document has a score.
     last
         The largest position, where there are so many more rows that what depends on it alone is looked up.
     """
 
     queries: pl.DataFrame
     parts: list[Part]
+    complete: bool
     last: int | None
 
 
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
     """The frame in rank order; the rows of the `whole` table come together if that is said."""
     ordered = sort_rows(frame, table)
-    score = pl.lit(frame.select(table.score).to_series()).gather("#row").alias("#score")
+    score = frame.select(table.score).to_series()
+    along = pl.lit(score).gather("#row").alias("#score")
 
     def part(start: int, length: int) -> pl.LazyFrame:
-        return ordered.of(start, length).lazy().with_columns(score)
+        return ordered.of(start, length).lazy().with_columns(along)
 
     sizes = pl.Series(ordered.ends).diff().slice(1)
     cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
     longest = int(sizes.max() or 0)  # type: ignore[arg-type]
     last = longest if longest + TABLE < frame.height // len(cuts) else None
-    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], last)
+    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not score.has_nulls(), last)
 
 
 def _parts_of(rows: int) -> int:

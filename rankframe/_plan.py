@@ -67,8 +67,12 @@ def ranked_by_window(lf: pl.LazyFrame, table: Table, source: Mapping[str, pl.Exp
     return _with_rank(rows, table, table.key, contiguous=False)
 
 
-def _with_rank(rows: pl.LazyFrame, table: Table, key: list[str], *, contiguous: bool) -> pl.LazyFrame:
+def _with_rank(
+    rows: pl.LazyFrame, table: Table, key: list[str], *, contiguous: bool, complete: bool = False
+) -> pl.LazyFrame:
     """The rows with the rank that their position and the policies give them; contiguous ones stay in rank order."""
+    if complete and table.columns.depth is None and not table.columns.drops_after_cut:
+        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
     if table.columns.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
     if table.columns.drops_after_cut:
@@ -99,11 +103,11 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame) -> pl.LazyFrame:
+def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
     """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
     along = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
-    return _with_rank(rows, table, ["#query"], contiguous=True)
+    return _with_rank(rows, table, ["#query"], contiguous=True, complete=complete)
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:

@@ -194,12 +194,12 @@ def _rows(
         rows = ranked_by_window(frame, table, {**along, **wanted.source})
         return shown(rows, [pl.col(key) for key in table.key])
     refuse_faults(frame, columns, table)
-    queries, parts, last = in_rank_order(frame, table, whole=wanted.whole_table)
+    queries, parts, complete, last = in_rank_order(frame, table, whole=wanted.whole_table)
     source = source_of(frame, table, {**along, **wanted.source})
     query = [pl.lit(queries[key]).gather("#query") for key in table.key]
 
     def of_part(part: Part) -> pl.DataFrame:
-        return shown(ranked_in_memory(part(), table, source), query, last).lazy().collect()
+        return shown(ranked_in_memory(part(), table, source, complete=complete), query, last).lazy().collect()
 
     return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
