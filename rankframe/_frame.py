@@ -166,7 +166,7 @@ class FrameRanking(Ranking):
         if self.top is None:
             self.wanted.whole_table = True
             return self.wanted.column(LABEL.max())
-        return self.wanted.column(pl.lit(float(self.top)))
+        return pl.lit(float(self.top))
 
     def gain(self, gain: Gain) -> pl.Expr:
         if isinstance(gain, str) and gain == "linear":
