@@ -17,7 +17,16 @@ from ._conventions import under
 from ._diversity import documents, refuse_without_subtopics
 from ._diversity import evaluate as evaluate_subtopics
 from ._order import Part, fault_of, in_rank_order, labels_of, with_gain
-from ._plan import ask, ask_apart, evaluate, evaluate_in_memory, ranked_by_window, ranked_in_memory, source_of
+from ._plan import (
+    ask,
+    ask_apart,
+    evaluate,
+    ranked_by_window,
+    ranked_in_memory,
+    source_of,
+    sums_in_memory,
+    values_of_sums,
+)
 from ._policies import Columns
 from ._table import MARK, Table
 from ._threads import in_threads, side_by_side
@@ -130,25 +139,27 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     ranked = with_gain(frame, table) if drops else frame
     whole = any(wanted.whole_table for wanted, _ in plans)
     faults = partial(refuse_faults, frame, columns, table)
-    _, (queries, parts, complete, last) = side_by_side(faults, partial(in_rank_order, ranked, table, whole=whole), frame.height)
+    in_order = partial(in_rank_order, ranked, table, whole=whole)
+    _, (queries, parts, complete, last) = side_by_side(faults, in_order, frame.height)
     sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
-
     run = partial(collect, frame=frame, columns=columns)
 
-    def values_of(part: Part) -> dict[str, pl.Series]:
+    def sums_of(part: Part) -> list[pl.DataFrame]:
         rows = part()
-        results = [
-            evaluate_in_memory(ranked_in_memory(rows, table, source, complete=complete), wanted, values, table, last, run)
+        return [
+            sums_in_memory(ranked_in_memory(rows, table, source, complete=complete), wanted, values, table, last, run)
             for (wanted, values), source in zip(plans, sources, strict=True)
         ]
-        return {column.name: column for result in results for column in result}
 
-    found = in_threads([partial(values_of, part) for part in parts], frame.height)
+    of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
+    of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
+    results = [run(values_of_sums(sums, *plan)) for sums, plan in zip(of_plans, plans, strict=True)]
+    found = {column.name: column for result in results for column in result}
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [
             *(queries[key].alias(name) for key, name in names.items()),
-            *(pl.concat([part[text] for part in found]) for text in asked),
+            *(found[text] for text in asked),
         ]
     )
 

@@ -28,7 +28,6 @@ __all__ = [
     "ask_apart",
     "ask_rows",
     "evaluate",
-    "evaluate_in_memory",
     "guarded",
     "per_row",
     "position",
@@ -36,6 +35,8 @@ __all__ = [
     "ranked_in_memory",
     "ranks",
     "source_of",
+    "sums_in_memory",
+    "values_of_sums",
     "with_row",
 ]
 
@@ -186,7 +187,7 @@ def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], tab
     return result.select(*wanted.key, *guarded(values, faults, wanted))
 
 
-def evaluate_in_memory(
+def sums_in_memory(
     rows: pl.LazyFrame,
     wanted: Wanted,
     values: dict[str, pl.Expr],
@@ -194,9 +195,9 @@ def evaluate_in_memory(
     last: int | None,
     run: Callable[[pl.LazyFrame], pl.DataFrame],
 ) -> pl.DataFrame:
-    """The values of each query, from rows in rank order; `last` is the largest rank, where it is known.
+    """What `values_of_sums` needs of each query, from rows in rank order; `last` is the largest rank, where it is known.
 
-    What is asked of rows is `run`, added up by NumPy, for a fraction of what groups cost, and the values are `run`.
+    The columns of the rows are `run` and added up by NumPy, for a fraction of what groups cost.
     """
     import numpy as np  # only here, so that nobody else waits for it
 
@@ -205,13 +206,18 @@ def evaluate_in_memory(
     found = run(rows.select("#query", *constant, **wanted.sums, **wanted.largest, **flags))
     query = found["#query"].to_numpy()
     starts = np.concatenate([[0][: len(query)], np.flatnonzero(query[1:] != query[:-1]) + 1])
-    columns = {name: found[name].gather(starts) for name in constant}
+    columns = {name: found[name].gather(starts) for name in ("#query", *constant)}
     for names, add, nothing in ((wanted.sums, np.add, 0.0), ([*wanted.largest, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].fill_null(nothing) if found[name].null_count() else found[name]
             sums = add.reduceat(numbers.to_numpy(), starts, dtype=np.float64)
             columns[name] = pl.Series(sums, nan_to_null=add is np.fmax)
-    return run(pl.LazyFrame(columns).select(guarded(values, [], wanted)))
+    return pl.DataFrame(columns)
+
+
+def values_of_sums(sums: pl.DataFrame, wanted: Wanted, values: dict[str, pl.Expr]) -> pl.LazyFrame:
+    """The values of each query."""
+    return sums.lazy().select("#query", *guarded(values, [], wanted)).drop("#query")  # it says how many there are
 
 
 def _listed(wanted: Wanted, table: Table, faults: Sequence[Fault]) -> pl.Expr:
