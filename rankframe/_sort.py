@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SortedRows", "differ", "sort_rows"]
+__all__ = ["SortedRows", "differ", "rising", "sort_rows"]
 
 SPAN = 4
 """How many times as many values as rows there may be between the least and the largest query for a table of them all."""
@@ -109,9 +109,9 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     import numpy as np  # only here and below, so that nobody else waits for it
 
     ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint64)
-    scores = partial(_rising, frame.select(table.score).to_series())
-    queries, rising = side_by_side(partial(_queries, ids, rows), scores, frame.height)
-    codes, right = side_by_side(partial(_codes, queries, rising, rows), partial(queries.are, ids), frame.height)
+    scores = partial(_from_the_top, frame.select(table.score).to_series())
+    queries, score = side_by_side(partial(_queries, ids, rows), scores, frame.height)
+    codes, right = side_by_side(partial(_codes, queries, score, rows), partial(queries.are, ids), frame.height)
     if not right:
         queries = _by_group(ids)
         codes = _codes(queries, scores(), rows)
@@ -119,24 +119,29 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     return SortedRows(frame, table, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
 
 
-def differ(values: pl.Series) -> bool:
-    """Whether all of some whole numbers differ."""
+def rising(values: pl.Series) -> pl.Series:
+    """Whole numbers in rising order, in half the time that Polars takes."""
     import numpy as np
 
-    numbers = np.sort(values.to_numpy())
+    return pl.Series(np.sort(values.to_numpy()))
+
+
+def differ(values: pl.Series) -> bool:
+    """Whether all of some whole numbers differ."""
+    numbers = rising(values).to_numpy()
     return not (numbers[1:] == numbers[:-1]).any()
 
 
-def _codes(queries: Queries, rising: NDArray[np.uint64], rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order."""
     import numpy as np
 
     bits = len(rows).bit_length()
     room = 64 - bits - len(queries.first).bit_length()
-    rising >>= np.uint64(max(int(rising.max(initial=0)).bit_length() - room, 0))
+    score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     codes = queries.number.astype(np.uint64)
     codes <<= np.uint64(room)
-    codes |= rising
+    codes |= score
     codes <<= np.uint64(bits)
     codes |= rows
     codes.sort()
@@ -207,7 +212,7 @@ def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
     return places
 
 
-def _rising(score: pl.Series) -> NDArray[np.uint64]:
+def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     """Whole numbers from 0 on that rise from the highest score to the lowest and to null.
 
     Scores that 64-bit floats cannot tell apart share one, and so do null and negative infinity.
