@@ -12,7 +12,6 @@ import polars as pl
 from ._expected import Expectation
 from ._policies import Columns
 from ._ranking import Gain, NoExpectation, Ranking, gain_rises
-from ._sort import rising
 from ._wanted import FIRST_ROW, POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied
 
 __all__ = ["LABEL", "RANK", "RAW", "FrameRanking", "RowRanking"]
@@ -215,10 +214,7 @@ class FrameRanking(Ranking):
             return self._best(self.label, self.label)
         # as digits of one whole number they take half of what a window takes, and a quarter where queries are small
         numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - self.label).cast(pl.UInt64)
-        in_order = self.wanted.column(
-            numbers.map_batches(rising, return_dtype=pl.UInt64), known_by=numbers.meta.serialize()
-        )
-        return self.wanted.column(top - (in_order % (top + 1)).cast(pl.Float64))
+        return self.wanted.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
 
     @property
     def relevant(self) -> pl.Expr:

@@ -19,6 +19,7 @@ import polars as pl
 from ._call import Call
 from ._frame import LABEL, RANK, RAW, FrameRanking, RowRanking
 from ._policies import Columns
+from ._sort import starts_of
 from ._table import Fault, Table, failing, naming
 from ._wanted import POSITION, SCORE, Labels, Wanted, at_first_tied, at_last_tied
 from .errors import InvalidOption
@@ -204,13 +205,13 @@ def sums_in_memory(
     flags, constant = _refused_labels(wanted), _constant(wanted, values)
     rows = _compute(rows, wanted, _listed(wanted, table, []), last)
     found = run(rows.select("#query", *constant, **wanted.sums, **wanted.largest, **flags))
-    query = found["#query"].to_numpy()
-    starts = np.concatenate([[0][: len(query)], np.flatnonzero(query[1:] != query[:-1]) + 1])
+    starts = starts_of(found["#query"].to_numpy())
     columns = {name: found[name].gather(starts) for name in ("#query", *constant)}
     for names, add, nothing in ((wanted.sums, np.add, 0.0), ([*wanted.largest, *flags], np.fmax, math.nan)):
         for name in names:
-            numbers = found[name].fill_null(nothing) if found[name].null_count() else found[name]
-            sums = add.reduceat(numbers.to_numpy(), starts, dtype=np.float64)
+            numbers = found[name].cast(pl.Float64)
+            numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
+            sums = add.reduceat(numbers.to_numpy(), starts)
             columns[name] = pl.Series(sums, nan_to_null=add is np.fmax)
     return pl.DataFrame(columns)
 

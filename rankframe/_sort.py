@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SortedRows", "differ", "rising", "sort_rows"]
+__all__ = ["SortedRows", "differ", "sort_rows", "starts_of"]
+
+DIGITS = 64
+"""How many binary digits there are for a query, as much of a score as there is room for, and a row."""
 
 SPAN = 4
 """How many times as many values as rows there may be between the least and the largest query for a table of them all."""
@@ -115,20 +118,15 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     if not right:
         queries = _by_group(ids)
         codes = _codes(queries, scores(), rows)
-    ends = np.concatenate([[0], np.cumsum(queries.sizes)])
+    ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
     return SortedRows(frame, table, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
-
-
-def rising(values: pl.Series) -> pl.Series:
-    """Whole numbers in rising order, in half the time that Polars takes."""
-    import numpy as np
-
-    return pl.Series(np.sort(values.to_numpy()))
 
 
 def differ(values: pl.Series) -> bool:
     """Whether all of some whole numbers differ."""
-    numbers = rising(values).to_numpy()
+    import numpy as np
+
+    numbers = np.sort(values.to_numpy())
     return not (numbers[1:] == numbers[:-1]).any()
 
 
@@ -137,7 +135,7 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint64]
     import numpy as np
 
     bits = len(rows).bit_length()
-    room = 64 - bits - len(queries.first).bit_length()
+    room = DIGITS - bits - len(queries.first).bit_length()
     score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     codes = queries.number.astype(np.uint64)
     codes <<= np.uint64(room)
@@ -184,7 +182,7 @@ def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
     codes.sort()
     row = codes & _ones(bits)
     codes >>= bits
-    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+    starts = starts_of(codes)
     sizes = np.diff(starts, append=ids.height)
     order = np.argsort(row[starts])
     number = np.empty(ids.height, dtype=np.uint32)
@@ -201,6 +199,13 @@ def _by_group(ids: pl.DataFrame) -> Queries:
     number = np.empty(ids.height, dtype=np.uint32)
     number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
     return Queries(number, row.list.first().to_numpy(), sizes)
+
+
+def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal numbers starts."""
+    import numpy as np
+
+    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
 
 
 def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:

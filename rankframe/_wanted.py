@@ -124,7 +124,7 @@ class Wanted:
     def of_rank(self, x: pl.Expr, rank: pl.Expr) -> pl.Expr:
         """`x` as a column that can be looked up by the rank, if it depends on nothing else."""
         name = rank.meta.output_name()
-        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not x.meta.is_row_separable():
+        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not _is_by_row(x):
             return x
         column = self.column(x)
         self.by_rank[column.meta.output_name()] = name
@@ -208,3 +208,11 @@ class Wanted:
             self.names[key] = f"#{len(self.names)}"
             into[self.names[key]] = x
         return pl.col(self.names[key])
+
+
+def _is_by_row(x: pl.Expr) -> bool:
+    """Whether `x` is known to be computed row by row."""
+    try:
+        return x.meta.is_row_separable()
+    except pl.exceptions.ColumnNotFoundError:  # Polars cannot tell where fields of a struct are named
+        return False

@@ -74,6 +74,7 @@ def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: in
     wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
     with (
         patch("rankframe._order.PART", size),
+        patch("rankframe._order.LEAST", 1),
         patch("rankframe._threads.LEAST", 1),
         patch("rankframe._order.TABLE", -(10**9)),
         patch("rankframe._order.SPARSE", 1),

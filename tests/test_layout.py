@@ -16,13 +16,13 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors", "_greedy", "_by_score"],
+    ["errors", "_greedy", "_by_score", "_threads"],
     ["_extras"],
     ["_policies", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
-    ["metrics", "_parse", "_rows", "_expected", "_conventions", "_order"],
-    ["io", "_frame"],
+    ["metrics", "_parse", "_rows", "_expected", "_conventions", "_sort"],
+    ["io", "_frame", "_order"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
     ["_check"],

@@ -7,6 +7,8 @@ import os
 import random
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
 
@@ -55,11 +57,12 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 @pytest.mark.parametrize("levels", [3, 3_000, 10**9], ids=["many ties", "few ties", "no ties"])
 @pytest.mark.parametrize("document", DOCUMENTS)
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("least", [1, 2**17], ids=["by score", "by all keys"])
+@pytest.mark.parametrize("digits", [64, 16, 12], ids=["room", "little room", "no room"])
 def test_rows_stand_in_the_order_that_the_rule_says(
-    rule: str, document: str, levels: int, missing: float, least: int, monkeypatch: pytest.MonkeyPatch
+    rule: str, document: str, levels: int, missing: float, digits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._threads.LEAST", least)
+    monkeypatch.setattr("rankframe._sort.DIGITS", digits)  # 264 rows take 9, and 4 queries 3
+    monkeypatch.setattr("rankframe._threads.LEAST", 1 if digits == 64 else 2**17)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
         frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
@@ -70,6 +73,89 @@ def test_rows_stand_in_the_order_that_the_rule_says(
         assert found["dcg"].to_list() == pytest.approx(list(wanted.values()), rel=1e-12)
         lazy = frame.lazy().rank.on(ties=rule).dcg().sort("query_id").collect()
         assert lazy["dcg"].to_list() == pytest.approx([wanted[q] for q in range(4)], rel=1e-12)
+
+
+SCORES: dict[str, tuple[Any, list[Any]]] = {
+    "floats": (pl.Float64, [math.inf, 1e308, 2.5, 5e-324, 0.0, -5e-324, -2.5, -1e308, -math.inf, None]),
+    "the other zero": (pl.Float64, [1.0, -0.0, -1.0]),
+    "neighbours": (pl.Float64, [1 + 2**-51, 1 + 2**-52, 1.0, 1 - 2**-53, 0.5]),
+    "below zero": (pl.Float64, [-1.0, -1 - 2**-52, -2.0, -math.inf]),
+    "float32": (pl.Float32, [2.5, 1.0, -0.5, None]),
+    "beyond floats": (pl.Int64, [2**63 - 1, 2**63 - 2, 2**53 + 1, 2**53, 0, -(2**53), -(2**53) - 1, -(2**63), None]),
+    "unsigned": (pl.UInt64, [2**64 - 1, 2**64 - 2, 2**63, 1, 0]),
+    "bytes": (pl.Int8, [127, 1, 0, -1, -128, None]),
+    "128 digits": (pl.Int128, [2**127 - 1, 2**127 - 2, 5, -(2**127)]),
+    "decimals": (pl.Decimal(38, 2), [Decimal("9007199254740993.02"), Decimal("9007199254740993.01"), Decimal("-1.5")]),
+    "booleans": (pl.Boolean, [True, False, None]),
+}
+
+
+@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "order"])
+@pytest.mark.parametrize("kind", SCORES)
+def test_scores_of_any_kind_are_told_apart(kind: str, ties: str) -> None:
+    dtype, falling = SCORES[kind]
+    rows = [(q, i, score) for q in (5, 3) for i, score in enumerate(falling)]
+    random.Random(kind).shuffle(rows)
+    frame = pl.DataFrame(rows, schema={"query_id": pl.Int64, "doc_id": pl.Int64, "score": dtype}, orient="row")
+    for alone in (False, True):  # a query with others, or one of which only some are there
+        df = frame.filter(query_id=3) if alone else frame
+        found = df.with_columns(label=pl.lit(1)).rank.on(ties=ties).curve("hits")
+        for (query,), docs in found.group_by("query_id"):
+            scores = frame.filter(query_id=query).sort("doc_id")["score"].gather(docs.sort("rank")["doc_id"]).to_list()
+            assert scores == [x for x in falling if x is not None]
+
+
+def test_zeros_of_either_sign_are_tied() -> None:
+    frame = pl.DataFrame({"query_id": 1, "doc_id": [1, 2, 3], "score": [0.0, -0.0, 0.0], "label": 1})
+    assert frame.rank.on(ties="doc_asc").curve("hits").sort("rank")["doc_id"].to_list() == [1, 2, 3]
+    assert frame.rank.on(ties="doc_desc").curve("hits").sort("rank")["doc_id"].to_list() == [3, 2, 1]
+
+
+IDS: dict[str, tuple[Any, list[Any]]] = {
+    "a few": (pl.Int64, [7, -3, 0]),
+    "far apart": (pl.Int64, [2**63 - 1, -(2**63), 0]),
+    "bytes": (pl.Int8, [127, -128, 0]),
+    "unsigned": (pl.UInt64, [2**64 - 1, 0, 2**63]),
+    "unsigned and near": (pl.UInt64, [2**64 - 1, 2**64 - 3, 2**64 - 2]),
+    "128 digits": (pl.Int128, [2**100, 2**100 + 1, 0]),
+    "missing": (pl.Int64, [None, 1, 0]),
+    "all missing": (pl.Null, [None]),
+    "texts": (pl.String, ["b", None, ""]),
+    "floats": (pl.Float64, [math.nan, None, 0.0, -1.5]),
+    "booleans": (pl.Boolean, [True, None, False]),
+    "days": (pl.Date, [date(2020, 1, 2), date(2020, 1, 1), None]),
+    "days near": (pl.Date, [date(2020, 1, 2), date(2020, 1, 1)]),
+    "categories": (pl.Categorical, ["b", "a", "c"]),
+    "enum": (pl.Enum(["a", "b"]), ["b", "a"]),
+    "decimals": (pl.Decimal(10, 2), [Decimal("1.50"), Decimal("-1.00")]),
+    "lists": (pl.List(pl.Int64), [[1], [], [1, 2]]),
+    "structs": (pl.Struct({"a": pl.Int64}), [{"a": 1}, {"a": None}]),
+}
+
+
+@pytest.mark.parametrize("same_hash", [False, True])
+@pytest.mark.parametrize("kind", IDS)
+def test_queries_of_any_kind_are_told_apart(kind: str, same_hash: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dtype, ids = IDS[kind]
+    rows = [(nth, doc) for nth in range(len(ids)) for doc in range(nth + 2)]
+    random.Random(kind).shuffle(rows)
+    id_of = pl.Series(ids, dtype=dtype)
+    nth = pl.Series([nth for nth, _ in rows])
+    frame = pl.DataFrame({"query": id_of.gather(nth), "nth": nth, "doc_id": [doc for _, doc in rows]})
+    frame = frame.with_columns(label=(pl.col("doc_id") == 0).cast(pl.Int64), score=pl.col("doc_id"))
+    if same_hash:
+        monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+    seen = list(dict.fromkeys(nth))
+    for query in ("query", ["query", "nth"], ["nth", "query"]):
+        found = frame.rank.on(query=query).evaluate("rr", "num_retrieved")
+        assert found["rr"].to_list() == pytest.approx([1 / (n + 2) for n in seen])  # document 0 is the last of n + 2
+        assert found["num_retrieved"].to_list() == [n + 2 for n in seen]
+        assert found["query"].equals(id_of.gather(seen).alias("query"))
+
+
+def test_zeros_of_either_sign_are_one_query() -> None:
+    frame = pl.DataFrame({"query_id": [0.0, -0.0, 1.0], "doc_id": [1, 2, 1], "score": [1, 2, 3], "label": [1, 0, 1]})
+    assert frame.rank.evaluate("rr").rows() == [(0.0, 0.5), (1.0, 1.0)]
 
 
 def test_few_and_many_ties_are_what_they_are_called() -> None:
@@ -96,12 +182,7 @@ def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> No
         pl.concat([frame, frame.head(1)]).rank.evaluate("rr")
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 16])
-def test_any_repeated_document_is_found_by_the_thread_of_its_hashes(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rankframe._threads.LEAST", 1)
-    monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
+def test_any_repeated_document_is_found() -> None:
     docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": 1})
     assert docs.rank.evaluate("rr")["rr"].to_list() == [1.0]
     for row in range(50):
@@ -144,9 +225,9 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
 
 CALLED_BY_POLARS = """
 import polars as pl
-import rankframe._threads
+import rankframe._order, rankframe._threads
 
-rankframe._threads.LEAST = 1
+rankframe._order.LEAST = rankframe._threads.LEAST = 1
 df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "score": [2, 1, 1, 2], "label": [0, 1, 1, 0]})
 schema = {"query_id": pl.Int64, "rr": pl.Float64}
 plans = [df.lazy().map_batches(lambda df: df.rank.evaluate("rr"), schema=schema) for _ in range(8)]
