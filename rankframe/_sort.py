@@ -75,8 +75,8 @@ class SortedRows:
         tied[1:] |= again
         where = pl.Series(np.flatnonzero(tied))
         some, (keys, descending) = row.gather(where), self.table.order()
-        named = (key.alias(f"#{i}") for i, key in enumerate(keys))
-        ties = self.frame[some].select(pl.Series("#code", code[tied]), *named, some.alias("#row"))
+        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        ties = self.frame[some].select(pl.Series("#code", code[tied]), *held, some.alias("#row"))
         falling = [False, *[descending] * len(keys)]
         ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
         return row.scatter(where, ties["#row"])
@@ -98,7 +98,7 @@ class Queries(NamedTuple):
     """
 
     number: NDArray[np.uint32]
-    first: NDArray[np.uint64]
+    first: NDArray[np.uint32]
     sizes: NDArray[np.int64]
     by_hash: bool = False
 
@@ -111,7 +111,7 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     """Sort the rows of a frame; those whose scores differ by less than there is room for are when they are taken."""
     import numpy as np  # only here and below, so that nobody else waits for it
 
-    ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint64)
+    ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint32)
     scores = partial(_from_the_top, frame.select(table.score).to_series())
     queries, score = side_by_side(partial(_queries, ids, rows), scores, frame.height)
     codes, right = side_by_side(partial(_codes, queries, score, rows), partial(queries.are, ids), frame.height)
@@ -130,7 +130,7 @@ def differ(values: pl.Series) -> bool:
     return not (numbers[1:] == numbers[:-1]).any()
 
 
-def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order."""
     import numpy as np
 
@@ -146,12 +146,12 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint64]
     return codes
 
 
-def _queries(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
+def _queries(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
     """The queries, told apart by the cheapest way there is."""
     return _by_value(ids, rows) or (_by_group(ids) if any(x.is_nested() for x in ids.dtypes) else _by_hash(ids, rows))
 
 
-def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries | None:
+def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
     """Queries told apart by a table of all whole numbers from the least to the largest, if that is not too long."""
     import numpy as np
 
@@ -159,19 +159,22 @@ def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries | None:
     if ids.width > 1 or not values.dtype.is_integer():
         return None
     values = values.cast(pl.Int64, strict=False)
-    low, high = values.min(), values.max()
-    if values.has_nulls() or low is None or high - low >= SPAN * ids.height:
+    if values.has_nulls() or values.is_empty():
         return None
-    value = values.to_numpy() - low
+    value = values.to_numpy()
+    low, high, room = int(value.min()), int(value.max()), SPAN * ids.height
+    if high - low >= room:
+        return None
+    value = value if low >= 0 and high < room else value - low
     sizes = np.bincount(value)
-    first = np.empty(len(sizes), dtype=np.uint64)
+    first = np.empty(len(sizes), dtype=np.uint32)
     first[value[::-1]] = rows[::-1]  # what is said last stays
     seen = np.flatnonzero(sizes)
     seen = seen[np.argsort(first[seen])]
     return Queries(_inverse(seen, len(sizes))[value], first[seen], sizes[seen])
 
 
-def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
+def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
     """Queries told apart by their hashes, as far as there is room for them."""
     import numpy as np
 
@@ -180,7 +183,7 @@ def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint64]) -> Queries:
     codes <<= bits
     codes |= rows
     codes.sort()
-    row = codes & _ones(bits)
+    row = (codes & _ones(bits)).astype(np.uint32)
     codes >>= bits
     starts = starts_of(codes)
     sizes = np.diff(starts, append=ids.height)
@@ -224,11 +227,14 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     """
     import numpy as np
 
-    value = score.cast(pl.Float64).fill_null(-math.inf).to_numpy() + 0.0  # of which zero has one sign
+    score = score.cast(pl.Float64)
+    score = score.fill_null(-math.inf) if score.has_nulls() else score
+    value = score.to_numpy() + 0.0  # of which zero has one sign
     bits = value.view(np.int64)
     if bits.min(initial=0) < 0:  # without a sign, digits of floats rise as the floats do
         bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    return np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
+    below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
+    return below
 
 
 def _ones(bits: np.uint64) -> np.uint64:

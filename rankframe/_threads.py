@@ -9,12 +9,13 @@ from typing import TypeVar
 
 import polars as pl
 
-__all__ = ["LEAST", "at_once", "side_by_side", "in_threads"]
+__all__ = ["LEAST", "at_once", "in_threads", "side_by_side"]
 
 LEAST = 2**17
 """How many rows it takes for a thread of their own to be worth while."""
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 def at_once() -> int:

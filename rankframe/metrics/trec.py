@@ -209,7 +209,9 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     if not is_number(p) or not 0 < p < 1:
         raise InvalidOption(f"rbp_resid(p={p!r}): p is a probability between 0 and 1; write rbp_resid(p=0.9)")
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * r.once(p ** (r.rank - 1))).otherwise(0.0))
+    residual = below + (1 - p) * r.whole(
+        pl.when(r.retrieved).then(r.unjudged * r.once(p ** (r.rank - 1))).otherwise(0.0)
+    )
     some = r.count(r.retrieved & ~r.judged) > 0
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
