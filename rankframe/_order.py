@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import polars as pl
 
-from ._sort import differ, sort_rows
+from ._sort import differ, sort_rows, starts_of
 from ._table import Fault, Table
 from ._threads import LEAST, at_once
 from ._wanted import Labels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "labels_of", "with_gain"]
 
@@ -109,17 +113,15 @@ class InOrder(NamedTuple):
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
     """The frame in rank order; the rows of the `whole` table come together if that is said."""
     ordered = sort_rows(frame, table)
-    score = frame.select(table.score).to_series()
-    along = pl.lit(score).gather("#row").alias("#score")
+    along = pl.lit(ordered.score).gather("#row").alias("#score")
 
     def part(start: int, length: int) -> pl.LazyFrame:
         return ordered.of(start, length).lazy().with_columns(along)
 
-    sizes = pl.Series(ordered.ends).diff().slice(1)
-    cuts = _cuts(sizes, 1 if whole else _parts_of(frame.height))
-    longest = int(sizes.max() or 0)  # type: ignore[arg-type]
+    cuts = _cuts(ordered.ends, 1 if whole else _parts_of(frame.height))
+    longest = int(ordered.sizes().max(initial=0))
     last = longest if longest + TABLE < frame.height // len(cuts) else None
-    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not score.has_nulls(), last)
+    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls(), last)
 
 
 def _parts_of(rows: int) -> int:
@@ -127,10 +129,10 @@ def _parts_of(rows: int) -> int:
     return max(-(-rows // PART), min(at_once(), rows // LEAST), 1)
 
 
-def _cuts(sizes: pl.Series, parts: int) -> list[tuple[int, int]]:
+def _cuts(ends: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
     """The first query of each part and how many it has, where parts have about the same number of rows."""
+    queries = len(ends) - 1
     if parts == 1:
-        return [(0, sizes.len())]
-    ends = sizes.cum_sum()
-    lengths = ((ends - 1) * parts // ends[-1]).rle().struct.field("len").to_list()
-    return list(zip(accumulate(lengths[:-1], initial=0), lengths, strict=True))
+        return [(0, queries)]
+    starts = starts_of((ends[1:] - 1) * parts // ends[-1]).tolist()
+    return [(start, stop - start) for start, stop in pairwise([*starts, queries])]

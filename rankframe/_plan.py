@@ -206,14 +206,14 @@ def sums_in_memory(
     rows = _compute(rows, wanted, _listed(wanted, table, []), last)
     found = run(rows.select("#query", *constant, **wanted.sums, **wanted.largest, **flags))
     starts = starts_of(found["#query"].to_numpy())
-    columns = {name: found[name].gather(starts) for name in ("#query", *constant)}
+    columns = []
     for names, add, nothing in ((wanted.sums, np.add, 0.0), ([*wanted.largest, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
             sums = add.reduceat(numbers.to_numpy(), starts)
-            columns[name] = pl.Series(sums, nan_to_null=add is np.fmax)
-    return pl.DataFrame(columns)
+            columns.append(pl.Series(name, sums, nan_to_null=add is np.fmax))
+    return found[["#query", *constant]][pl.Series(starts)].hstack(columns)
 
 
 def values_of_sums(sums: pl.DataFrame, wanted: Wanted, values: dict[str, pl.Expr]) -> pl.LazyFrame:

@@ -31,6 +31,8 @@ class SortedRows:
 
     Attributes
     ----------
+    score
+        The scores, as policies read them.
     queries
         One row per query, its key, in the order in which they are first seen.
     ends
@@ -43,10 +45,15 @@ class SortedRows:
 
     frame: pl.DataFrame
     table: Table
+    score: pl.Series
     queries: pl.DataFrame
     ends: NDArray[np.int64]
     codes: NDArray[np.uint64]
     bits: int
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each query has."""
+        return self.ends[1:] - self.ends[:-1]
 
     def of(self, start: int, length: int) -> pl.DataFrame:
         """The rows of some queries in rank order: the number of the query, of the row, and its position in the query."""
@@ -112,14 +119,15 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     import numpy as np  # only here and below, so that nobody else waits for it
 
     ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint32)
-    scores = partial(_from_the_top, frame.select(table.score).to_series())
-    queries, score = side_by_side(partial(_queries, ids, rows), scores, frame.height)
-    codes, right = side_by_side(partial(_codes, queries, score, rows), partial(queries.are, ids), frame.height)
+    score = frame.select(table.score).to_series()
+    digits = partial(_from_the_top, score)
+    queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
+    codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids), frame.height)
     if not right:
         queries = _by_group(ids)
-        codes = _codes(queries, scores(), rows)
+        codes = _codes(queries, digits(), rows)
     ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
-    return SortedRows(frame, table, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
+    return SortedRows(frame, table, score, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
 
 
 def differ(values: pl.Series) -> bool:
