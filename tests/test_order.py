@@ -103,6 +103,7 @@ def test_scores_of_any_kind_are_told_apart(kind: str, ties: str) -> None:
         for (query,), docs in found.group_by("query_id"):
             scores = frame.filter(query_id=query).sort("doc_id")["score"].gather(docs.sort("rank")["doc_id"]).to_list()
             assert scores == [x for x in falling if x is not None]
+            assert docs["rank"].sort().to_list() == list(range(1, len(scores) + 1))
 
 
 def test_zeros_of_either_sign_are_tied() -> None:

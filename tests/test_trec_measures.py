@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,19 @@ def test_relstring_has_the_same_letters_in_every_form() -> None:
     assert_frame_equal(alone, wanted)
     with pytest.raises(rf.InvalidOption, match="no mean"):
         df.rank.summarize("relstring")
+
+
+@pytest.mark.parametrize("k", [1, 12, 13, 14, 26, 27, 39, 60])
+def test_relstring_spells_every_rank_however_many_there_are(k: int) -> None:
+    r = random.Random(k)
+    labels = [r.choice([None, -1, 9, 10, 12, *range(9)]) for _ in range(41)]
+    rows = [(i, -i, label) for i, label in enumerate(labels)]
+    r.shuffle(rows)
+    df = pl.DataFrame(rows, schema={"doc_id": pl.Int64, "score": pl.Int64, "label": pl.Int64}, orient="row")
+    df = df.select(pl.lit(1).alias("query_id"), pl.all())
+    letters = ["-" if x is None else "." if x < 0 else ">" if x > 9 else str(x) for x in labels]
+    wanted = "".join(letters[:k])
+    text = f"relstring@{k}"
+    assert df.rank.evaluate(text)[text].item() == wanted
+    assert df.lazy().rank.evaluate(text).collect()[text].item() == wanted
+    assert df.group_by("query_id").agg(rf.expr.relstring(k=k)).item(0, 1) == wanted
