@@ -271,10 +271,6 @@ class FrameRanking(Ranking):
         ends = POSITION.shift(-1, fill_value=1) == 1  # a column of its own: a shift inside a window is slow
         return self.wanted.column(pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1)))
 
-    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
-        self._need_order()
-        return self.wanted.max(pl.when(self.rank == rank).then(x))
-
     def so_far(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
         return self._so_far(x)
@@ -380,9 +376,6 @@ class RowRanking(FrameRanking):
         return self.hits if self.show == "curve" else self.whole(self._down_to(self.relevant, k))
 
     def best(self, x: pl.Expr) -> pl.Expr:
-        return x
-
-    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
         return x
 
     def depth(self, k: int | None) -> pl.Expr:

@@ -163,9 +163,6 @@ class GroupRanking(Ranking):
     def below(self, x: pl.Expr) -> pl.Expr:
         return x.shift(-1, fill_value=0.0)
 
-    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
-        return pl.when(self.rank == rank).then(x).max()
-
     @property
     def ideal_rank(self) -> pl.Expr:
         return self.label.rank("ordinal", descending=True).cast(pl.Float64)

@@ -256,10 +256,6 @@ class Ranking(ByScore):
     def below(self, x: pl.Expr) -> pl.Expr:
         """`x` one rank further down; 0 at the end."""
 
-    @abstractmethod
-    def at(self, rank: int, x: pl.Expr) -> pl.Expr:
-        """`x` of the document at a rank, null where there is none; no sum, so without curve."""
-
     @property
     @abstractmethod
     def ideal_rank(self) -> pl.Expr:
