@@ -153,7 +153,8 @@ def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
 
     of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
     of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
-    results = [run(values_of_sums(sums, *plan)) for sums, plan in zip(of_plans, plans, strict=True)]
+    plain = partial(collect, frame=frame, columns=columns, optimized=False)
+    results = [plain(values_of_sums(sums, *plan)) for sums, plan in zip(of_plans, plans, strict=True)]
     found = {column.name: column for result in results for column in result}
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
@@ -202,10 +203,10 @@ def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
     return result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns)
 
 
-def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
     # to optimize the plan of a small table takes longer than that saves
-    how = pl.QueryOptFlags() if frame.height > SMALL else pl.QueryOptFlags.none()
+    how = pl.QueryOptFlags() if optimized and frame.height > SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
