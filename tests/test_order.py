@@ -225,8 +225,8 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
 
 
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [1, 0, 2]})
-    text = "insq(target=0.5,gain={1: 0.5, 2: 1},report=ETC)@2"  # V(1) + V(2) less 2 V(3), with V(i) = 1 / i^2
+    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [1.5, 0, 2]})
+    text = "insq(target=0.5,gain={1.5: 0.5, 2: 1},report=ETC)@2"  # V(1) + V(2) less 2 V(3), with V(i) = 1 / i^2
     for row_limit in (0, 2**16):
         monkeypatch.setattr("rankframe._measure.SMALL", row_limit)
         found = frame.rank.evaluate(text)
