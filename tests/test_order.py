@@ -224,13 +224,17 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
 
-def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [1.5, 0, 2]})
-    text = "insq(target=0.5,gain={1.5: 0.5, 2: 1},report=ETC)@2"  # V(1) + V(2) less 2 V(3), with V(i) = 1 / i^2
-    for row_limit in (0, 2**16):
-        monkeypatch.setattr("rankframe._measure.SMALL", row_limit)
-        found = frame.rank.evaluate(text)
-        assert found.to_series(1).to_list() == pytest.approx([1 + 1 / 4 - 2 / 9] * 2)
+@pytest.mark.parametrize("label", [1, 1.5])  # labels that are looked up, and those that are looked at
+@pytest.mark.parametrize("row_limit", [0, 2**16])
+def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
+    label: float, row_limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankframe._measure.SMALL", row_limit)
+    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [label, 0, 2]})
+    found = frame.rank.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
+    assert found.to_series(1).to_list() == pytest.approx(
+        [1 + 1 / 4 - 2 / 9] * 2
+    )  # V(i) is 1 / i^2: V(1) + V(2) - 2 V(3)
 
 
 CALLED_BY_POLARS = """
