@@ -142,16 +142,22 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]
     """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order."""
     import numpy as np
 
-    bits = len(rows).bit_length()
-    room = DIGITS - bits - len(queries.first).bit_length()
+    room = DIGITS - len(rows).bit_length() - len(queries.first).bit_length()
     score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     codes = queries.number.astype(np.uint64)
     codes <<= np.uint64(room)
     codes |= score
-    codes <<= np.uint64(bits)
-    codes |= rows
-    codes.sort()
-    return codes
+    return _sorted_with(rows, codes)
+
+
+def _sorted_with(rows: NDArray[np.uint32], values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Values, each followed by the number of its row, in rising order; in the array itself."""
+    import numpy as np
+
+    values <<= np.uint64(len(rows).bit_length())
+    values |= rows
+    values.sort()
+    return values
 
 
 def _queries(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
@@ -187,10 +193,7 @@ def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
     import numpy as np
 
     bits = np.uint64(ids.height.bit_length())
-    codes = ids.hash_rows().to_numpy() >> bits
-    codes <<= bits
-    codes |= rows
-    codes.sort()
+    codes = _sorted_with(rows, ids.hash_rows().to_numpy() >> bits)
     row = (codes & _ones(bits)).astype(np.uint32)
     codes >>= bits
     starts = starts_of(codes)

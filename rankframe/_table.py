@@ -234,12 +234,6 @@ class Table:
         """Whether only the rows' own order tells tied documents apart."""
         return self.columns.doc is None or self.columns.ties == "order"
 
-    @property
-    def order_columns(self) -> list[str]:
-        """The caller's columns that `order` compares."""
-        doc = self.columns.doc_name
-        return [self.columns.score, *([] if doc is None else [doc])]
-
     def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
         """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
 
