@@ -97,6 +97,15 @@ class Call:
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
 
+    def gains_only(self, columns: Columns) -> bool:
+        """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
+        gains_only = self.metric.gains_only
+        if not (gains_only(**self.arguments) if callable(gains_only) else gains_only):
+            return False
+        threshold = columns.relevant if self.relevant is None else self.relevant
+        worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())
+        return threshold > 0 and not worth_at_0 and not self.expressions
+
     @property
     def arguments(self) -> dict[str, Any]:
         """The options as the formula's keyword arguments."""

@@ -108,8 +108,7 @@ class FrameRanking(Ranking):
 
     @property
     def _candidate(self) -> pl.Expr:
-        """1.0 for a document that was retrieved or judged, all of which are kept, else 0.0."""
-        self.keep(self.retrieved | self.judged)
+        """1.0 for a document that was retrieved or judged, else 0.0."""
         return self.wanted.column((self.retrieved | self.judged).cast(pl.Float64))
 
     @property
@@ -150,7 +149,6 @@ class FrameRanking(Ranking):
     def inverted_pairs(self) -> pl.Expr:
         if self._few_labels:
             return self._with_lower(lambda above, so_far: self._first_tied(above) - self._at_first(above))
-        self.keep(self.retrieved | self.judged)
         # by rising score and then label, so that of tied documents none is inverted
         place = self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[SCORE, self.label]))
         level = self.wanted.column((self.label.rank("dense").over(self.wanted.key) - 1).cast(pl.Int64))
@@ -323,10 +321,6 @@ class FrameRanking(Ranking):
         known = labels is not None and labels.top is not None and {*bad.meta.root_names()} == {"#label"}
         if labels is None or not known or pl.select(labels.whole.alias("#label")).select(bad.any()).item():
             self.wanted.refuse(bad, message)
-
-    def keep(self, rows: pl.Expr) -> None:
-        if self.worth is None:
-            self.wanted.keep(rows)
 
     def _down_to(
         self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None

@@ -134,10 +134,10 @@ def ask(calls: Sequence[Call], table: Table, labels: Labels | None = None) -> tu
 
 
 def ask_apart(calls: Sequence[Call], table: Table, labels: Labels) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
-    """As `ask`, of contiguous rows: calls that look at rows without gain apart from those that let them be dropped."""
-    keeping = [call for call in calls if ask([call], table, labels)[0].kept]
-    dropping = [call for call in calls if call not in keeping]
-    return [ask(some, table, labels) for some in (dropping, keeping) if some]
+    """As `ask`, of contiguous rows: calls that look at gains only apart from those that look at all rows."""
+    gains_only = [call for call in calls if call.gains_only(table.columns)]
+    others = [call for call in calls if call not in gains_only]
+    return [ask(some, table, labels) for some in (gains_only, others) if some]
 
 
 def _is_constant(call: Call) -> bool:
@@ -153,18 +153,17 @@ def _asked(
     columns: Columns,
     labels: Labels | None,
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
-    wanted = _nothing(columns, labels)
+    wanted = _nothing(columns, labels, gains_only=all(call.gains_only(columns) for call in calls))
     ranking = FrameRanking(wanted, columns)
     values = {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
     wanted.settle()
     return wanted, values
 
 
-def _nothing(columns: Columns, labels: Labels | None) -> Wanted:
+def _nothing(columns: Columns, labels: Labels | None, *, gains_only: bool = False) -> Wanted:
     """What is wanted before a formula has asked."""
-    return (
-        Wanted(columns.key, contiguous=False) if labels is None else Wanted(["#query"], contiguous=True, labels=labels)
-    )
+    key = columns.key if labels is None else ["#query"]
+    return Wanted(key, contiguous=labels is not None, gains_only=gains_only, labels=labels)
 
 
 class _Depends(Exception):
@@ -221,11 +220,13 @@ def values_of_sums(sums: pl.DataFrame, wanted: Wanted, values: dict[str, pl.Expr
     return sums.lazy().select("#query", *guarded(values, [], wanted)).drop("#query")  # it says how many there are
 
 
-def _listed(wanted: Wanted, table: Table, faults: Sequence[Fault]) -> pl.Expr:
-    """The rows that are looked at: the first one stands for its query where nothing is relevant."""
-    listed = (RAW > 0) | (POSITION == 1)
-    for other in [*wanted.kept.values(), *(pl.col(fault.column) for fault in faults)]:
-        listed |= other
+def _listed(wanted: Wanted, table: Table, faults: Sequence[Fault]) -> pl.Expr | None:
+    """The rows that are added up, None for all; the first one stands for its query where nothing is relevant."""
+    if not wanted.gains_only:
+        return None
+    listed = (RAW > 0).fill_null(False) | (POSITION == 1)  # the running sum of a null would lose its tied group
+    for fault in faults:
+        listed |= pl.col(fault.column)
     # of tied documents each stands at each of their ranks
     return _with_tied(listed, wanted) if table.columns.ties == "expected" else listed
 

@@ -61,8 +61,7 @@ class Ranking(ByScore):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
-    Documents whose label is 0, negative or missing add nothing to `so_far`, `product_before` and `total`:
-    ``x`` must be 0 there (1 for `product_before`), as every gain and every probability made of one is.
+    What a word takes as `x` is a number for each document, made row by row; one number stands for all of them.
     """
 
     #: Position from 1 on, in descending order of score; null for a document that was not retrieved.
@@ -138,16 +137,13 @@ class Ranking(ByScore):
     @property
     def unjudged(self) -> pl.Expr:
         """1.0 for a document that nobody judged, else 0.0."""
-        self.keep(~self.judged)
         return (~self.judged).cast(pl.Float64)
 
     @property
     def relevant(self) -> pl.Expr:
         """1.0 for a judged document whose label reaches the threshold, else 0.0."""
-        if self.threshold > 0:
-            return (self.label >= self.threshold).cast(pl.Float64)
-        self.keep(self.judged)
-        return self.judged.cast(pl.Float64)
+        reached = self.label >= self.threshold if self.threshold > 0 else self.judged
+        return reached.cast(pl.Float64)
 
     @property
     def hits(self) -> pl.Expr:
@@ -183,7 +179,6 @@ class Ranking(ByScore):
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
             self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
-            self.keep(worth != 0)
             return worth
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)
@@ -203,8 +198,6 @@ class Ranking(ByScore):
                     "a document with a negative label or none has gain 0"
                 )
         labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
-        if gain.get(0, 0) > 0:
-            self.keep(self.judged)
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
         self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
         return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
@@ -245,12 +238,7 @@ class Ranking(ByScore):
 
     @abstractmethod
     def ideal(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking: all judged documents, by falling gain."""
-
-    def side_by_side(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking, whose rank i stands on the same row as this one's; `so_far` keeps step in both."""
-        self.keep(pl.lit(True))
-        return self.ideal(gain)
+        """The best possible ranking: all documents by falling gain, its rank i on the row of this ranking's rank i."""
 
     @abstractmethod
     def below(self, x: pl.Expr) -> pl.Expr:
@@ -318,9 +306,6 @@ class Ranking(ByScore):
     def cutoff(self, k: int | None) -> pl.Expr:
         """The cutoff `k`, without limit where there is none."""
         return pl.lit(math.inf if k is None else float(k))
-
-    def keep(self, rows: pl.Expr) -> None:
-        """Say that `rows` contribute though their label is 0."""
 
     def _down_to(
         self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None

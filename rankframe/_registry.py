@@ -66,6 +66,8 @@ class Metric:
         How the value follows the judgments of unjudged documents; ``None`` where that is not known.
     over
         What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
+    gains_only
+        Whether documents with label 0, negative or missing add nothing to the value.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Metric:
     adds_up: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
+    gains_only: bool | Callable[..., bool] = False
 
     @property
     def doc(self) -> str:
@@ -112,6 +115,7 @@ def metric(
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
+    gains_only: bool | Callable[..., bool] = False,
 ) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -150,6 +154,11 @@ def metric(
     over
         What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
         those of alpha-nDCG.
+    gains_only
+        True if documents with label 0, negative or missing add nothing to the value: every sum that the formula asks
+        for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
+        before it adds up, which is several times faster. A function of the options given may choose. The default,
+        False, is right for every formula.
 
     Raises
     ------
@@ -189,6 +198,7 @@ def metric(
             adds_up,
             judging,
             over,
+            gains_only,
         )
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(

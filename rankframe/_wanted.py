@@ -73,6 +73,8 @@ class Wanted:
         The columns that name a query.
     contiguous
         Whether rows stand query by query in rank order, so that windows need no order of their own.
+    gains_only
+        Whether rows with label 0, negative or missing add nothing, so that they are left out before sums.
     labels
         The labels of the table; None where nobody knows.
     whole_table
@@ -81,13 +83,13 @@ class Wanted:
 
     key: list[str]
     contiguous: bool
+    gains_only: bool = False
     labels: Labels | None = None
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     largest: dict[str, pl.Expr] = field(default_factory=dict)
-    kept: dict[bytes, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
     whole_table: bool = False
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class Wanted:
         return self._once("early", x, self.early)
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """A column that documents with label 0 do not change; what calls Python has to be told apart by `known_by`."""
+        """A column of the rows that are added up; what calls Python has to be told apart by `known_by`."""
         roots = set(x.meta.root_names())
         layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
         if layer == len(self.late):
@@ -178,14 +180,10 @@ class Wanted:
         """Fail with `message` where `bad` holds."""
         self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))
 
-    def keep(self, rows: pl.Expr) -> None:
-        """Do not drop `rows`, though their label is 0."""
-        self.kept[rows.meta.serialize()] = rows
-
     def looks_at_all(self, values: Iterable[pl.Expr]) -> bool:
         """Whether rows that add nothing are looked at, for the sake of these values or of what they are made of."""
         made_of = [*values, *self.sums.values(), *self.largest.values(), *chain(*(x.values() for x in self.late))]
-        return bool(self.kept) or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
+        return not self.gains_only or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
 
     def with_columns(self, rows: pl.LazyFrame, last: int | None = None) -> pl.LazyFrame:
         """The rows with the columns that formulas asked for; if the `last` rank is said, by look-up where that is less."""

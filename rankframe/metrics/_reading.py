@@ -14,7 +14,7 @@ from ..errors import InvalidOption
 
 __all__ = [
     "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
-    "running", "squares_from", "table",
+    "running", "squares_from", "table", "without_residual",
 ]  # fmt: skip
 
 Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
@@ -24,6 +24,13 @@ ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
 """What is reported then is no mean gain, and counts no query without relevant documents as 1."""
+
+
+def without_residual(*, residual: bool = False, **_: object) -> bool:
+    """Whether documents without gain add nothing to a report: to a residual, unjudged ones do."""
+    return not residual
+
+
 LISTED = 10_000
 """The depth down to which INSQ's sums are listed."""
 
@@ -55,7 +62,6 @@ class Gains:
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
         if unknown:
-            r.keep(~r.judged)
             each = pl.when(r.judged).then(each).otherwise(1.0)
         self.each = r.once(each)
 

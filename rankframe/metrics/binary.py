@@ -26,6 +26,7 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     bounds=(0, 1),
     judging=_judging,
     spellings={name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")},
+    gains_only=True,
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
     """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
@@ -58,7 +59,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", bounds=(0, 1), judging="threshold")
+@metric("r", "set_recall", "setr", bounds=(0, 1), judging="threshold", gains_only=True)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     """Recall: the share of the query's relevant documents that stand in the top `k`.
 
@@ -86,7 +87,7 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric(bounds=(0, 1), judging="threshold")
+@metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
 
@@ -113,7 +114,7 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric("set_F", "SetF", bounds=(0, 1), dot="beta", judging="threshold")
+@metric("set_F", "SetF", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
 def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
@@ -146,7 +147,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
 
 
-@metric("set_map", "SetAP", bounds=(0, 1), judging="threshold")
+@metric("set_map", "SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     """Precision times recall of the top `k`: what average precision is of a set, which has no order.
 
@@ -200,14 +201,13 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
     """
-    r.keep(r.retrieved)
     others = r.n_candidates - r.n_relevant
     if r.collection_size is not None:
         others = pl.max_horizontal(others, r.collection_size - r.n_relevant)
     return r.total(1 - r.relevant, k) / others
 
 
-@metric("num_rel_ret", "NumRelRet", summary="sum", judging="monotone")
+@metric("num_rel_ret", "NumRelRet", summary="sum", judging="monotone", gains_only=True)
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hits: the number of relevant documents in the top `k`.
 
@@ -234,7 +234,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.relevant), k)
 
 
-@metric("success", "accuracy", bounds=(0, 1), judging="monotone")
+@metric("success", "accuracy", bounds=(0, 1), judging="monotone", gains_only=True)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hit rate, also called success: 1 if a relevant document stands in the top `k`, else 0.
 
@@ -261,7 +261,7 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k)
 
 
-@metric("rprec", "r-precision", bounds=(0, 1), judging="threshold")
+@metric("rprec", "r-precision", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision(r: Ranking) -> pl.Expr:
     """R-precision: precision at rank R, where R is the number of the query's relevant documents.
 

@@ -18,7 +18,7 @@ def _judging(k: int | None = None, gain: Gain = "exponential", max_label: MaxLab
     return "monotone" if fixed else None  # else the top of the scale depends on the judgments
 
 
-@metric("expected_reciprocal_rank", bounds=(0, 1), judging=_judging)
+@metric("expected_reciprocal_rank", bounds=(0, 1), judging=_judging, gains_only=True)
 def err(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
     """Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
 
@@ -56,7 +56,7 @@ def err(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_lab
     return r.total(r.stops(_satisfied(r, gain, max_label)), k, over=r.rank)
 
 
-@metric("normalized_err", "normalised_err", bounds=(0, 1))
+@metric("normalized_err", "normalised_err", bounds=(0, 1), gains_only=True)
 def nerr(r: Ranking, k: int | None = None, *, gain: Gain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
     """Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
 
@@ -94,7 +94,7 @@ def _pfound_judging(
     return _judging(k, gain, max_label)
 
 
-@metric("PFound", bounds=(0, 1), judging=_pfound_judging)
+@metric("PFound", bounds=(0, 1), judging=_pfound_judging, gains_only=True)
 def pfound(
     r: Ranking,
     k: int | None = None,
@@ -166,7 +166,7 @@ def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -
     return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
 
 
-@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging=_rbp_judging)
+@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging=_rbp_judging, gains_only=True)
 def rbp(r: Ranking, k: int | None = None, *, p: float = 0.8, gain: ShareGain = None) -> pl.Expr:
     """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
 

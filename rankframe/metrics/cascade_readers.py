@@ -6,12 +6,24 @@ import polars as pl
 
 from .._ranking import MaxLabel, Ranking
 from .._registry import metric
-from ._reading import BEYOND, Report, Share, by_rank, check_p, check_target, insq_weights, reported, running, table
+from ._reading import (
+    BEYOND,
+    Report,
+    Share,
+    by_rank,
+    check_p,
+    check_target,
+    insq_weights,
+    reported,
+    running,
+    table,
+    without_residual,
+)
 
 __all__ = ["nerr8", "nerr9", "nerr10", "nerr11"]
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr8(
     r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
 ) -> pl.Expr:
@@ -44,7 +56,7 @@ def nerr8(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr9(
     r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
 ) -> pl.Expr:
@@ -77,7 +89,7 @@ def nerr9(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr10(
     r: Ranking,
     depth: int = 1000,
@@ -119,7 +131,7 @@ def nerr10(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr11(
     r: Ranking,
     depth: int = 1000,

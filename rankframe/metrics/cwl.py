@@ -22,6 +22,7 @@ from ._reading import (
     running,
     squares_from,
     table,
+    without_residual,
 )
 
 __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
@@ -34,7 +35,7 @@ def _judging(
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
 
 
-@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging)
+@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def sdcg(
     r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
 ) -> pl.Expr:
@@ -77,7 +78,7 @@ def sdcg(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric("bejeweled_player_model", bounds=(0, 1), beyond=BEYOND)
+@metric("bejeweled_player_model", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def bpm(
     r: Ranking,
     k: int,
@@ -134,7 +135,7 @@ def bpm(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, judging=_judging)
+@metric(bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
     depth: int = 1000,
@@ -178,7 +179,7 @@ def insq(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND)
+@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def inst(
     r: Ranking,
     depth: int = 1000,
@@ -278,7 +279,6 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr
     0.5
     """
     check_p("rbp_residual", p)
-    r.keep(~r.judged)
     unknown = (~r.judged).cast(pl.Float64) * r.once((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

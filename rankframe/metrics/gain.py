@@ -11,7 +11,7 @@ from ..errors import InvalidOption
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
-@metric("cumulative_gain", judging="monotone")
+@metric("cumulative_gain", judging="monotone", gains_only=True)
 def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: float | None = None) -> pl.Expr:
     """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
@@ -45,7 +45,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: fl
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
-@metric("query_average", judging="monotone")
+@metric("query_average", judging="monotone", gains_only=True)
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     """Mean label: the mean of the labels in the top `k`; of a shorter ranking, the mean of what it holds.
 
@@ -72,7 +72,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("arp", higher_is_better=False, judging="threshold")
+@metric("arp", higher_is_better=False, judging="threshold", gains_only=True)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Average relevance position: the mean rank of the retrieved documents, weighted by what they are worth.
 
@@ -108,6 +108,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     "discounted_cumulative_gain",
     judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
+    gains_only=True,
 )
 def dcg(
     r: Ranking,
@@ -160,6 +161,7 @@ def dcg(
     bounds=(0, 1),
     judging="gain",
     spellings={"ndcg_burges": {"gain": "exponential"}},
+    gains_only=True,
 )
 def ndcg(
     r: Ranking,

@@ -34,11 +34,10 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    r.keep(r.judged)
     return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("Accuracy", bounds=(0, 1), judging="threshold")
+@metric("Accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     """Pairwise accuracy: how often, of a relevant document and another in the top `k`, the relevant one stands above.
 
@@ -74,7 +73,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
 
-@metric("infAP", bounds=(0, 1))
+@metric("infAP", bounds=(0, 1), gains_only=True)
 def inferred_ap(r: Ranking) -> pl.Expr:
     """Inferred average precision: AP where only a sample of the pool was judged.
 
@@ -129,7 +128,7 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     return r.n_retrieved
 
 
-@metric("num_rel", "NumRel", summary="sum", judging="monotone")
+@metric("num_rel", "NumRel", summary="sum", judging="monotone", gains_only=True)
 def num_relevant(r: Ranking) -> pl.Expr:
     """How many relevant documents the query has, retrieved or not.
 

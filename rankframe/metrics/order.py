@@ -14,7 +14,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold")
+@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold", gains_only=True)
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
@@ -57,7 +57,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric("mrr", "recip_rank", text="rr", bounds=(0, 1), judging="monotone")
+@metric("mrr", "recip_rank", text="rr", bounds=(0, 1), judging="monotone", gains_only=True)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
 
@@ -84,7 +84,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k, over=r.rank)
 
 
-@metric(bounds=(0, 1), judging="threshold")
+@metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def bpref(r: Ranking) -> pl.Expr:
     """Binary preference: how rarely documents judged non-relevant stand above relevant ones; unjudged ones are ignored.
 
@@ -110,7 +110,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold")
+@metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold", gains_only=True)
 def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
 
@@ -146,7 +146,7 @@ def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "n
     return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank).otherwise(0.0))
 
 
-@metric("11pt_avg", bounds=(0, 1), judging="threshold")
+@metric("11pt_avg", bounds=(0, 1), judging="threshold", gains_only=True)
 def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
 
@@ -178,7 +178,7 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
     return "threshold" if k is None and max_fpr is None else None
 
 
-@metric("area_under_curve", bounds=(0, 1), judging=_auc_judging)
+@metric("area_under_curve", bounds=(0, 1), judging=_auc_judging, gains_only=True)
 def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl.Expr:
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 

@@ -15,7 +15,7 @@ __all__ = ["compatibility"]
 NEGLIGIBLE = 1e-18
 
 
-@metric("Compat", bounds=(0, 1))
+@metric("Compat", bounds=(0, 1), gains_only=True)
 def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.Expr:
     """Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
 

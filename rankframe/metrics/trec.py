@@ -25,7 +25,7 @@ SMALLEST = 1e-5
 """The least value that enters a geometric mean."""
 
 
-@metric(summary="sum", higher_is_better=False, judging="monotone")
+@metric(summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
 def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     """How many of the retrieved documents were judged non-relevant; summed over the queries.
 
@@ -74,7 +74,7 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.unjudged, k) / r.depth(k)
 
 
-@metric("Rprec_mult", bounds=(0, 1), judging="threshold")
+@metric("Rprec_mult", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
     """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
 
@@ -146,7 +146,6 @@ def utility(
     >>> df.rank.evaluate("utility", "utility.2,-1,0,0").row(0)[1:]
     (1.0, 3.0)
     """
-    r.keep(r.retrieved)
     hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)), r.n_retrieved, r.n_relevant
     rest = (r.collection_size or 0) + hits - n - relevant
     return (
@@ -157,7 +156,7 @@ def utility(
     )
 
 
-@metric(bounds=(None, None), adds_up=False, judging="threshold")
+@metric(bounds=(None, None), adds_up=False, judging="threshold", gains_only=True)
 def yaap(r: Ranking) -> pl.Expr:
     """Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
 
@@ -216,7 +215,7 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold")
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
 def gm_map(r: Ranking) -> pl.Expr:
     """Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
 
@@ -239,7 +238,7 @@ def gm_map(r: Ranking) -> pl.Expr:
     return pl.max_horizontal(average_precision(r), SMALLEST)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold")
+@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
 def gm_bpref(r: Ranking) -> pl.Expr:
     """bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
 
@@ -287,7 +286,6 @@ def relstring(r: Ranking, k: int = 10) -> pl.Expr:
     >>> df.rank.relstring().item(0, 1)
     '1->'
     """
-    r.keep(r.rank <= k)
     # The letters' numbers, of which a float holds thirteen as its digits, until they are one per query: texts are slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
     number = r.once(1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))

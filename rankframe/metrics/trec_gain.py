@@ -11,7 +11,7 @@ from .gain import dcg
 __all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]
 
 
-@metric("binG", bounds=(0, 1), judging="threshold")
+@metric("binG", bounds=(0, 1), judging="threshold", gains_only=True)
 def bin_g(r: Ranking) -> pl.Expr:
     """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
 
@@ -60,7 +60,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     >>> round(df.rank.g().item(0, 1), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
     0.5
     """
-    best = r.side_by_side(gain)
+    best = r.ideal(gain)
     worth = r.gain(gain)
     missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0) - worth)
     return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
@@ -125,7 +125,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     0.6799
     """
     ndcg, last = _down_the_ranks(r, gain)
-    level = r.side_by_side(gain).gain(gain)
+    level = r.ideal(gain).gain(gain)
     falls = r.once(level > r.below(level))
     at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
     longer = r.n_retrieved > r.whole(r.once(r.gain(gain) > 0).cast(pl.Float64)) + 1
@@ -135,13 +135,13 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
-    best = r.side_by_side(gain)
+    best = r.ideal(gain)
     found = r.once(pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0))
     ideal = r.once(best.gain(gain) / (best.rank + 1).log(2))
     return r.once(r.so_far(found) / r.so_far(ideal)), r.whole(found) / r.whole(ideal)
 
 
-@metric(judging="monotone")
+@metric(judging="monotone", gains_only=True)
 def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
     """The DCG of the best order of all judged documents: what nDCG divides by.
 
