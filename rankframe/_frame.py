@@ -12,7 +12,8 @@ import polars as pl
 from ._expected import Expectation
 from ._policies import Columns
 from ._ranking import Gain, NoExpectation, Ranking, gain_rises
-from ._wanted import FIRST_ROW, POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied
+from ._wanted import FIRST_ROW, POSITION, QUERY, SCORE, Wanted, at_first_tied, at_last_tied, is_by_row
+from .errors import InvalidOption
 
 __all__ = ["LABEL", "RANK", "RAW", "FrameRanking", "RowRanking"]
 
@@ -52,11 +53,17 @@ class FrameRanking(Ranking):
         self._need_order()
         return self.wanted.sum(self._down_to(self.relevant, k))
 
+    def _each(self, x: pl.Expr) -> pl.Expr:
+        refuse_aggregate(x)
+        return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
+
     def count(self, rows: pl.Expr) -> pl.Expr:
-        return self.wanted.before_drop(rows.sum().over(self.wanted.key).cast(pl.Float64))
+        n = self._each(rows).sum().over(self.wanted.key).cast(pl.Float64)
+        return self.wanted.of_query(self.wanted.before_drop(n))
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         self._need_order()
+        rows = self._each(rows)
         if self.wanted.contiguous:
             above = pl.when(rows).then(1).cum_count().shift(1, fill_value=0)
             return self.wanted.before_drop((above - above.gather(FIRST_ROW)).cast(pl.Float64))
@@ -87,13 +94,14 @@ class FrameRanking(Ranking):
         return self.wanted.column(at_last_tied(x))
 
     def above(self, x: pl.Expr) -> pl.Expr:
+        x = self._number(x).fill_null(0.0)
         before = self._by_score(x) - x
         if self.wanted.contiguous:
             return self._first_tied(before)
         return self._among_tied(before.min())
 
     def at_or_above(self, x: pl.Expr) -> pl.Expr:
-        so_far = self._by_score(x)
+        so_far = self._by_score(self._number(x).fill_null(0.0))
         if self.wanted.contiguous:
             return self._last_tied(so_far)
         return self._among_tied(so_far.max())
@@ -157,13 +165,13 @@ class FrameRanking(Ranking):
         return self.wanted.sum(self.wanted.greater_before(place, level, bits))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
-        return self.wanted.column(x.max().over(self.wanted.key))
+        return self.wanted.of_query(self.wanted.column(self._number(x).max().over(self.wanted.key)))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
         if self.top is None:
             self.wanted.whole_table = True
-            return self.wanted.column(LABEL.max())
+            return self.wanted.of_query(self.wanted.column(LABEL.max()))
         return pl.lit(float(self.top))
 
     def gain(self, gain: Gain) -> pl.Expr:
@@ -264,6 +272,7 @@ class FrameRanking(Ranking):
 
     def below(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
+        x = self._number(x)
         if not self.wanted.contiguous:
             return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
         ends = POSITION.shift(-1, fill_value=1) == 1  # a column of its own: a shift inside a window is slow
@@ -271,18 +280,19 @@ class FrameRanking(Ranking):
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
-        return self._so_far(x)
+        return self._so_far(self._number(x).fill_null(0.0))
 
     def _so_far(self, x: pl.Expr) -> pl.Expr:
         return self.wanted.column(self.wanted.over(x.cum_sum()))
 
     def once(self, x: pl.Expr) -> pl.Expr:
+        refuse_aggregate(x)
         x = self.wanted.of_rank(x, self.rank)
         return x if x.meta.is_column() else self.wanted.column(x)
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
-        return self._product_before(x)
+        return self._product_before(self._number(x).fill_null(1.0))
 
     def _product_before(self, x: pl.Expr) -> pl.Expr:
         if not self.wanted.contiguous:
@@ -293,6 +303,7 @@ class FrameRanking(Ranking):
     def whole(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
             self._need_order()
+        x = self._number(x)
         if not self.wanted.contiguous:
             x = self.wanted.column(x)  # Polars 2.0 does not stream a window over a look-up
         return self.wanted.whole(x)
@@ -336,6 +347,15 @@ class FrameRanking(Ranking):
     def _need_order(self) -> None:
         if self.expected is not None:
             raise NoExpectation
+
+
+def refuse_aggregate(x: pl.Expr) -> None:
+    """Refuse an expression that looks at several rows, which in a table are not those of one query."""
+    if is_by_row(x) is False:
+        raise InvalidOption(
+            f"a formula is given the rows of all queries at once, so {x} would mix them; write it in the words of the "
+            "ranking, as r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
+        )
 
 
 def _count(rows: pl.Expr) -> pl.Expr:

@@ -90,11 +90,14 @@ class GroupRanking(Ranking):
         if self.columns.ties == "error":
             self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
+    def _each(self, x: pl.Expr) -> pl.Expr:
+        return pl.when(pl.int_range(pl.len()) >= 0).then(x)
+
     def count(self, rows: pl.Expr) -> pl.Expr:
-        return rows.sum().cast(pl.Float64)
+        return self._number(rows).sum()
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
-        return rows.cast(pl.Float64).cum_sum() - rows
+        return self.so_far(rows) - self._number(rows).fill_null(0.0)
 
     @property
     def mean_rank(self) -> pl.Expr:
@@ -108,11 +111,11 @@ class GroupRanking(Ranking):
 
     def above(self, x: pl.Expr) -> pl.Expr:
         starts = self.score.ne_missing(self.score.shift(1)) | (pl.int_range(pl.len()) == 0)
-        return pl.when(starts).then(x.cum_sum() - x).forward_fill()
+        return pl.when(starts).then(self.so_far(x) - self._number(x).fill_null(0.0)).forward_fill()
 
     def at_or_above(self, x: pl.Expr) -> pl.Expr:
         ends = self.score.ne_missing(self.score.shift(-1)) | (pl.int_range(pl.len()) == pl.len() - 1)
-        return pl.when(ends).then(x.cum_sum()).backward_fill()
+        return pl.when(ends).then(self.so_far(x)).backward_fill()
 
     @property
     def unequal_pairs(self) -> pl.Expr:
@@ -137,7 +140,7 @@ class GroupRanking(Ranking):
         return (differ & holds(level.gather(one), level.gather(other))).sum().cast(pl.Float64)
 
     def largest(self, x: pl.Expr) -> pl.Expr:
-        return x.max()
+        return self._number(x).max()
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         return self._down_to(self.relevant, k).sum()
@@ -161,20 +164,20 @@ class GroupRanking(Ranking):
         return best
 
     def below(self, x: pl.Expr) -> pl.Expr:
-        return x.shift(-1, fill_value=0.0)
+        return self._number(x).shift(-1, fill_value=0.0)
 
     @property
     def ideal_rank(self) -> pl.Expr:
         return self.label.rank("ordinal", descending=True).cast(pl.Float64)
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
-        return x.cum_sum()
+        return self._number(x).fill_null(0.0).cum_sum()
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
-        return x.cum_prod().shift(1, fill_value=1.0)
+        return self._number(x).fill_null(1.0).cum_prod().shift(1, fill_value=1.0)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
-        return x.sum()
+        return self._number(x).sum()
 
     def total(
         self,

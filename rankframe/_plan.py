@@ -156,6 +156,12 @@ def _asked(
     wanted = _nothing(columns, labels, gains_only=all(call.gains_only(columns) for call in calls))
     ranking = FrameRanking(wanted, columns)
     values = {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
+    for text, value in values.items():
+        if not wanted.has_one_value(value):
+            raise InvalidOption(
+                f"{text}: its formula gives {value}, which is no one number for a query; add up what each document is "
+                "worth, as in r.total(x, k) or r.whole(x)"
+            )
     wanted.settle()
     return wanted, values
 

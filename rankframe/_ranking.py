@@ -241,6 +241,14 @@ class Ranking(ByScore):
         """The best possible ranking: all documents by falling gain, its rank i on the row of this ranking's rank i."""
 
     @abstractmethod
+    def _each(self, x: pl.Expr) -> pl.Expr:
+        """`x` for each document: one number, or truth value, stands for all of them."""
+
+    def _number(self, x: pl.Expr) -> pl.Expr:
+        """`x` for each document as a float."""
+        return self._each(x).cast(pl.Float64)
+
+    @abstractmethod
     def below(self, x: pl.Expr) -> pl.Expr:
         """`x` one rank further down; 0 at the end."""
 
@@ -251,7 +259,7 @@ class Ranking(ByScore):
 
     @abstractmethod
     def so_far(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` down to this rank, this one included."""
+        """The sum of `x` down to this rank, this one included; a null adds nothing."""
 
     def once(self, x: pl.Expr) -> pl.Expr:
         """`x`, which a formula names more than once, or adds up: a column of its own where there are columns."""
@@ -259,7 +267,7 @@ class Ranking(ByScore):
 
     @abstractmethod
     def product_before(self, x: pl.Expr) -> pl.Expr:
-        """The product of `x` over the ranks above this one; 1 at the top."""
+        """The product of `x` over the ranks above this one; 1 at the top. A null counts as 1."""
 
     @abstractmethod
     def whole(self, x: pl.Expr) -> pl.Expr:
@@ -311,6 +319,7 @@ class Ranking(ByScore):
         self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
         """What `total` adds up."""
+        x = self._each(x)
         if weight is not None:
             x = x * weight
         if over is not None:

@@ -10,7 +10,18 @@ import polars as pl
 
 from ._table import Fault
 
-__all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Labels", "Wanted", "at_first_tied", "at_last_tied"]
+__all__ = [
+    "FIRST_ROW",
+    "POSITION",
+    "QUERY",
+    "SCORE",
+    "STARTS",
+    "Labels",
+    "Wanted",
+    "at_first_tied",
+    "at_last_tied",
+    "is_by_row",
+]
 
 QUERY = pl.col("#query")
 """The number of a row's query, in contiguous rows: from one query to the next it rises by 1."""
@@ -95,6 +106,7 @@ class Wanted:
     names: dict[tuple[str, bytes], str] = field(default_factory=dict)
     by_rank: dict[str, str] = field(default_factory=dict)
     wholes: dict[str, pl.Expr] = field(default_factory=dict)
+    of_queries: set[str] = field(default_factory=set)
 
     @property
     def top(self) -> int | None:
@@ -123,10 +135,23 @@ class Wanted:
             self.late.append({})
         return self._once("late", x, self.late[layer], known_by)
 
+    def of_query(self, column: pl.Expr) -> pl.Expr:
+        """The column, which has one value on all rows of a query."""
+        self.of_queries.add(column.meta.output_name())
+        return column
+
+    def has_one_value(self, x: pl.Expr) -> bool:
+        """Whether `x` has one value for a query, as far as anybody can tell."""
+        made_of = set(x.meta.root_names()) - self.of_queries - self.sums.keys() - self.largest.keys()
+        columns = {name: column for layer in self.late for name, column in layer.items()}
+        return is_by_row(x) is not False and all(
+            name in columns and self.has_one_value(columns[name]) for name in made_of
+        )
+
     def of_rank(self, x: pl.Expr, rank: pl.Expr) -> pl.Expr:
         """`x` as a column that can be looked up by the rank, if it depends on nothing else."""
         name = rank.meta.output_name()
-        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not _is_by_row(x):
+        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not is_by_row(x):
             return x
         column = self.column(x)
         self.by_rank[column.meta.output_name()] = name
@@ -134,7 +159,7 @@ class Wanted:
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the query, a column of the rows, or of the grouped result alone once that is settled."""
-        column = self.column(x.sum().over(self.key))
+        column = self.of_query(self.column(x.sum().over(self.key)))
         self.wholes[column.meta.output_name()] = x
         return column
 
@@ -208,9 +233,12 @@ class Wanted:
         return pl.col(self.names[key])
 
 
-def _is_by_row(x: pl.Expr) -> bool:
-    """Whether `x` is known to be computed row by row."""
+def is_by_row(x: pl.Expr) -> bool | None:
+    """Whether `x` is computed row by row; None where nobody can tell."""
     try:
-        return x.meta.is_row_separable()
-    except pl.exceptions.ColumnNotFoundError:  # Polars cannot tell where fields of a struct are named
-        return False
+        if x.meta.is_column() or not x.meta.is_row_separable():
+            return x.meta.is_column()
+        parts = [is_by_row(part) for part in x.meta.pop()]
+        return None if None in parts and False not in parts else all(parts)
+    except pl.exceptions.ColumnNotFoundError:  # a function of Python's, or a field of a struct
+        return None

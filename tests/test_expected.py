@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from calls import ALL, CALLS, assert_equal, spell, values
@@ -58,18 +60,72 @@ def mean_over_orders(table: Table, name: str, options: dict[str, Any], **policie
     return found
 
 
-@settings(deadline=None, derandomize=True, max_examples=12, phases=[Phase.generate])
-@given(tied_tables, st.sampled_from([1, 0, 2]), st.sampled_from(["nonrelevant", "drop"]))
-def test_expected_values_are_the_mean_over_all_orders(table: Table, relevant: float, unjudged: str) -> None:
-    policies = {"relevant": relevant, "unjudged": unjudged}
-    df = frame(table)
-    texts = [spell(*call) for call in EXPECTED]
+def assert_means(table: Table, calls: Sequence[tuple[str, dict[str, Any]]], **policies: Any) -> None:
+    """The expected values are the means over all orders, eager and lazy."""
+    df = frame(table, seed=None)
+    texts = [spell(*call) for call in calls]
     found = df.rank.on(ties="expected", **policies).evaluate(*texts)
     lazy = df.lazy().rank.on(ties="expected", **policies).evaluate(*texts).collect()
     assert_frame_equal(found, lazy, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
-    for name, options in EXPECTED:
+    for name, options in calls:
         text = spell(name, options)
         assert_equal(values(found, text), mean_over_orders(table, name, options, **policies), text)
+
+
+@settings(deadline=None, derandomize=True, max_examples=12, phases=[Phase.generate])
+@given(tied_tables, st.sampled_from([1, 0, 2]), st.sampled_from(["nonrelevant", "drop"]))
+def test_expected_values_are_the_mean_over_all_orders(table: Table, relevant: float, unjudged: str) -> None:
+    assert_means(table, EXPECTED, relevant=relevant, unjudged=unjudged)
+
+
+NO_GAIN = [None, -1, 0]
+
+
+def table_with_edges(seed: int) -> Table:
+    """Queries whose first and last documents in rank order are tied, and have no gain of every kind."""
+    chance = random.Random(seed)
+    table: Table = {}
+    for query in range(3):
+        size = chance.choice([2, 3, 4])
+        scores = [2.0] * size if chance.random() < 0.5 else [3.0, 3.0, *[1.0] * (size - 2)]
+        labels = [chance.choice(FRACTIONAL_LABELS) for _ in range(size)]
+        labels[0], labels[-1] = chance.choice(NO_GAIN), chance.choice(NO_GAIN)
+        missed: list[Row] = [(f"m{i}", None, chance.choice([*NO_GAIN, 1])) for i in range(chance.choice([0, 0, 1, 2]))]
+        table[f"q{query}"] = [(f"d{9 - i}", *row) for i, row in enumerate(zip(scores, labels, strict=True))] + missed
+    return table
+
+
+@pytest.fixture
+def in_parts_of_a_query() -> Iterator[None]:
+    with (
+        patch("rankframe._order.PART", 1),
+        patch("rankframe._order.LEAST", 1),
+        patch("rankframe._threads.LEAST", 1),
+        patch("rankframe._measure.SMALL", 0),
+    ):
+        yield
+
+
+@pytest.mark.usefixtures("in_parts_of_a_query")
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(i, marks=pytest.mark.exhaustive) for i in range(12, 400))])
+def test_expected_values_hold_where_the_edges_of_parts_are_tied_and_without_gain(seed: int) -> None:
+    calls = EXPECTED[seed % 12 :: 12] if seed < 12 else EXPECTED[seed % 4 :: 4]
+    unjudged = "drop" if seed % 5 == 0 else "nonrelevant"
+    assert_means(table_with_edges(seed), calls, relevant=[1, 0, 2][seed % 3], unjudged=unjudged)
+
+
+@pytest.mark.parametrize("label", [None, -1, 0])
+@pytest.mark.parametrize("missed", [False, True])
+def test_an_expectation_lies_between_worst_and_best_where_a_frame_begins_or_ends_without_gain(
+    label: float | None, missed: bool
+) -> None:
+    last: list[Row] = [("d", None, label)] if missed else []
+    rows: list[Row] = [("a", 2.0, 0), ("b", 1.0, label), ("c", 1.0, 2), *last]
+    found = frame({"q": rows}, seed=None).rank.on(ties="expected").evaluate("rr", "ndcg", "map", "recall@2")
+    half = (1 / math.log2(3) + 1 / math.log2(4)) / 2
+    assert found.row(0)[1:] == pytest.approx(((1 / 2 + 1 / 3) / 2, half, (1 / 2 + 1 / 3) / 2, 1 / 2), rel=1e-12)
+    tail = frame({"q": rows[1:]}, seed=None).rank.on(ties="expected").evaluate("rr")
+    assert tail.item(0, 1) == pytest.approx(3 / 4, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT))
