@@ -18,7 +18,15 @@ import polars as pl
 
 from . import hook
 from ._namespace import register
-from .errors import InvalidData, InvalidOption, MissingColumn, MissingExtra, RankframeError, UnknownMetric
+from .errors import (
+    InvalidData,
+    InvalidOption,
+    MissingColumn,
+    MissingExtra,
+    OutOfSpace,
+    RankframeError,
+    UnknownMetric,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +50,7 @@ __all__ = [
     "InvalidOption",
     "MissingColumn",
     "MissingExtra",
+    "OutOfSpace",
     "RankframeError",
     "Ranking",
     "UnknownMetric",

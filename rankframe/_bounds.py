@@ -32,8 +32,7 @@ from .errors import InvalidOption
 
 __all__ = ["bounds", "bounds_of"]
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
-Measure: TypeAlias = Callable[..., Any]
+Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
 
 ROWS = 5_000_000
@@ -45,18 +44,18 @@ def bounds_of(call: Call) -> tuple[str, str]:
     return f"{call.text} least", f"{call.text} greatest"
 
 
-def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measure) -> Any:
+def bounds(frame: pl.DataFrame, columns: Columns, calls: Sequence[Call], measure: Measure) -> pl.DataFrame:
     """One row per query: the query columns, and the least and the greatest value of each call."""
     table = Table.of(columns, frame.collect_schema())
     least, greatest = labels = _range(frame, table)
     for call in calls:
-        _refuse(call, columns, labels, lazy=isinstance(frame, pl.LazyFrame))
+        _refuse(call, columns, labels)
     settled = replace(columns, unjudged="nonrelevant")
     if columns.score == columns.label:  # the label is about to change
         settled = replace(settled, score=fresh("#score", table.schema))
         frame = frame.with_columns(pl.col(columns.score).alias(settled.score))
 
-    def all_at(label: int, of: Sequence[Call]) -> Any:
+    def all_at(label: int, of: Sequence[Call]) -> pl.DataFrame:
         """The values where all unjudged documents have a label; errors of the data name the caller's own columns."""
         judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
         return measure(frame.with_columns(judged.alias(columns.label)), settled, *of)
@@ -67,14 +66,8 @@ def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measu
             ways.setdefault(way, []).append(call)
     found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
     last = {label: of for (which, label), of in ways.items() if which == "last"}
-    key = table.key if isinstance(frame, pl.LazyFrame) else ["query"]
-    in_order = replace(settled, query=tuple(key), doc="place", score="score", label="label", ties="doc_asc")
+    in_order = replace(settled, query=("query",), doc="place", score="score", label="label", ties="doc_asc")
     names = dict(zip(table.key, columns.query, strict=True))
-    if isinstance(frame, pl.LazyFrame):
-        rows = _ranked(frame, table)
-        others = [measure(_last_at(rows, label, least), in_order, *of) for label, of in last.items()]
-        found += [values.rename(names) for values in others]
-        return _extremes(found, calls, columns.query)
     queries = found[0].select(table.query).with_row_index("query")
     found = [values.drop(columns.query).with_row_index("query") for values in found]
     by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
@@ -90,7 +83,7 @@ def bounds(frame: Frame, columns: Columns, calls: Sequence[Call], measure: Measu
     return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
 
 
-def _extremes(found: Sequence[Any], calls: Sequence[Call], key: Sequence[str]) -> Any:
+def _extremes(found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]) -> pl.DataFrame:
     """The least and the greatest value of each call and query; values that are null, or not there, do not count."""
     values = [x for call in calls for x in _least_and_greatest(call)]
     return pl.concat(found, how="diagonal").group_by(key).agg(values)
@@ -106,23 +99,18 @@ def _unjudged(table: Table) -> pl.Expr:
     return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
 
 
-def _range(frame: Frame, table: Table) -> tuple[int, int]:
+def _range(frame: pl.DataFrame, table: Table) -> tuple[int, int]:
     """The least and the greatest label that an unjudged document may turn out to have."""
     if table.columns.unjudged_labels is not None:
         return table.columns.unjudged_labels
-    if isinstance(frame, pl.LazyFrame):
-        raise InvalidOption(
-            "the largest label of a LazyFrame is not known before it runs; say which labels unjudged documents may turn "
-            "out to have, as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))"
-        )
     largest = table.columns.largest_label
     if largest is None:
         largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
     return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
 
 
-def _refuse(call: Call, columns: Columns, labels: tuple[int, int], *, lazy: bool) -> None:
-    """Refuse a call whose bounds are not known, or would take the whole table."""
+def _refuse(call: Call, columns: Columns, labels: tuple[int, int]) -> None:
+    """Refuse a call whose bounds are not known."""
     judging, options = call.judging, call.arguments
     if judging is None:
         reason = "its value follows the judgments in no way that is known"
@@ -150,8 +138,6 @@ def _refuse(call: Call, columns: Columns, labels: tuple[int, int], *, lazy: bool
         )
     if reason:
         raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
-    if lazy and _follows(call) not in ("monotone", "largest gain"):
-        raise InvalidOption(f"the bounds of {call.text!r} are found on a DataFrame; collect the LazyFrame first")
 
 
 def _just_relevant(call: Call, columns: Columns, least: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import polars as pl
 
@@ -72,15 +71,13 @@ def row_faults(table: Table) -> list[Fault]:
     ]
 
 
-def evaluate(
-    lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call], *, ordered: bool
-) -> pl.LazyFrame:
+def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     columns = table.columns
     for call in calls:
         under(columns, call)  # which refuses it: no tool's convention has metrics of diversity
     _refuse_ties(columns.ties, calls[0])
-    wanted = Wanted(table.key, contiguous=False)
+    wanted = Wanted(table.key)
     topics = Topics(wanted, None if table.lists_subtopics else columns.relevant, columns.weight)
     values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
 
@@ -89,7 +86,7 @@ def evaluate(
     faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.name != "repeated document"]
     if table.lists_subtopics:
         faults = [*table.faults(label=False), *row_faults(table)]
-    queries = ranked.group_by(table.query, maintain_order=ordered).agg(
+    queries = ranked.group_by(table.query, maintain_order=True).agg(
         pl.col(table.place).count().cast(pl.Float64).alias("#n_retrieved"),
         *(fault.rows.any().alias(fault.column) for fault in faults),
     )
@@ -99,8 +96,7 @@ def evaluate(
         .group_by(table.key)
         .agg(x.sum().alias(name) for name, x in wanted.sums.items())
     )
-    order: Literal["left", "none"] = "left" if ordered else "none"
-    result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order=order)
+    result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
     result = result.with_columns(pl.col(list(wanted.sums)).fill_null(0.0))
     names = dict(zip(table.key, columns.query, strict=True))
     return result.select(*table.key, *guarded(values, faults, wanted)).rename(names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from ._ranking import NoExpectation
-from ._wanted import POSITION, SCORE, STARTS, Wanted, at_first_tied, at_last_tied
+from ._wanted import POSITION, STARTS, Wanted, at_first_tied, at_last_tied
 
 __all__ = ["Expectation"]
 
@@ -54,12 +54,9 @@ class Expectation:
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
         """The probability that a reader stops at the rank, whom each document satisfies with probability `x`."""
-        group = STARTS.cum_sum() if self.wanted.contiguous else pl.struct(*self.wanted.key, SCORE)
-        rows = pl.struct(group=group, above=self._above, size=self._size, x=x)
+        rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
-        return self._expected(
-            self._first(product, falling=True) * self.wanted.column(stop, b"stops" + rows.meta.serialize())
-        )
+        return self._expected(self._first(product) * self.wanted.column(stop, b"stops" + rows.meta.serialize()))
 
     @property
     def _size(self) -> pl.Expr:
@@ -70,18 +67,13 @@ class Expectation:
         """How many of its group stand above a document, in the order that the rows happen to have."""
         return self.wanted.column(POSITION - self._first(POSITION))
 
-    def _first(self, x: pl.Expr, *, falling: bool = False) -> pl.Expr:
-        """`x` at the first of each group of tied documents; down the ranking it rises, or else is `falling`."""
-        if self.wanted.contiguous:
-            return self.wanted.column(at_first_tied(x))
-        x = self.wanted.column(x)
-        return self.wanted.column((x.max() if falling else x.min()).over(*self.wanted.key, SCORE))
+    def _first(self, x: pl.Expr) -> pl.Expr:
+        """`x` at the first of each group of tied documents."""
+        return self.wanted.column(at_first_tied(x))
 
     def _last(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which rises down the ranking, at the last of each group of tied documents."""
-        if self.wanted.contiguous:
-            return self.wanted.column(at_last_tied(x))
-        return self.wanted.column(self.wanted.column(x).max().over(*self.wanted.key, SCORE))
+        """`x` at the last of each group of tied documents."""
+        return self.wanted.column(at_last_tied(x))
 
     def _expected(self, x: pl.Expr) -> pl.Expr:
         column = self.wanted.column(x)

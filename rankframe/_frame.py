@@ -63,26 +63,18 @@ class FrameRanking(Ranking):
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         self._need_order()
-        rows = self._each(rows)
-        if self.wanted.contiguous:
-            above = pl.when(rows).then(1).cum_count().shift(1, fill_value=0)
-            return self.wanted.before_drop((above - above.gather(FIRST_ROW)).cast(pl.Float64))
-        above = _count(rows) - pl.when(rows).then(1).otherwise(0)
-        return self.wanted.before_drop(self.wanted.over(above).cast(pl.Float64))
+        above = pl.when(self._each(rows)).then(1).cum_count().shift(1, fill_value=0)
+        return self.wanted.before_drop((above - above.gather(FIRST_ROW)).cast(pl.Float64))
 
     @property
     def mean_rank(self) -> pl.Expr:
-        by_score = SCORE.rank("average", descending=True).over(self.wanted.key)
-        if self.wanted.contiguous:
-            by_score = (at_first_tied(POSITION) + at_last_tied(POSITION)) / 2
+        by_score = (at_first_tied(POSITION) + at_last_tied(POSITION)) / 2
         last = (self.n_retrieved + self.n_candidates + 1) / 2
         return self.wanted.column(pl.when(self.retrieved).then(self.wanted.before_drop(by_score)).otherwise(last))
 
     @property
     def n_tied(self) -> pl.Expr:
-        same = SCORE.is_null().len().over(*self.wanted.key, SCORE)
-        if self.wanted.contiguous:
-            same = at_last_tied(POSITION) - at_first_tied(POSITION) + 1
+        same = at_last_tied(POSITION) - at_first_tied(POSITION) + 1
         same = self.wanted.before_drop(same.cast(pl.Float64))
         missed = self.n_candidates - self.n_retrieved
         return self.wanted.column(pl.when(self.retrieved).then(same).otherwise(missed))
@@ -95,16 +87,10 @@ class FrameRanking(Ranking):
 
     def above(self, x: pl.Expr) -> pl.Expr:
         x = self._number(x).fill_null(0.0)
-        before = self._by_score(x) - x
-        if self.wanted.contiguous:
-            return self._first_tied(before)
-        return self._among_tied(before.min())
+        return self._first_tied(self._by_score(x) - x)
 
     def at_or_above(self, x: pl.Expr) -> pl.Expr:
-        so_far = self._by_score(self._number(x).fill_null(0.0))
-        if self.wanted.contiguous:
-            return self._last_tied(so_far)
-        return self._among_tied(so_far.max())
+        return self._last_tied(self._by_score(self._number(x).fill_null(0.0)))
 
     def _by_score(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
@@ -233,8 +219,6 @@ class FrameRanking(Ranking):
 
     @property
     def _hits(self) -> pl.Expr:
-        if not self.wanted.contiguous:
-            return self._so_far(self.relevant)
         # the count of the table less that of the queries above, and no window
         found = self.relevant > 0
         so_far = _count(found)
@@ -243,17 +227,15 @@ class FrameRanking(Ranking):
     @property
     def _place(self) -> pl.Expr:
         """The rows' own number in their query, from 1 on, after those without gain are gone."""
-        if not self.wanted.contiguous:
-            return self.wanted.column(self.wanted.over(pl.int_range(1, pl.len() + 1).cast(pl.Float64)))
         return self.wanted.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
 
     @property
     def _first_row(self) -> pl.Expr:
-        """The number of the row at which the query starts, on all of its contiguous rows."""
+        """The number of the row at which the query starts, on all of its rows."""
         return self.wanted.column(FIRST_ROW)
 
     def _at_first(self, x: pl.Expr) -> pl.Expr:
-        """`x` at the first row of each query, on all of its contiguous rows."""
+        """`x` at the first row of each query, on all of its rows."""
         return x.gather(self._first_row)
 
     @property
@@ -273,8 +255,6 @@ class FrameRanking(Ranking):
     def below(self, x: pl.Expr) -> pl.Expr:
         self._need_order()
         x = self._number(x)
-        if not self.wanted.contiguous:
-            return self.wanted.column(self.wanted.over(x.shift(-1, fill_value=0.0)))
         ends = POSITION.shift(-1, fill_value=1) == 1  # a column of its own: a shift inside a window is slow
         return self.wanted.column(pl.when(ends).then(0.0).otherwise(self.wanted.column(x).shift(-1)))
 
@@ -295,18 +275,13 @@ class FrameRanking(Ranking):
         return self._product_before(self._number(x).fill_null(1.0))
 
     def _product_before(self, x: pl.Expr) -> pl.Expr:
-        if not self.wanted.contiguous:
-            return self.wanted.column(self.wanted.over(x.cum_prod().shift(1, fill_value=1.0)))
         product = self.wanted.column(self.wanted.over(x.cum_prod()))
         return self.wanted.column(pl.when(POSITION == 1).then(1.0).otherwise(product.shift(1)))  # as in `below`
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         if "#rank" in x.meta.root_names():
             self._need_order()
-        x = self._number(x)
-        if not self.wanted.contiguous:
-            x = self.wanted.column(x)  # Polars 2.0 does not stream a window over a look-up
-        return self.wanted.whole(x)
+        return self.wanted.whole(self._number(x))
 
     def total(
         self,

@@ -40,9 +40,10 @@ class FrameRanker(Showing, DecidingRanker[R]):
         UnknownMetric, InvalidOption
             If a text names no metric, or an option is out of its range.
         MissingColumn, InvalidData
-            If a column is missing or holds no numbers; or, for eager frames, if a score is NaN, a label infinite,
-            or a document stands twice in a query. A LazyFrame raises the same message inside Polars'
-            ``InvalidOperationError`` when it is collected.
+            If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document stands
+            twice in a query. What only the rows of a LazyFrame show is raised when it is collected.
+        OutOfSpace
+            If the rows of a LazyFrame exceed the memory limit, and the disk has no room for them.
 
         Examples
         --------
@@ -227,8 +228,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Returns
         -------
         A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
-        measure is undefined, as with fewer than two documents. A LazyFrame does not say how long its queries are, so
-        Kendall's measures then plan for any length: 32 windows, some 50 ms even on the smallest table.
+        measure is undefined, as with fewer than two documents.
 
         Examples
         --------

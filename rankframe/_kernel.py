@@ -10,12 +10,9 @@ import polars as pl
 
 from . import _verbs
 from ._call import Call
-from ._conventions import under
-from ._measure import Frame, needs_largest_label
+from ._measure import LARGEST, Frame, columns_of_largest, needs_largest_label
 from ._polars import PolarsRanker
 from ._policies import Columns, is_number
-from ._ranking import Ranking
-from ._registry import Metric
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -172,21 +169,7 @@ def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
 def largest_label(kernel: ArrowKernel, schema: pl.Schema) -> tuple[ArrowKernel, bool]:
     """The kernel that gives the largest label of each query that the metrics of another one see, and whether rows show it.
 
-    Policies may leave rows out, so that their labels do not count: then a query has to be ranked to know.
+    Policies may leave rows out, whose labels do not count then.
     """
-    columns = kernel.columns
-    if columns.unjudged == "bounds":
-        columns = replace(columns, unjudged="nonrelevant", unretrieved="missed", depth=None)
-    else:  # all that ask for it go by the same policies
-        asking = [call for call in kernel.calls if replace(kernel, requests=(call,)).needs_largest_label(schema)]
-        columns, _ = under(columns, asking[0])
-    columns = replace(columns, weight=None, no_relevant="zero")
-    return ArrowKernel((LARGEST,), columns), columns.unretrieved == "missed"
-
-
-def _largest_label(r: Ranking) -> pl.Expr:
-    return r.largest_label
-
-
-LARGEST = Call(Metric("largest_label", _largest_label))
-"""The largest label of a query, as a metric that has no name among them."""
+    columns, shown = columns_of_largest(kernel.columns, schema, kernel.calls)
+    return ArrowKernel((LARGEST,), columns), shown

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -20,22 +20,26 @@ from ._order import Part, fault_of, in_rank_order, labels_of, with_gain
 from ._plan import (
     ask,
     ask_apart,
-    evaluate,
-    ranked_by_window,
     ranked_in_memory,
     source_of,
     sums_in_memory,
     values_of_sums,
 )
 from ._policies import Columns
+from ._registry import Metric
+from ._source import source
 from ._table import MARK, Table
 from ._threads import in_threads, side_by_side
+from ._wanted import Labels
 from .errors import InvalidData, InvalidOption
 
 __all__ = [
+    "LARGEST",
     "Frame",
     "by_document",
     "collect",
+    "columns_of_largest",
+    "largest_of",
     "like",
     "measure",
     "names_of",
@@ -45,6 +49,7 @@ __all__ = [
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+F = TypeVar("F", bound=Frame)
 
 SMALL = 2**16
 """How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
@@ -54,6 +59,11 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     """One row per query: the query columns and a column per call."""
     names = [name for call in calls for name in names_of(columns, call)]
     refuse_names(names, columns.query, "the query")
+    return _as_source(frame, columns, calls) if isinstance(frame, pl.LazyFrame) else _eager(frame, columns, *calls)
+
+
+def _eager(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
+    names = [name for call in calls for name in names_of(columns, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if columns.subtopic is None:
         refuse_without_subtopics(of_subtopics)
@@ -67,18 +77,56 @@ def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     if not of_subtopics:
         return _of_documents(docs, of_docs, *calls)
     table = Table.of(columns, frame.collect_schema(), label=False)
-    ordered = isinstance(frame, pl.DataFrame)
-    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics, ordered=ordered)
+    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
     if others:
-        order: Literal["left", "none"] = "left" if ordered else "none"
         values = _of_documents(docs, of_docs, *others).lazy()
-        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*columns.query, *names), columns)
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+    return collect(result.select(*columns.query, *names), frame, columns)
 
 
-def by_document(
-    frame: Frame, columns: Columns, carry: Sequence[str] = (), *, label: bool = True
-) -> tuple[Frame, Columns]:
+def _as_source(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> pl.LazyFrame:
+    """The metrics of a LazyFrame, as a node that measures those whose columns the plan goes on with."""
+
+    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+        asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(columns, call))]
+        return _eager(rows, columns, *asked)
+
+    reads = [name for call in calls for name in call.columns]
+    return source(frame, columns, run, "evaluate", reads=reads, largest=largest_of(frame, columns, calls))
+
+
+def largest_of(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
+    """What finds the largest label of a table that comes in parts; None where no value depends on it."""
+    if columns.largest_label is not None or not needs_largest_label(columns, frame.collect_schema(), calls):
+        return None
+    return partial(_largest_label, columns=columns, calls=calls)
+
+
+def _largest_label(rows: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> float:
+    """The largest label of a table that may be larger than memory."""
+    columns, shown = columns_of_largest(columns, rows.collect_schema(), calls)
+    label = pl.col(columns.label)
+    if not shown:  # policies may leave labels out, so that each query has to be ranked to know
+        rows, label = _as_source(rows, columns, [LARGEST]), pl.col(LARGEST.text)
+    label = label.cast(pl.Float64)
+    return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
+
+
+def columns_of_largest(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Columns, bool]:
+    """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
+    if columns.unjudged == "bounds":
+        columns = replace(columns, unjudged="nonrelevant", unretrieved="missed", depth=None)
+    else:  # all that ask for it go by the same policies
+        asking = next(call for call in calls if needs_largest_label(columns, schema, [call]))
+        columns, _ = under(columns, asking)
+    return replace(columns, weight=None, no_relevant="zero"), columns.unretrieved == "missed"
+
+
+LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
+"""The largest label of a query, as a metric that has no name among them."""
+
+
+def by_document(frame: F, columns: Columns, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Columns]:
     """The frame with one row per document, and its columns, none of which holds subtopics."""
     schema = frame.collect_schema()
     if columns.subtopic is None:
@@ -93,7 +141,7 @@ def by_document(
     return like(frame, docs, columns), of_docs
 
 
-def _of_documents(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+def _of_documents(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
     """The metrics of documents, each of which stands on a row."""
     if columns.convention is None:
         return _measure(frame, columns, *calls)
@@ -118,20 +166,15 @@ def _of_documents(frame: Frame, columns: Columns, *calls: Call) -> Frame:
     ]
     result = results[0]
     for other in results[1:]:
-        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-        result = result.join(other, on=query, nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*query, *names), columns)
+        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
+    return collect(result.select(*query, *names), frame, columns)
 
 
-def _measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
     if columns.unjudged == "bounds":
-        both: Frame = bounds(frame, columns, calls, _measure)
-        return both
-    table = Table.of(columns, frame.collect_schema())
+        return bounds(frame, columns, calls, _measure)
+    table = Table.of(columns, frame.schema)
     names = dict(zip(table.key, columns.query, strict=True))
-    if isinstance(frame, pl.LazyFrame):
-        wanted, values = ask(calls, table)
-        return evaluate(ranked_by_window(frame, table, wanted.source), wanted, values, table).rename(names)
     labels = labels_of(frame, table)
     large = frame.height > SMALL
     plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
@@ -173,7 +216,7 @@ def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Cal
         if call.metric.over == "documents":
             policies, meant = under(columns, call)
             table = Table.of(replace(policies, subtopic=None), schema)
-            if ask([meant], table)[0].whole_table:
+            if ask([meant], table, Labels(None, list))[0].whole_table:
                 return True
     return False
 
@@ -198,9 +241,9 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> Non
             )
 
 
-def like(frame: Frame, result: pl.LazyFrame, columns: Columns) -> Frame:
+def like(frame: F, result: pl.LazyFrame, columns: Columns) -> F:
     """The result as the kind of frame that was given."""
-    return result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns)
+    return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns))
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns, *, optimized: bool = True) -> pl.DataFrame:

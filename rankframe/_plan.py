@@ -1,8 +1,7 @@
-"""The way through the data: rank inside the query, drop what adds nothing, one grouped pass for all metrics.
+"""The way through the data: rows in rank order, the columns that formulas ask for, and their sums by query.
 
 Formulas are run first, against a `FrameRanking` that writes down what they ask for; then the plan computes every
-column asked for once. Rows reach it in one of two forms, with equal results: ranked by a window, which streams, or
-brought into rank order, which is faster in memory and leaves queries contiguous.
+column asked for once.
 """
 
 from __future__ import annotations
@@ -21,18 +20,16 @@ from ._frame import LABEL, RANK, RAW, FrameRanking, RowRanking
 from ._policies import Columns
 from ._sort import starts_of
 from ._table import Fault, Table, failing, naming
-from ._wanted import POSITION, SCORE, Labels, Wanted, at_first_tied, at_last_tied
+from ._wanted import POSITION, QUERY, SCORE, Labels, Wanted, at_first_tied, at_last_tied
 from .errors import InvalidOption
 
 __all__ = [
     "ask",
     "ask_apart",
     "ask_rows",
-    "evaluate",
     "guarded",
     "per_row",
     "position",
-    "ranked_by_window",
     "ranked_in_memory",
     "ranks",
     "source_of",
@@ -56,31 +53,16 @@ def position(table: Table) -> pl.Expr:
     return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
 
 
-def ranked_by_window(lf: pl.LazyFrame, table: Table, source: Mapping[str, pl.Expr]) -> pl.LazyFrame:
-    """The rows with their position, by a window: any order of rows, any engine."""
-    rows = with_row(lf, table).select(
-        *table.query,
-        position(table).alias("#position"),
-        table.score.alias("#score"),
-        table.label.alias("#raw"),
-        *(f.rows.over(table.columns.query).alias(f.column) for f in table.faults()),
-        **source,
-    )
-    return _with_rank(rows, table, table.key, contiguous=False)
-
-
-def _with_rank(
-    rows: pl.LazyFrame, table: Table, key: list[str], *, contiguous: bool, complete: bool = False
-) -> pl.LazyFrame:
-    """The rows with the rank that their position and the policies give them; contiguous ones stay in rank order."""
+def _with_rank(rows: pl.LazyFrame, table: Table, *, complete: bool) -> pl.LazyFrame:
+    """The rows with the rank that their position and the policies give them, still in rank order."""
     if complete and table.columns.depth is None and not table.columns.drops_after_cut:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
     if table.columns.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
     if table.columns.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(place.over(key, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
-        rows = rows.sort(*key, POSITION) if contiguous else rows
+        rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        rows = rows.sort(QUERY, POSITION)
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
     if table.columns.unretrieved == "missed":
         return rows
@@ -109,7 +91,7 @@ def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, 
     """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
     along = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
-    return _with_rank(rows, table, ["#query"], contiguous=True, complete=complete)
+    return _with_rank(rows, table, complete=complete)
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
@@ -120,21 +102,21 @@ def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr])
 # ---------------------------------------------------------------------------------------------------------- the plans
 
 
-def ask(calls: Sequence[Call], table: Table, labels: Labels | None = None) -> tuple[Wanted, dict[str, pl.Expr]]:
-    """Run the formulas: what they want of the rows, and the value of each call over the grouped result.
+def ask(calls: Sequence[Call], table: Table, labels: Labels) -> tuple[Wanted, dict[str, pl.Expr]]:
+    """Run the formulas: what they want of the rows, and the value of each call over the sums of its query.
 
-    With `labels` rows are contiguous, as those of an eager frame are. The answer is kept, unless formulas ask for labels
-    that are not a few whole numbers, or may read what changes: your own metrics and functions.
+    The answer is kept, unless formulas ask for labels that are not a few whole numbers, or may read what changes: your
+    own metrics and functions.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     if all(map(_is_constant, calls)):
         with suppress(_Depends):
-            return _asked(tuple(calls), texts, table.columns, labels and replace(labels, find=_depends))
+            return _asked(tuple(calls), texts, table.columns, replace(labels, find=_depends))
     return _asked.__wrapped__(tuple(calls), texts, table.columns, labels)
 
 
 def ask_apart(calls: Sequence[Call], table: Table, labels: Labels) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
-    """As `ask`, of contiguous rows: calls that look at gains only apart from those that look at all rows."""
+    """As `ask`, calls that look at gains only apart from those that look at all rows."""
     gains_only = [call for call in calls if call.gains_only(table.columns)]
     others = [call for call in calls if call not in gains_only]
     return [ask(some, table, labels) for some in (gains_only, others) if some]
@@ -151,9 +133,9 @@ def _asked(
     calls: tuple[Call, ...],
     texts: tuple[str, ...],
     columns: Columns,
-    labels: Labels | None,
+    labels: Labels,
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
-    wanted = _nothing(columns, labels, gains_only=all(call.gains_only(columns) for call in calls))
+    wanted = Wanted(["#query"], gains_only=all(call.gains_only(columns) for call in calls), labels=labels)
     ranking = FrameRanking(wanted, columns)
     values = {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
     for text, value in values.items():
@@ -166,31 +148,12 @@ def _asked(
     return wanted, values
 
 
-def _nothing(columns: Columns, labels: Labels | None, *, gains_only: bool = False) -> Wanted:
-    """What is wanted before a formula has asked."""
-    key = columns.key if labels is None else ["#query"]
-    return Wanted(key, contiguous=labels is not None, gains_only=gains_only, labels=labels)
-
-
 class _Depends(Exception):
     """What formulas want depends on the table's labels, so that no other table can use it."""
 
 
 def _depends() -> Sequence[float]:
     raise _Depends
-
-
-def evaluate(rows: pl.LazyFrame, wanted: Wanted, values: dict[str, pl.Expr], table: Table) -> pl.LazyFrame:
-    """One row per query, its key and its values, from rows that are ranked by a window."""
-    faults, flags = table.faults(), _refused_labels(wanted)
-    rows = _compute(rows, wanted, _listed(wanted, table, faults)).with_columns(**wanted.sums, **wanted.largest, **flags)
-    result = rows.group_by(wanted.key).agg(
-        pl.col(list(wanted.sums)).sum(),
-        pl.col([*wanted.largest, *flags]).max(),
-        pl.col(_constant(wanted, values)).first(),
-        pl.col([fault.column for fault in faults]).any(),
-    )
-    return result.select(*wanted.key, *guarded(values, faults, wanted))
 
 
 def sums_in_memory(
@@ -208,7 +171,7 @@ def sums_in_memory(
     import numpy as np  # only here, so that nobody else waits for it
 
     flags, constant = _refused_labels(wanted), _constant(wanted, values)
-    rows = _compute(rows, wanted, _listed(wanted, table, []), last)
+    rows = _compute(rows, wanted, _listed(wanted, table), last)
     found = run(rows.select("#query", *constant, **wanted.sums, **wanted.largest, **flags))
     starts = starts_of(found["#query"].to_numpy())
     columns = []
@@ -226,15 +189,13 @@ def values_of_sums(sums: pl.DataFrame, wanted: Wanted, values: dict[str, pl.Expr
     return sums.lazy().select("#query", *guarded(values, [], wanted)).drop("#query")  # it says how many there are
 
 
-def _listed(wanted: Wanted, table: Table, faults: Sequence[Fault]) -> pl.Expr | None:
+def _listed(wanted: Wanted, table: Table) -> pl.Expr | None:
     """The rows that are added up, None for all; the first one stands for its query where nothing is relevant."""
     if not wanted.gains_only:
         return None
     listed = (RAW > 0).fill_null(False) | (POSITION == 1)  # the running sum of a null would lose its tied group
-    for fault in faults:
-        listed |= pl.col(fault.column)
     # of tied documents each stands at each of their ranks
-    return _with_tied(listed, wanted) if table.columns.ties == "expected" else listed
+    return _with_tied(listed) if table.columns.ties == "expected" else listed
 
 
 def _constant(wanted: Wanted, values: dict[str, pl.Expr]) -> list[str]:
@@ -243,15 +204,13 @@ def _constant(wanted: Wanted, values: dict[str, pl.Expr]) -> list[str]:
     return sorted(named - wanted.sums.keys() - wanted.largest.keys())
 
 
-def _with_tied(rows: pl.Expr, wanted: Wanted) -> pl.Expr:
+def _with_tied(rows: pl.Expr) -> pl.Expr:
     """The `rows`, and those that are tied with one of them."""
-    if not wanted.contiguous:
-        return rows.any().over(*wanted.key, SCORE)
     return at_last_tied(rows.cum_sum()) > at_first_tied(rows.cum_sum() - rows)
 
 
 def ask_rows(
-    calls: Sequence[Call], table: Table, labels: Labels | None, *, show: Literal["contribution", "curve"]
+    calls: Sequence[Call], table: Table, labels: Labels, *, show: Literal["contribution", "curve"]
 ) -> tuple[Wanted, dict[str, pl.Expr]]:
     """Run the formulas as `ask` does, for values that stay on the rows."""
     policy = table.columns.no_relevant
@@ -262,7 +221,7 @@ def ask_rows(
         )
     if show == "contribution" and policy == "one":
         policy = "null"  # nothing contributed to a 1 that stands by convention
-    wanted = _nothing(table.columns, labels)
+    wanted = Wanted(["#query"], labels=labels)
     values = {}
     for call in calls:
         ranking = RowRanking(wanted, table.columns, show)
@@ -285,12 +244,11 @@ def per_row(
     last: int | None = None,
 ) -> pl.LazyFrame:
     """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
-    flags, faults = _refused_labels(wanted), _faults(wanted, table)
+    flags = _refused_labels(wanted)
     rows = _compute(rows, wanted, None, last).with_columns(**flags)
-    if show == "curve":  # a row with a fault stays until it has failed
-        seen = [*(pl.col(name).is_not_null() for name in flags), *(pl.col(fault.column) for fault in faults)]
-        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *seen))
-    return rows.with_columns(guarded(values, faults, wanted))
+    if show == "curve":  # a row with a refused label stays until it has failed
+        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
+    return rows.with_columns(guarded(values, [], wanted))
 
 
 def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None, last: int | None = None) -> pl.LazyFrame:
@@ -300,11 +258,6 @@ def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None, last: i
     if listed is not None:
         rows = rows.filter(listed)
     return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")), last)
-
-
-def _faults(wanted: Wanted, table: Table) -> list[Fault]:
-    """The faults to look out for; in contiguous rows, what there was has been refused."""
-    return [] if wanted.contiguous else table.faults()
 
 
 def _refused_labels(wanted: Wanted) -> dict[str, pl.Expr]:

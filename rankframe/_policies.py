@@ -52,6 +52,8 @@ class Columns:
     unjudged_labels: tuple[int, int] | None = None
     scores: Scores = "as_given"
     convention: str | None = None
+    memory_limit: int | None = None
+    grouped: bool = False
     largest_label: float | None = None
     """The largest label of the whole table, where the rows at hand are only a part of it."""
     said: frozenset[str] = frozenset()
@@ -115,6 +117,10 @@ class Columns:
         check_word("unretrieved", self.unretrieved, Unretrieved)
         check_word("no_relevant", self.no_relevant, NoRelevant)
         check_word("scores", self.scores, Scores)
+        if not isinstance(self.grouped, bool):
+            raise InvalidOption(
+                f"grouped={self.grouped!r}: write True if the rows of each query come in one run, or False"
+            )
         for name, least in (("depth", 1), ("collection_size", 0)):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):

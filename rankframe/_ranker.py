@@ -15,6 +15,7 @@ from . import metrics
 from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
+from ._memory import bytes_of
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, find, of
 from .errors import UnknownMetric, did_you_mean
@@ -70,6 +71,8 @@ class Ranker(ABC, Generic[R]):
         unjudged_labels: tuple[int, int] | None = None,
         scores: Scores | None = None,
         convention: str | None = None,
+        memory_limit: int | str | None = None,
+        grouped: bool | None = None,
     ) -> S:
         """The same ranker with other column names or policies; what is not given stays as it was.
 
@@ -122,7 +125,7 @@ class Ranker(ABC, Generic[R]):
         unjudged_labels
             The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
             ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
-            table, at least ``relevant``; a LazyFrame, whose labels are not known before it runs, wants them said.
+            table, at least ``relevant``.
         scores
             ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
             tell, as in trec_eval 9 and the boosters.
@@ -131,6 +134,13 @@ class Ranker(ABC, Generic[R]):
             defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
             ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
             ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
+        memory_limit
+            The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
+            variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
+            are spilled to the temporary folder (``TMPDIR``) and come back in buckets of whole queries.
+        grouped
+            True if the rows of each query of a LazyFrame come in one run, as in most exports: then they are taken as
+            they come, in constant memory and without a disk. A query whose rows come back later is an error.
 
         Returns
         -------
@@ -163,6 +173,8 @@ class Ranker(ABC, Generic[R]):
             "collection_size": collection_size,
             "unjudged_labels": tuple(unjudged_labels) if isinstance(unjudged_labels, list) else unjudged_labels,
             "scores": scores,
+            "memory_limit": None if memory_limit is None else bytes_of(memory_limit, "memory_limit"),
+            "grouped": grouped,
         }
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if doc is not ...:

@@ -16,7 +16,17 @@ from ._check import check as check_frame
 from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
-from ._measure import Frame, by_document, like, measure, names_of, refuse_faults, refuse_names
+from ._measure import (
+    Frame,
+    by_document,
+    collect,
+    largest_of,
+    like,
+    measure,
+    names_of,
+    refuse_faults,
+    refuse_names,
+)
 from ._order import Part, in_rank_order, labels_of
 from ._pair import Pair
 from ._parse import parse
@@ -25,7 +35,6 @@ from ._plan import (
     guarded,
     per_row,
     position,
-    ranked_by_window,
     ranked_in_memory,
     ranks,
     source_of,
@@ -33,6 +42,7 @@ from ._plan import (
 )
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
+from ._source import source
 from ._table import Table, carried, failing, require, require_all
 from ._threads import in_threads
 from ._wanted import Wanted
@@ -163,8 +173,27 @@ def _rows(
         what = "curve" if show == "curve" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
     refuse_by_document(columns, calls)
+    if isinstance(frame, pl.DataFrame):
+        return _eager_rows(frame, columns, calls, show, carry)
+
+    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+        asked = [call for call in calls if names is None or call.text in names]
+        return _eager_rows(rows, columns, asked or calls[:1], show, carry)
+
+    reads = [*carry, *(name for call in calls for name in call.columns)]
+    verb = "curve" if show == "curve" else "explain"
+    return source(frame, columns, run, verb, reads=reads, largest=largest_of(frame, columns, calls))
+
+
+def _eager_rows(
+    frame: pl.DataFrame,
+    columns: Columns,
+    calls: list[Call],
+    show: Literal["contribution", "curve"],
+    carry: Sequence[str],
+) -> pl.DataFrame:
     frame, columns = by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
-    table = Table.of(columns, frame.collect_schema())
+    table = Table.of(columns, frame.schema)
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
     named = doc if show == "curve" else [*doc, columns.score, columns.label]
@@ -176,30 +205,24 @@ def _rows(
             f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
         )
     table = replace(table, columns=meant[0][0])
-    labels = labels_of(frame, table) if isinstance(frame, pl.DataFrame) else None
-    wanted, values = ask_rows([call for _, call in meant], table, labels, show=show)
+    wanted, values = ask_rows([call for _, call in meant], table, labels_of(frame, table), show=show)
     values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
     along = {carried(name): pl.col(name) for name in named}
 
-    def shown(rows: pl.LazyFrame, query: list[pl.Expr], last: int | None = None) -> Frame:
+    refuse_faults(frame, columns, table)
+    queries, parts, complete, last = in_rank_order(frame, table, whole=wanted.whole_table)
+    brought = source_of(frame, table, {**along, **wanted.source})
+    query = {name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, columns.query, strict=True)}
+
+    def of_part(part: Part) -> pl.DataFrame:
+        rows = ranked_in_memory(part(), table, brought, complete=complete)
         result = per_row(rows, wanted, values, table, show=show, last=last).select(
-            *(x.alias(name) for x, name in zip(query, columns.query, strict=True)),
+            *(x.alias(name) for name, x in query.items()),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
             pl.col("#rank").cast(pl.UInt32).alias("rank"),
             *(call.text for call in calls),
         )
-        return like(frame, result, columns)
-
-    if isinstance(frame, pl.LazyFrame):
-        rows = ranked_by_window(frame, table, {**along, **wanted.source})
-        return shown(rows, [pl.col(key) for key in table.key])
-    refuse_faults(frame, columns, table)
-    queries, parts, complete, last = in_rank_order(frame, table, whole=wanted.whole_table)
-    source = source_of(frame, table, {**along, **wanted.source})
-    query = [pl.lit(queries[key]).gather("#query") for key in table.key]
-
-    def of_part(part: Part) -> pl.DataFrame:
-        return shown(ranked_in_memory(part(), table, source, complete=complete), query, last).lazy().collect()
+        return collect(result, frame, columns)
 
     return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
@@ -267,10 +290,21 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     return like(frame, found, columns)
 
 
-def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Frame:
+def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
     refuse_names([call.text for call in calls], columns.query, "the query")
+    if isinstance(frame, pl.LazyFrame):
+
+        def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+            asked = [call for call in calls if names is None or call.text in names]
+            return (
+                (agreement(rows, columns, other, *asked) if asked else rows.select(columns.query).unique())
+                .lazy()
+                .collect()
+            )
+
+        return source(frame, columns, run, "agreement", reads=[other])
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(columns, schema, label=False)
@@ -287,11 +321,9 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
         pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits, complete = 32, False  # the most rows that Polars holds
-    if isinstance(frame, pl.DataFrame):
-        bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
-        complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
-    wanted = Wanted(table.key, contiguous=False)
+    bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+    complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
+    wanted = Wanted(table.key)
     pair = Pair(wanted, bits, complete)
     values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     result = (
@@ -304,17 +336,17 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str) -> Fra
         )
     )
     result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
-    order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-    queries = frame.lazy().select(table.query).unique(maintain_order=isinstance(frame, pl.DataFrame))
-    result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order=order)
-    return like(frame, result.rename(dict(zip(table.key, columns.query, strict=True))), columns)
+    queries = frame.lazy().select(table.query).unique(maintain_order=True)
+    result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order="left")
+    return collect(result.rename(dict(zip(table.key, columns.query, strict=True))), frame, columns)
 
 
-def _calls(requests: Sequence[str], among: Mapping[str, Metric], example: str) -> list[Call]:
+def _calls(requests: Sequence[str | Call], among: Mapping[str, Metric], example: str) -> list[Call]:
+    calls: list[Call] = []
     for request in requests:
         if isinstance(request, pl.Expr):
             raise InvalidOption(f"an expression has no shape by rank; write text, as in {example}")
-    calls = [call for request in requests for call in parse(request, among)]
+        calls += [request] if isinstance(request, Call) else parse(request, among)
     _require_metrics([call.text for call in calls], example)
     return list(dict.fromkeys(calls))
 

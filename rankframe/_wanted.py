@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 QUERY = pl.col("#query")
-"""The number of a row's query, in contiguous rows: from one query to the next it rises by 1."""
+"""The number of a row's query: from one query to the next it rises by 1."""
 
 POSITION = pl.col("#position")
 """A row's place in its query: the ranks, then the documents that were not retrieved."""
@@ -33,19 +33,19 @@ SCORE = pl.col("#score")
 """A document's score; null for one that was not retrieved."""
 
 STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
-"""Where a group of tied documents starts, in contiguous rows; those that were not retrieved are one."""
+"""Where a group of tied documents starts; those that were not retrieved are one."""
 
 FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
-"""The number of the row at which a row's query starts, in contiguous rows."""
+"""The number of the row at which a row's query starts."""
 
 
 def at_first_tied(x: pl.Expr) -> pl.Expr:
-    """`x` at the first of each group of tied documents, in contiguous rows."""
+    """`x` at the first of each group of tied documents."""
     return pl.when(STARTS).then(x).forward_fill()
 
 
 def at_last_tied(x: pl.Expr) -> pl.Expr:
-    """`x` at the last of each group of tied documents, in contiguous rows."""
+    """`x` at the last of each group of tied documents."""
     return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
 
 
@@ -82,8 +82,6 @@ class Wanted:
     ----------
     key
         The columns that name a query.
-    contiguous
-        Whether rows stand query by query in rank order, so that windows need no order of their own.
     gains_only
         Whether rows with label 0, negative or missing add nothing, so that they are left out before sums.
     labels
@@ -93,7 +91,6 @@ class Wanted:
     """
 
     key: list[str]
-    contiguous: bool
     gains_only: bool = False
     labels: Labels | None = None
     source: dict[str, pl.Expr] = field(default_factory=dict)
@@ -114,10 +111,8 @@ class Wanted:
         return None if self.labels is None else self.labels.top
 
     def over(self, x: pl.Expr) -> pl.Expr:
-        """`x` inside each query, its rows in rank order."""
-        if self.contiguous:  # in a line as they come, which needs no look-up of where each row goes
-            return x.over(self.key, mapping_strategy="explode")
-        return x.over(self.key, order_by=POSITION)
+        """`x` inside each query, whose rows stand in rank order, one query after the other."""
+        return x.over(self.key, mapping_strategy="explode")  # which needs no look-up of where each row goes
 
     def from_table(self, x: pl.Expr) -> pl.Expr:
         """A column made of the table's own columns, before rows are ranked."""
@@ -151,7 +146,7 @@ class Wanted:
     def of_rank(self, x: pl.Expr, rank: pl.Expr) -> pl.Expr:
         """`x` as a column that can be looked up by the rank, if it depends on nothing else."""
         name = rank.meta.output_name()
-        if not self.contiguous or x.meta.is_column() or x.meta.root_names() != [name] or not is_by_row(x):
+        if x.meta.is_column() or x.meta.root_names() != [name] or not is_by_row(x):
             return x
         column = self.column(x)
         self.by_rank[column.meta.output_name()] = name

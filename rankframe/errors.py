@@ -10,6 +10,7 @@ __all__ = [
     "InvalidOption",
     "MissingColumn",
     "MissingExtra",
+    "OutOfSpace",
     "RankframeError",
     "UnknownMetric",
     "did_you_mean",
@@ -35,6 +36,10 @@ class InvalidOption(RankframeError):
 
 class MissingExtra(ImportError, RankframeError):
     """An optional library that the call needs is not installed."""
+
+
+class OutOfSpace(OSError, RankframeError):
+    """The disk has no room for rows that exceed the memory limit."""
 
 
 class UnknownMetric(RankframeError):

@@ -14,9 +14,8 @@ from calls import ALL, CALLS, assert_equal, spell, values
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from oracles import BEYOND, Row, evaluate
-from plans import assert_streams, in_memory
 from polars.testing import assert_frame_equal
-from tables import DOCS, FRACTIONAL_LABELS, SCORES, Table, frame, max_label
+from tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_label
 
 import rankframe as rf
 
@@ -197,11 +196,3 @@ def test_pandas_gives_the_same_expectations() -> None:
     wanted = df.rank.on(ties="expected").evaluate("ndcg", "err", "map")
     found = df.to_pandas().rank.on(ties="expected").evaluate("ndcg", "err", "map")
     assert found.reset_index().to_dict("list") == wanted.to_dict(as_series=False)
-
-
-def test_the_plan_streams_but_for_the_graded_cascade() -> None:
-    lazy = frame({"q": [(doc, score, 1) for doc, score in zip(DOCS, SCORES, strict=False)]}).lazy()
-    texts = [spell(*call) for call in EXPECTED[::3] if call[0] not in ("err", "nerr", "pfound")]
-    assert_streams(lazy.rank.on(ties="expected").evaluate(*texts))
-    (cascade,) = in_memory(lazy.rank.on(ties="expected").evaluate("err"))
-    assert "python" in cascade.lower() or "map_batches" in cascade, cascade
