@@ -14,7 +14,7 @@ from ._parse import parse
 from ._policies import Columns
 from ._registry import of
 from ._resampling import Resampling, intervals_of
-from ._table import failing, is_weight, require, require_number
+from ._table import NO_WEIGHT, failing, is_weight, require, require_number
 from .errors import InvalidOption
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
@@ -110,7 +110,7 @@ def by_query(
     weight = pl.lit(1.0)
     if weights is not None:
         weight = pl.col("#weight").cast(pl.Float64)
-        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is null, negative, infinite or NaN"))
+        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is {NO_WEIGHT}"))
     weight = pl.coalesce(failing(faults), weight) if faults else weight
     return found.select(*query, *keys(by), weight.alias("#weight"))
 

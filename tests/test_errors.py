@@ -191,7 +191,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an infinite label": (
         lambda: OK.with_columns(label=pl.Series([1.0, float("-inf"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "NaN or an infinite label; write null for a document that nobody judged (found in 1 row: query_id=1, doc_id='b')",
+        "NaN or an infinite label, or one beyond 1e+280; write null for a document that nobody judged, and smaller numbers "
+        "for the others (found in 1 row: query_id=1, doc_id='b')",
     ),
     "a repeated document": (
         lambda: OK.with_columns(doc_id=pl.lit("a")).rank.ndcg(),
