@@ -128,7 +128,7 @@ class Columns:
         if labels is not None and not (pair and 0 <= labels[0] <= labels[1] <= GREATEST):
             raise InvalidOption(
                 f"unjudged_labels={labels!r}: write the least and the greatest label that an unjudged document may turn "
-                f"out to have, whole numbers from 0 on, at most {GREATEST:g}, as (0, 3)"
+                f"out to have, whole numbers from 0 on, as (0, 3), at most {GREATEST:g}"
             )
         if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
             raise InvalidOption(
