@@ -9,7 +9,7 @@ import polars as pl
 
 from . import _verbs
 from ._call import Call, call_of
-from ._measure import Frame, like, measure, refuse_names
+from ._measure import Frame, like, measure, refuse_names, refuse_texts
 from ._parse import parse
 from ._policies import Columns
 from ._registry import of
@@ -188,9 +188,7 @@ def calls_of(requests: Sequence[_verbs.Request], example: str) -> list[Call]:
         calls += [call_of(of(request), (), {})] if callable(request) else parse(request)
     if not calls:
         raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
-    for call in calls:
-        if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+    refuse_texts(calls)
     return list(dict.fromkeys(calls))
 
 

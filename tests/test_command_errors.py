@@ -44,6 +44,7 @@ UNREACHED = (
     "check has a column",  # no column of a file gets there
     "judge joins by document",  # which every run has
     "was not declared as a metric",
+    "is no name of a metric",
     "pl.concat([rf.",  # the command line names one file at a time
     "io.BytesIO(content)",
     "io.StringIO(text)",
