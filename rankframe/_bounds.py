@@ -27,7 +27,7 @@ from ._bounds_gain import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from ._call import Call
 from ._plan import position, with_row
 from ._policies import Columns
-from ._table import Table, fresh
+from ._table import Table, fresh, is_finite
 from .errors import InvalidOption
 
 __all__ = ["bounds", "bounds_of"]
@@ -105,7 +105,7 @@ def _range(frame: pl.DataFrame, table: Table) -> tuple[int, int]:
         return table.columns.unjudged_labels
     largest = table.columns.largest_label
     if largest is None:
-        largest = frame.select(table.label.filter(table.label.is_finite()).max()).item() or 0
+        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
     return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -54,6 +54,10 @@ def curve(
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; leave it out")
     if cutoffs is None:
         cutoffs = spaced(deepest(frame, columns, runs))
+    if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
+        raise InvalidOption(
+            f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
+        )
     at = {(call, k): parse_one(call, k) for call in asked for k in cutoffs}
     found = values(frame, columns, runs, list(dict.fromkeys(at.values())))
     several = found[RUN].n_unique() > 1

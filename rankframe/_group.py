@@ -15,7 +15,7 @@ from ._call import Call
 from ._conventions import under
 from ._policies import Columns
 from ._ranking import Gain, Ranking, gain_rises
-from ._table import BY_DOCUMENT, failing, is_weight, naming, said
+from ._table import BY_DOCUMENT, failing, is_finite, is_weight, naming, said
 from .errors import InvalidOption
 
 __all__ = ["GroupRanking", "aggregation"]
@@ -82,7 +82,7 @@ class GroupRanking(Ranking):
             held = pl.any_horizontal(none, other.is_not_null())
             self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
         self._fault(is_nan, said("NaN score", self.columns))
-        self._fault(~label.is_finite(), said("label not finite", self.columns))
+        self._fault(~is_finite(label), said("label not finite", self.columns))
         self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
         if self.columns.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())

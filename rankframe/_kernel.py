@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +13,7 @@ from ._call import Call
 from ._measure import LARGEST, Frame, columns_of_largest, needs_largest_label
 from ._polars import PolarsRanker
 from ._policies import Columns, is_number
+from ._ranker import options_of, refuse_unknown
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["LARGEST", "ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kerne
 
 
 def arrow_kernel(*metrics: _verbs.Request, largest_label: float | None = None, **options: Any) -> ArrowKernel:
-    """The metrics as a function from a ``pyarrow.Table`` that holds whole queries to a ``pyarrow.Table`` of their values.
+    """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
 
     It keeps nothing between calls, can be pickled, and knows its output schema without running: what an engine asks of
     a function that it runs on the parts of a table.
@@ -39,7 +40,7 @@ def arrow_kernel(*metrics: _verbs.Request, largest_label: float | None = None, *
 
     Returns
     -------
-    A function. Called with a table it gives one row per query: the query columns in the type they came in (texts that
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per query: the query columns in the type they came in (texts that
     were dictionary-encoded are plain), then a double per metric, null where Polars would have null. ``schema(schema)``
     is the schema of the result for a table with the given one.
 
@@ -58,7 +59,7 @@ def arrow_kernel(*metrics: _verbs.Request, largest_label: float | None = None, *
     >>> kernel.schema(part.schema).names
     ['query_id', 'rr']
     """
-    columns = bound(options)
+    columns = bound(options, arrow_kernel)
     if largest_label is not None:
         if not is_number(largest_label) or not 0 <= largest_label < float("inf"):
             raise InvalidOption(f"largest_label={largest_label!r}: write the largest label of the table, 0 or more")
@@ -66,8 +67,9 @@ def arrow_kernel(*metrics: _verbs.Request, largest_label: float | None = None, *
     return kernel_of(columns, metrics)
 
 
-def bound(options: Mapping[str, Any]) -> Columns:
-    """Column names and policies, as `on` binds them."""
+def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Columns:
+    """Column names and policies, as `on` binds them, among the options of a caller."""
+    refuse_unknown(caller.__name__, options, [*options_of(caller), *options_of(PolarsRanker.on)])
     return PolarsRanker(pl.DataFrame()).on(**options)._columns
 
 
@@ -98,14 +100,19 @@ class ArrowKernel:
 
     __name__: ClassVar[str] = "arrow_kernel"  # which Ray asks functions for
 
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """The values of the table's queries."""
+    def __call__(self, table: Any) -> pa.Table:
+        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
+        table = as_table(table)
         frame = self.read(table)
         self.refuse_unknown_top(frame.schema)
         return as_arrow(_verbs.evaluate(frame, self.columns, *self.requests), self._types(table.schema))
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
+        import pyarrow as pa
+
+        if not isinstance(given, pa.Schema):
+            raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
         frame = self.seen(given)
         self.refuse_unknown_top(frame.schema)
         return as_arrow(_verbs.evaluate(frame, self.columns, *self.requests), self._types(given)).schema
@@ -155,6 +162,20 @@ class ArrowKernel:
 
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
         return {name: given.field(name).type for name in self.columns.query}
+
+
+def as_table(given: Any) -> pa.Table:
+    """A PyArrow table of what speaks Arrow."""
+    import pyarrow as pa
+
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, pl.DataFrame):
+        return given.to_arrow()
+    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, (pl.Series, pa.ChunkedArray)):
+        return pa.table(given)
+    way = "collect it" if isinstance(given, pl.LazyFrame) else "give a pyarrow.Table, or what has __arrow_c_stream__"
+    raise InvalidData(f"{type(given).__name__} is no Arrow table; {way}")
 
 
 def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:

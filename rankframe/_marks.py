@@ -10,7 +10,7 @@ import polars as pl
 
 from ._call import Call
 from ._extras import load
-from ._measure import measure
+from ._measure import measure, refuse_texts
 from ._parse import parse
 from ._policies import Columns
 from ._table import require, score_columns
@@ -185,6 +185,7 @@ def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
     calls = list(dict.fromkeys(call for text in metrics for call in parse(text)))
     if not calls:
         raise InvalidOption(f"no metric given; name at least one, as in df.rank.plot.{example}")
+    refuse_texts(calls)
     return calls
 
 

@@ -46,6 +46,7 @@ __all__ = [
     "needs_largest_label",
     "refuse_faults",
     "refuse_names",
+    "refuse_texts",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -231,6 +232,13 @@ def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
     fault = fault_of(frame, table)
     if fault is not None:
         raise InvalidData(describe(frame, columns, fault.message))
+
+
+def refuse_texts(calls: Sequence[Call]) -> None:
+    """Refuse metrics whose values have no mean."""
+    for call in calls:
+        if call.metric.dtype != pl.Float64:
+            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from . import _compare, _gate, _measure, _summary, _verbs
 from ._call import Call
-from ._crossing import cross, cross_lists
+from ._crossing import cross, cross_lists, text_of
 from ._frame_ranker import FrameRanker
 from ._policies import Columns
 from ._runs import Design
@@ -48,9 +48,9 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
 
         @wraps(FrameRanker.on)
-        def on(self, **given: Any) -> PandasRanker:
-            roles = {"query", "doc", "score", "label", "subtopic"} & given.keys()
-            return super().on(**given | {role: _as_text(given[role]) for role in roles})
+        def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
+            roles = {"query", "doc", "score", "label", "subtopic", "weight"} & given.keys()
+            return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
 
     def _with(self, columns: Columns) -> PandasRanker:
         return PandasRanker(self._frame, columns)
@@ -136,7 +136,7 @@ class Source:
         self.frame = frame
         self.places: dict[str, list[int]] = {}
         for place, label in enumerate(frame.columns):
-            self.places.setdefault(str(label), []).append(place)
+            self.places.setdefault(text_of(label), []).append(place)
         self.levels = _levels(frame, self.places)
         names = [*self.places, *self.levels]
         self.columns: dict[str, pd.Series[Any]] = {}
@@ -159,7 +159,8 @@ class Source:
 
     def _column(self, name: str) -> pd.Series[Any]:
         if name in self.levels:
-            return self.frame.index.get_level_values(self.levels[name]).to_series()
+            level = self.frame.index.get_level_values(self.levels[name])
+            return pd.Series(level, dtype=level.dtype, name=level.name)  # not to_series, which makes texts of objects
         places = self.places[name]
         if len(places) > 1:
             raise InvalidData(f"{len(places)} columns are named {name!r}; give each a name of its own")
@@ -242,7 +243,7 @@ def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args
             either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
             key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
         result.isetitem(run.places[name][0], key)
-    new = [place for place, label in enumerate(judged.frame.columns) if str(label) not in keys]
+    new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
     return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
 
 
@@ -319,11 +320,12 @@ def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
 
 def _levels(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
     """The index levels that no column hides, by the text of their names."""
-    return {str(name): name for name in frame.index.names if name is not None and str(name) not in columns}
+    names = {text_of(name): name for name in frame.index.names if name is not None}
+    return {text: name for text, name in names.items() if text not in columns}
 
 
 def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    levels = _levels(frame, {*map(str, frame.columns)})
+    levels = _levels(frame, {*map(text_of, frame.columns)})
     named = [levels[name] for name in names if name in levels]
     return frame.reset_index(named) if named else frame
 
@@ -338,14 +340,14 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
 
 def _as_text(label: Any) -> Any:
     """A column's label, or several, as the text that stands for it in Polars."""
-    if label is None or label is ... or isinstance(label, str):
+    if label is None or label is ...:
         return label
-    return [str(x) for x in label] if isinstance(label, (list, tuple)) else str(label)
+    return [text_of(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 
 def _as_texts(design: Design) -> Design:
     return replace(
-        design, runs=tuple(map(str, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
+        design, runs=tuple(map(text_of, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
     )
 
 

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, TypeGuard, get_args
 from .errors import InvalidOption, did_you_mean
 
 __all__ = [
+    "GREATEST",
     "Columns",
     "NoRelevant",
     "Scores",
@@ -30,6 +31,9 @@ Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 
 DEFAULT_DOC = "doc_id"
+
+GREATEST = 1e280
+"""The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,10 @@ class Columns:
                 raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
         labels = self.unjudged_labels
         pair = isinstance(labels, tuple) and len(labels) == 2 and all(isinstance(x, Integral) for x in labels)
-        if labels is not None and not (pair and 0 <= labels[0] <= labels[1]):
+        if labels is not None and not (pair and 0 <= labels[0] <= labels[1] <= GREATEST):
             raise InvalidOption(
                 f"unjudged_labels={labels!r}: write the least and the greatest label that an unjudged document may turn "
-                "out to have, whole numbers from 0 on, as (0, 3)"
+                f"out to have, whole numbers from 0 on, as (0, 3), at most {GREATEST:g}"
             )
         if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
             raise InvalidOption(

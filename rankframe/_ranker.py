@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -18,13 +19,15 @@ from ._group import aggregation
 from ._memory import bytes_of
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from ._registry import METRICS, find, of
-from .errors import UnknownMetric, did_you_mean
+from ._table import USUAL_NAMES
+from .errors import InvalidOption, UnknownMetric, did_you_mean, nearest
 
-__all__ = ["ExprRanker", "Ranker", "expr"]
+__all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
+T = TypeVar("T")
 
 
 def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
@@ -33,6 +36,52 @@ def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concaten
     @functools.wraps(formula)
     def call(self: Ranker[R], /, *args: P.args, **options: P.kwargs) -> R:
         return self._measure(call_of(of(formula), args, options))
+
+    return call
+
+
+def options_of(function: Callable[..., Any]) -> list[str]:
+    """The options that a function names."""
+    parameters = inspect.signature(function).parameters.values()
+    return [x.name for x in parameters if x.kind is x.KEYWORD_ONLY]
+
+
+def refuse_unknown(where: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse options that there are none of, and say which is meant."""
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidOption(f"{where} has no option {name!r}{_meant(where, name, value, known)}")
+
+
+def _meant(where: str, name: str, value: Any, known: Sequence[str]) -> str:
+    usual = [
+        role for role, names in USUAL_NAMES.items() if name.lower() in names and isinstance(value, (str, list, tuple))
+    ]
+    entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
+    near = next(iter(usual), None) or (None if entry else nearest(name, known))
+    if near is not None:
+        return f". Did you mean {near}={value!r}?"
+    if entry is not None:
+        return f", which is one of metrics; say it there, as in df.rank.{entry.formula.__name__}({name}={value!r})"
+    if name in ("ascending", "descending", "reverse"):
+        return (
+            "; ranks go by falling score. Where lower is better, rank by a column of the negative, as -df['distance']"
+        )
+    return f"; it has {', '.join(known)}"
+
+
+def _of_known_options(on: Callable[P, T]) -> Callable[P, T]:
+    """The method `on`, with an error of ours for what it does not know."""
+    known = options_of(on)
+
+    @functools.wraps(on)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        refuse_unknown("on", options, known)
+        if len(args) > 1:
+            raise InvalidOption(
+                f"{args[1]!r} stands without a name; say what it is, as in df.rank.on(query={args[1]!r})"
+            )
+        return on(*args, **options)
 
     return call
 
@@ -52,6 +101,7 @@ class Ranker(ABC, Generic[R]):
     def __init__(self, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
         self._columns = columns
 
+    @_of_known_options
     def on(
         self: S,
         *,

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from ._by_score import ByScore
-from ._policies import Columns, check_threshold, check_word, is_number
+from ._policies import GREATEST, Columns, check_threshold, check_word, is_number
 from .errors import InvalidOption
 
 __all__ = [
@@ -167,7 +167,9 @@ class Ranking(ByScore):
     def weighed(self, x: pl.Expr) -> pl.Expr:
         """What documents are worth, times their weights; a metric that does not say so has no weighted form."""
         self.asked.add("weight")
-        return x if self.weight is None else x * self.weight
+        if self.weight is None:
+            return x
+        return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -178,8 +180,7 @@ class Ranking(ByScore):
         """What each document is worth: its label, 2^label - 1, 1 if it is relevant, what a mapping says of the label, or an expression."""
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
-            self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
-            return worth
+            return self._fit(worth, f"gain={gain} is negative, NaN or above {GREATEST:g} for a document")
         if not isinstance(gain, Mapping):
             check_word("gain", gain, Gain)
             if gain == "linear":
@@ -187,20 +188,26 @@ class Ranking(ByScore):
             if gain == "binary":
                 return self.relevant
             self.refuse(
-                self.label >= 1000,
-                "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",
+                self.label >= 900,
+                "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
-            return 2.0**self.label - 1
+            return 2.0 ** self.label.clip(upper_bound=900) - 1  # refused labels overflow no sum on the way
         for label, each in gain.items():
-            if not (label >= 0 and 0 <= each < math.inf):
+            if not (0 <= label <= GREATEST and 0 <= each <= GREATEST):
                 raise InvalidOption(
-                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite; "
+                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite, at most {GREATEST:g}; "
                     "a document with a negative label or none has gain 0"
                 )
         labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
         self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
         return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
+
+    def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
+        """What documents are worth, from 0 to the greatest; else fail with `message`, and overflow no sum on the way."""
+        fit = worth.is_between(0, GREATEST)
+        self.refuse(~fit, message)
+        return pl.when(fit).then(worth).otherwise(0.0)
 
     def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:
         """The value that belongs to a number; 0 for others."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
@@ -102,6 +102,9 @@ class Metric:
         return names[0] if names else None
 
 
+@overload
+def metric(formula: F, /) -> F: ...
+@overload
 def metric(
     *aliases: str,
     text: str | None = None,
@@ -116,8 +119,25 @@ def metric(
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
-) -> Callable[[F], F]:
+) -> Callable[[F], F]: ...
+def metric(
+    *aliases: Any,
+    text: str | None = None,
+    bounds: Bounds = (0, None),
+    beyond: tuple[str, ...] = (),
+    dot: str | None = None,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    summary: Summary = "mean",
+    dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
+    adds_up: bool = True,
+    judging: Judging | Callable[..., Judging] = None,
+    over: Over = "documents",
+    gains_only: bool | Callable[..., bool] = False,
+) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
+
+    Written above a function, ``@rf.metric`` is ``@rf.metric()``.
 
     From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
     ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
@@ -163,7 +183,7 @@ def metric(
     Raises
     ------
     InvalidOption
-        If another metric has one of the names.
+        If another metric has one of the names, or a name is no text.
 
     Examples
     --------
@@ -179,9 +199,14 @@ def metric(
     0.0
     >>> rf.unregister(top_heavy)
     """
+    alone = next(iter(aliases), None) if len(aliases) == 1 and callable(aliases[0]) else None
+    names = () if alone is not None else aliases
+    for other in names:
+        if not isinstance(other, str):
+            raise InvalidOption(f"{other!r} is no name of a metric; write other names as texts, as @rf.metric('top')")
 
     def register(formula: F) -> F:
-        name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *aliases])
+        name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *names])
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
         entry = Metric(
@@ -211,7 +236,7 @@ def metric(
         _metrics[name] = entry
         return formula
 
-    return register
+    return register if alone is None else register(alone)
 
 
 def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
@@ -254,7 +279,7 @@ def of(formula: Callable[..., pl.Expr]) -> Metric:
         if entry.formula is formula:
             return entry
     name = getattr(formula, "__name__", repr(formula))
-    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric() above it")
+    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:

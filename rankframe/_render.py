@@ -10,6 +10,7 @@ import polars as pl
 
 from ._extras import load
 from ._grid import Cell, Grid
+from .errors import InvalidOption
 
 __all__ = ["great_html", "html", "latex", "markdown"]
 
@@ -49,6 +50,12 @@ def _markdown_text(text: str) -> str:
 
 def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> str:
     """A table with booktabs' rules, and the notes below."""
+    if label is not None and (not isinstance(label, str) or re.search(r"[{}\\%#~\n]", label)):
+        raise InvalidOption(
+            f"label={label!r}: a label of LaTeX is text without {{ }} \\ % # ~; write label='tab:results'"
+        )
+    if caption is not None and not isinstance(caption, str):
+        raise InvalidOption(f"caption={caption!r} is no text; write caption='Results', or leave it out")
     first = len(grid.head) - grid.numbers
     lines = [
         r"\begin{table}",

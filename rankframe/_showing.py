@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ._marks import Runs
+from .errors import InvalidOption
 from .plot import Plots
 
 __all__ = ["Showing"]
@@ -38,7 +41,7 @@ class Showing(ABC):
         run: str | None = None,
         baseline: str | None = None,
         worst: int = 5,
-        show: Sequence[str] = (),
+        show: str | Sequence[str] = (),
         title: str = "Ranking report",
         resamples: int = 10_000,
         seed: int = 0,
@@ -76,6 +79,8 @@ class Showing(ABC):
         ------
         MissingExtra
             If Altair or vl-convert is not installed.
+        InvalidOption
+            If `path` is no path, `title` no text, or `worst` no whole number from 0 on.
 
         Examples
         --------
@@ -88,7 +93,16 @@ class Showing(ABC):
         """
         from ._page import Contents, write
 
+        if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
+            raise InvalidOption(
+                f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')"
+            )
+        if not isinstance(title, str):
+            raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
+        if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
+            raise InvalidOption(f"worst={worst!r}: write how many queries to show, a whole number from 0 on")
         slices = (by,) if isinstance(by, str) else tuple(by or ())
+        shown = (show,) if isinstance(show, str) else tuple(show)
         chosen = Runs.of(runs, run)
-        contents = Contents(metrics, chosen, baseline, slices, worst, tuple(show), title, resamples, seed)
+        contents = Contents(metrics, chosen, baseline, slices, int(worst), shown, title, resamples, seed)
         return self._work(write, contents.columns, path, contents)

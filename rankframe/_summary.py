@@ -9,12 +9,12 @@ import polars as pl
 
 from . import _verbs
 from ._call import Call, call_of
-from ._measure import Frame, like, measure, refuse_names
+from ._measure import Frame, like, measure, refuse_names, refuse_texts
 from ._parse import parse
 from ._policies import Columns
 from ._registry import of
 from ._resampling import Resampling, intervals_of
-from ._table import failing, is_weight, require, require_number
+from ._table import NO_WEIGHT, failing, is_weight, require, require_number
 from .errors import InvalidOption
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
@@ -110,7 +110,7 @@ def by_query(
     weight = pl.lit(1.0)
     if weights is not None:
         weight = pl.col("#weight").cast(pl.Float64)
-        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is null, negative, infinite or NaN"))
+        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is {NO_WEIGHT}"))
     weight = pl.coalesce(failing(faults), weight) if faults else weight
     return found.select(*query, *keys(by), weight.alias("#weight"))
 
@@ -188,9 +188,7 @@ def calls_of(requests: Sequence[_verbs.Request], example: str) -> list[Call]:
         calls += [call_of(of(request), (), {})] if callable(request) else parse(request)
     if not calls:
         raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
-    for call in calls:
-        if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+    refuse_texts(calls)
     return list(dict.fromkeys(calls))
 
 

@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ._policies import Columns
+from ._policies import GREATEST, Columns
 from .errors import InvalidData, InvalidOption, MissingColumn, nearest
 
 __all__ = [
     "BY_DOCUMENT",
     "MARK",
+    "NO_WEIGHT",
     "USUAL_NAMES",
     "Fault",
     "Table",
     "carried",
     "failing",
     "fresh",
+    "is_finite",
     "is_weight",
     "naming",
     "require",
@@ -49,7 +51,8 @@ BY_DOCUMENT = ("doc_asc", "trec_eval")
 TEXTS = {
     "NaN score": "column {score!r} holds NaN, which has no place in a ranking; write null for a document that was not "
     "retrieved, as df.fill_nan(None) does",
-    "label not finite": "column {label!r} holds NaN or an infinite label; write null for a document that nobody judged",
+    "label not finite": "column {label!r} holds NaN or an infinite label, or one beyond {greatest:g}; write null for a document that "
+    "nobody judged, and smaller numbers for the others",
     "repeated document": "a query holds the same {doc!r} twice; keep one row of each, for instance with df.unique({key}), "
     "or name the columns that tell them apart, as query=['run', 'query_id']",
     "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
@@ -61,12 +64,15 @@ TEXTS = {
     "doc_desc, doc_asc, order, best, worst or trec_eval",
     "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
     "them, or say ties='doc_desc' to compare them as they are",
-    "weight": "column {weight!r} holds a weight that is null, negative, infinite or NaN, of a judged "
+    "weight": "column {weight!r} holds a weight that is {no_weight}, of a judged "
     "document; give each of them its weight, as in df.with_columns(pl.col({weight!r}).fill_null(1))",
     "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
     "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
 }
 """What is said of a problem, in frames and in expressions."""
+
+NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
+"""What is wrong with a weight that `is_weight` refuses."""
 
 
 def said(problem: str, columns: Columns) -> str:
@@ -74,7 +80,7 @@ def said(problem: str, columns: Columns) -> str:
     key, doc = [*columns.query, columns.doc_name], columns.doc_name
     return TEXTS[problem].format(
         score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight,
-        subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+        subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic], greatest=GREATEST, no_weight=NO_WEIGHT,
     )  # fmt: skip
 
 
@@ -260,7 +266,7 @@ class Table:
             found.append(Fault.of("NaN score", columns.score, score.is_nan().fill_null(False), columns))
         if (label or columns.orders_by_label) and self.schema[columns.label].is_float():
             found.append(
-                Fault.of("label not finite", columns.label, (~self.label.is_finite()).fill_null(False), columns)
+                Fault.of("label not finite", columns.label, (~is_finite(self.label)).fill_null(False), columns)
             )
         if doc is not None:
             found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, once=pl.col(doc)))
@@ -273,10 +279,14 @@ class Table:
         return found
 
 
+def is_finite(label: pl.Expr) -> pl.Expr:
+    """Whether labels, as floats, can be added up."""
+    return label.is_between(-GREATEST, GREATEST)
+
+
 def is_weight(x: pl.Expr) -> pl.Expr:
     """Whether a document can have the weight."""
-    x = x.cast(pl.Float64)
-    return (x.is_finite() & (x >= 0)).fill_null(False)
+    return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
 
 
 def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:

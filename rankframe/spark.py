@@ -75,7 +75,7 @@ def evaluate(
         At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
         that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    kernel = kernel_of(bound(options), metrics)
+    kernel = kernel_of(bound(options, evaluate), metrics)
     source = _source(df, kernel, qrels, judged_only, run_only)
     kernel, buckets = _settled(source, kernel, buckets)
     return _on_buckets(source, Values(kernel, source.judging), buckets)
@@ -98,8 +98,8 @@ def with_metrics(df: DataFrame, *metrics: _verbs.Request, buckets: int | None = 
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As :func:`evaluate` does.
     """
+    query = bound(options, with_metrics).query
     values = evaluate(df, *metrics, buckets=buckets, **options)
-    query = bound(options).query
     new = [name for name in values.columns if name not in query]
     refuse_names(new, df.columns, "the table")
     keys = [fresh(f"#{name}", [*df.columns, *new]) for name in query]
@@ -157,7 +157,7 @@ def summarize(
         As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is no number from 0 on.
     """
-    columns = bound(options)
+    columns = bound(options, summarize)
     given = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
     summary = summary_of(columns, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
     source = _source(df, ArrowKernel(summary.calls, columns), qrels, judged_only, run_only, summary)

@@ -44,6 +44,12 @@ UNREACHED = (
     "check has a column",  # no column of a file gets there
     "judge joins by document",  # which every run has
     "was not declared as a metric",
+    "is no name of a metric",
+    "pl.concat([rf.",  # the command line names one file at a time
+    "io.BytesIO(content)",
+    "io.StringIO(text)",
+    "rf.rank(table)",
+    "pl.DataFrame([(query, doc",
 )
 
 
@@ -96,6 +102,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("empty.run").write_text("")
     Path("latin.run").write_bytes("q1 Q0 d\xe9 1 3 t\n".encode("latin1"))
     Path("qrels.txt").write_text("q1 0 d2 1\n")
+    Path("twice.txt").write_text("# comment\nq1 0 d2 1\nq1 0 d1 1\n\nq1 0 d2 0\nq1 0 d1 0\n")
+    Path("double.txt").write_text("q1 0 d2 1\nq1 0 d2 1\n")
+    Path("double.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n")
+    pl.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["d2"] * 2, "label": [1, 1]}).write_parquet("twice.parquet")
     Path("q9.txt").write_text("q1 0 d2 1\nq9 0 d2 1\n")
     Path("empty.txt").write_text("")
     Path("t.csv").write_text("query_id,doc_id,score,label,lang\nq1,a,2,0,en\nq1,b,1,1,en\nq2,a,2,1,fr\n")
@@ -135,8 +145,11 @@ WRONG = [
     ),
     ("check empty.run --qrels qrels.txt", "empty.run holds no document"),
     ("check other.run --qrels qrels.txt", "no query of other.run is judged in qrels.txt"),
-    ("evaluate latin.run --qrels qrels.txt", "latin.run: this is no UTF-8 text; convert it, as with iconv"),
-    ("evaluate broken.ndjson", "broken.ndjson: "),
+    (
+        "evaluate latin.run --qrels qrels.txt",
+        "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; convert the file, as with iconv",
+    ),
+    ("evaluate broken.ndjson", "broken.ndjson, line 1: '{\"query_id\": 1' is no JSON object; write one object a line"),
     ("evaluate broken.parquet", "broken.parquet: "),
     ("evaluate broken.run.gz --qrels qrels.txt", "broken.run.gz: "),
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
@@ -187,6 +200,14 @@ WRONG = [
         "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
     ),
     ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep one row of each (found in 2 rows"),
+    (
+        "evaluate a.run --qrels twice.txt",
+        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' stand on line 2 too; keep one of them (the first of 2 such lines)",
+    ),
+    ("evaluate a.run --qrels twice.parquet", "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' stand on row 1 too"),
+    ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
+    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' stand on line 1 too"),
+    ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' stand on line 1 too"),
     ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (

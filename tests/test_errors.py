@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -152,6 +154,70 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown rule for the hopeless": (lambda: OK.rank.on(no_relevant=0), rf.InvalidOption, "'zero', 'null', 'one'"),
     "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1 is no threshold"),
     "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
+    "a usual name as option": (
+        lambda: OK.rank.on(qid="q"),
+        rf.InvalidOption,
+        "on has no option 'qid'. Did you mean query='q'?",
+    ),
+    "a column as option": (lambda: OK.rank.on(query_id="q"), rf.InvalidOption, "Did you mean query='q'?"),
+    "an option of pandas frames": (
+        lambda: OK.to_pandas().rank.on(docno="d"),
+        rf.InvalidOption,
+        "on has no option 'docno'. Did you mean doc='d'?",
+    ),
+    "an option of expressions": (lambda: rf.expr.on(rel="r"), rf.InvalidOption, "Did you mean label='r'?"),
+    "an option of lazy frames": (lambda: OK.lazy().rank.on(tie="best"), rf.InvalidOption, "Did you mean ties='best'?"),
+    "a threshold under a label's name": (lambda: OK.rank.on(relevance=2), rf.InvalidOption, "Did you mean relevant=2?"),
+    "a cutoff of all": (lambda: OK.rank.on(k=10), rf.InvalidOption, "say it there, as in df.rank.precision(k=10)"),
+    "a top label of all": (lambda: OK.rank.on(max_label=4), rf.InvalidOption, "as in df.rank.err(max_label=4)"),
+    "an order": (
+        lambda: OK.rank.on(descending=False),
+        rf.InvalidOption,
+        "a column of the negative, as -df['distance']",
+    ),
+    "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
+    "an option without a name": (
+        lambda: OK.rank.on("q"),
+        rf.InvalidOption,
+        "say what it is, as in df.rank.on(query='q')",
+    ),
+    "an option without a name in pandas": (
+        lambda: OK.to_pandas().rank.on("q"),
+        rf.InvalidOption,
+        "df.rank.on(query='q')",
+    ),
+    "a lone surrogate as id": (
+        lambda: OK.to_pandas().assign(doc_id=pd.Series(["a", "b", "\ud800"], dtype=object)).rank.ndcg(),
+        rf.InvalidData,
+        "column 'doc_id' holds '\\ud800' at df.iloc[2], half of a character (a lone surrogate)",
+    ),
+    "a lone surrogate as category": (
+        lambda: (
+            OK.to_pandas().assign(query_id=pd.Categorical(pd.Series(["b", "\udfff", "b"], dtype=object))).rank.ndcg()
+        ),
+        rf.InvalidData,
+        "column 'query_id' holds '\\udfff' at df.iloc[1]",
+    ),
+    "a lone surrogate as subtopic": (
+        lambda: OK.to_pandas().assign(sub=[["a"], ["b", "\ud800"], []]).rank.on(subtopic="sub").alpha_ndcg(),
+        rf.InvalidData,
+        "column 'sub' holds ['b', '\\ud800'] at df.iloc[1], with half of a character",
+    ),
+    "a lone surrogate in the judgments": (
+        lambda: RUN.to_pandas().rank.judge(
+            QRELS.to_pandas().assign(doc_id=pd.Series(["a", "\ud800", "c"], dtype=object))
+        ),
+        rf.InvalidData,
+        "column 'doc_id' holds '\\ud800' at df.iloc[1]",
+    ),
+    "a lone surrogate in the index": (
+        lambda: (
+            OK.to_pandas().set_index(pd.Index(["\ud800", "b", "c"], dtype=object, name="doc")).rank.on(doc="doc").ndcg()
+        ),
+        rf.InvalidData,
+        "column 'doc' holds '\\ud800' at df.iloc[0]",
+    ),
+    "a number as name of a metric": (lambda: rf.metric(3), rf.InvalidOption, "3 is no name of a metric; write other"),
     "no query column": (lambda: OK.rank.on(query=[]), rf.InvalidOption, "names no column"),
     "a column of two roles": (lambda: OK.rank.on(query="doc_id"), rf.InvalidOption, "named for two roles"),
     "a star as column": (lambda: OK.rank.on(query="*"), rf.InvalidOption, "'*' is a pattern of columns"),
@@ -191,7 +257,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an infinite label": (
         lambda: OK.with_columns(label=pl.Series([1.0, float("-inf"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "NaN or an infinite label; write null for a document that nobody judged (found in 1 row: query_id=1, doc_id='b')",
+        "NaN or an infinite label, or one beyond 1e+280; write null for a document that nobody judged, and smaller numbers "
+        "for the others (found in 1 row: query_id=1, doc_id='b')",
     ),
     "a repeated document": (
         lambda: OK.with_columns(doc_id=pl.lit("a")).rank.ndcg(),
@@ -454,3 +521,28 @@ def test_a_fault_is_told_though_an_id_has_the_name_of_a_column_of_check(column: 
             frame.rank.on(**{role: column}).ndcg()
         with pytest.raises(rf.InvalidOption, match=rf"df.rename\({{'{column}'"):
             frame.rank.on(**{role: column}).check()
+
+
+def test_ids_spelt_out_as_advised_are_ids() -> None:
+    frame = OK.to_pandas().assign(doc_id=pd.Series(["a", "b", "\ud800"], dtype=object))
+    spelt = frame["doc_id"].str.encode("utf-8", "backslashreplace").str.decode("utf-8")
+    assert frame.assign(doc_id=spelt).rank.reciprocal_rank()["rr"].to_list() == [0.5, 0.0]
+
+
+def test_a_column_named_by_a_lone_surrogate_hurts_nobody_and_can_be_named() -> None:
+    frame = OK.to_pandas()
+    frame.columns = pd.Index(["query_id", "\ud800", "score", "label"], dtype=object)
+    assert frame.rank.reciprocal_rank()["rr"].to_list() == [0.5, 0.0]
+    assert frame.rank.on(doc="\ud800").reciprocal_rank()["rr"].to_list() == [0.5, 0.0]
+    assert list(frame.rank.on(doc="\ud800").with_metrics("rr").columns) == [
+        "query_id",
+        "\ud800",
+        "score",
+        "label",
+        "rr",
+    ]
+
+
+def test_the_options_of_on_are_in_its_signature() -> None:
+    assert list(inspect.signature(OK.rank.on).parameters)[:4] == ["query", "doc", "score", "label"]
+    assert inspect.signature(OK.rank.on) == inspect.signature(OK.to_pandas().rank.on)

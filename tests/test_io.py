@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
+import json
 import math
+import pathlib
+import re
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 import pytest
 
+import rankframe
 from rankframe._rows import Format
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn
 from rankframe.io import read_qrels, read_run, scan_qrels, scan_run
@@ -162,7 +169,7 @@ def test_a_lazy_run_calls_no_python() -> None:
 
 
 def test_text_that_is_not_utf_8_is_an_error() -> None:
-    with pytest.raises(InvalidData, match="the input: invalid utf8"):
+    with pytest.raises(InvalidData, match="the input, line 1: 'q Q0 caf\ufffd 1 1 t' is no UTF-8; convert the file"):
         run("q Q0 caf\u00e9 1 1 t".encode("latin-1"))
 
 
@@ -265,8 +272,13 @@ def test_a_number_in_csv_that_is_none_is_an_error_with_its_row() -> None:
 
 
 def test_a_csv_row_with_too_many_fields_is_an_error() -> None:
-    with pytest.raises(InvalidData, match="the input: found more fields"):
-        read_run(io.StringIO("query_id,doc_id,score\nq,a,1,2\n"), format="csv")
+    text = 'query_id,doc_id,score\nq,"a\n,b",1\nq,c,1,2\n'
+    with pytest.raises(
+        InvalidData, match=r"^the input, line 4: 4 fields instead of 3; put quotes .* holds the delimiter ','$"
+    ):
+        read_run(io.StringIO(text), format="csv")
+    with pytest.raises(InvalidData, match="line 2: 4 fields instead of 3"):
+        read_run(io.StringIO("query_id\tdoc_id\tscore\nq\ta\t1\t2\n"), format="tsv")
 
 
 def test_a_label_that_is_rare_in_ndjson_is_not_lost() -> None:
@@ -302,3 +314,213 @@ def test_a_file_that_is_not_there_is_a_file_not_found_error(name: str, tmp_path:
         read_run(tmp_path / name)
     with pytest.raises(FileNotFoundError, match=name):
         scan_qrels(tmp_path / name).collect()
+
+
+# What cannot be read
+
+LATIN = {
+    "x.run": (RUN + "q2 Q0 caf\u00e9 2 1 t\n", 4),
+    "x.csv": ("query_id,doc_id,score,note\nq,d,1,a\nq,e,1,caf\u00e9\n", 3),
+    "x.tsv": ("query_id\tdoc_id\tscore\nq\tcaf\u00e9\t1\n", 2),
+    "x.ndjson": ('{"query_id": "q", "doc_id": "caf\u00e9", "score": 1}\n', 1),
+}
+PACKED = {"": bytes, ".gz": gzip.compress, ".zlib": zlib.compress}
+
+
+@pytest.mark.parametrize("reader", [read_run, scan_run])
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("name", LATIN)
+def test_a_file_that_is_no_utf_8_is_named_with_the_line(name: str, packed: str, reader: Any, tmp_path: Path) -> None:
+    text, line = LATIN[name]
+    path = tmp_path / (name + packed)
+    path.write_bytes(PACKED[packed](text.encode("latin-1")))
+    with pytest.raises(InvalidData) as caught:
+        reader(path)
+    assert str(caught.value).startswith(f"{path}, line {line}: ")
+    assert str(caught.value).endswith("is no UTF-8; convert the file, as with iconv -f latin1 -t utf-8")
+
+
+def test_a_file_in_another_encoding_is_read_where_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_text(RUN.replace("d1", "caf\u00e9"), encoding="latin-1")
+    with path.open(encoding="latin-1") as file:
+        assert read_run(file)["doc_id"].to_list() == ["caf\u00e9", "d2", "caf\u00e9"]
+    with (
+        path.open(encoding="utf-8") as file,
+        pytest.raises(InvalidData, match=r"x\.run: .* is no utf-8; open it in its"),
+    ):
+        read_run(file)
+
+
+MANY = "".join(f"q{i} Q0 d{i**3 % 7919} 1 {i**2 % 6007} t\n" for i in range(5000))
+CUT = {
+    "x.run.gz": gzip.compress(MANY.encode())[:-5000],
+    "x.csv.gz": gzip.compress(f"query_id,doc_id,score\n{MANY.replace(' ', ',')}".encode())[:-5000],
+    "x.ndjson.gz": gzip.compress(json.dumps(MANY).encode())[:-5000],
+    "x.run.zst": (
+        b"\x28\xb5\x2f\xfd\x04\x58\x79\x00\x00\x71\x31\x20\x51\x30\x20\x64\x31"  # the start of "q1 Q0 d1 1 2 t"
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", [read_run, scan_run, read_qrels, scan_qrels])
+@pytest.mark.parametrize("name", CUT)
+def test_a_compressed_file_that_ends_early_is_named(name: str, reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(CUT[name])
+    with pytest.raises(InvalidData) as caught:
+        reader(path)
+    assert str(caught.value).startswith(f"{path}: the compressed file is damaged or ends early (")
+
+
+@pytest.mark.parametrize("name", ["x.run.gz", "x.csv.gz"])
+def test_compressed_data_of_an_open_file_that_end_early_are_an_error(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(CUT[name])
+    with gzip.open(tmp_path / name) as file, pytest.raises(InvalidData, match=r"damaged or ends? early"):
+        read_run(file)
+    with (tmp_path / name).open("rb") as file, pytest.raises(InvalidData, match="damaged or ends early"):
+        read_run(file)
+
+
+@pytest.mark.parametrize("reader", [read_run, scan_run])
+def test_a_line_of_ndjson_that_is_cut_short_is_named(reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.ndjson"
+    path.write_text('{"query_id": 1, "doc_id": "a", "score": 2}\n\n{"query_id": 1, "doc_id": "b", "sco')
+    with pytest.raises(InvalidData) as caught:
+        reader(path)
+    assert str(caught.value) == (
+        f'{path}, line 3: \'{{"query_id": 1, "doc_id": "b", "sco\' is no JSON object; '
+        "write one object a line, none of them cut short"
+    )
+
+
+def test_a_plan_over_a_file_that_is_there_looks_at_its_text_but_once_more(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_text(RUN)
+    plan = scan_run(path)
+    path.write_text(RUN.replace("7", "8"))
+    assert plan.collect()["score"].to_list() == [2.5, -1000.0, 8.0]  # the rows are read when the plan runs
+
+
+# What is no file
+
+
+def stacked(reader: Any, folder: Path) -> dict[str, Callable[[], Any]]:
+    return {
+        "None is no file": lambda: reader(None),
+        "1 is no file": lambda: reader(1),
+        "a list may hold several files; read each": lambda: reader([folder / "a.run"]),
+        "a generator may hold several files; read each": lambda: reader(folder.iterdir()),
+        "a DataFrame is a table already; rank it as it is: rf.rank(table)": lambda: reader(TABLE),
+        "bytes is the content of a file": lambda: reader(RUN.encode()),
+        "is text, not a path": lambda: reader(RUN),
+        "a dict is no file": lambda: reader({"q1": {"d1": 1.0}}),
+        "is a folder; name a file in it": lambda: reader(folder),
+        "is a folder; name a file": lambda: reader(str(folder), format="csv"),
+        "and a pattern names several; read each": lambda: reader(folder / "*.run"),
+        "columns=['a']: write a dictionary": lambda: reader(folder / "a.run", columns=["a"]),
+        "columns={1: 'score'}: write a dictionary": lambda: reader(folder / "a.run", columns={1: "score"}),
+        "two columns would be named 'score'": lambda: reader(folder / "a.run", columns={"a": "score", "b": "score"}),
+    }
+
+
+@pytest.mark.parametrize("reader", [read_run, scan_run, read_qrels, scan_qrels])
+@pytest.mark.parametrize("says", stacked(None, Path()))
+def test_what_is_no_file_is_refused_with_what_to_write(says: str, reader: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(RUN)
+    with pytest.raises(InvalidOption) as caught:
+        stacked(reader, tmp_path)[says]()
+    assert says in str(caught.value)
+
+
+def test_what_the_errors_advise_runs(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.run", tmp_path / "b.run"]
+    for path in paths:
+        path.write_text(RUN)
+    given = {"q1": {"d1": 2.5, "d2": -1000.0}, "q2": {"d1": 7.0}}
+    for source in (tmp_path, tmp_path / "*.run", paths, RUN.encode(), RUN, given):
+        with pytest.raises(InvalidOption) as caught:
+            read_run(source)  # type: ignore[arg-type]
+        advice = re.search(r"(?:pl\.concat|pl\.DataFrame|rf\.read_run)\(.*\)", str(caught.value))
+        assert advice is not None
+        names = {"pl": pl, "rf": rankframe, "io": io, "glob": glob, "pathlib": pathlib}
+        local = {"paths": paths, "content": source, "text": source, "given": given}
+        found = eval(advice[0], names | local)
+        rows = [row[:3] for row in RUN_ROWS]
+        assert found.select("query_id", "doc_id", "score").rows() in (rows, rows * 2)
+
+
+def test_a_folder_of_parquet_files_is_a_table(tmp_path: Path) -> None:
+    for name, part in (("a.parquet", TABLE[:1]), ("b.parquet", TABLE[1:])):
+        part.write_parquet(tmp_path / name)
+    assert read_run(tmp_path, format="parquet").equals(TABLE)
+
+
+def test_any_object_that_says_a_path_is_a_path(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(RUN)
+
+    class Named:
+        def __fspath__(self) -> str:
+            return str(tmp_path / "a.run")
+
+    assert read_run(Named()).rows() == RUN_ROWS
+
+
+# Labels
+
+
+def test_whole_labels_of_any_size_are_exact() -> None:
+    for label in (9007199254740993, -9007199254740993, 2**63 - 1, -(2**63)):
+        assert read_qrels(io.StringIO(f"q 0 d {label}"))["label"].to_list() == [label]
+        text = f"query_id,doc_id,label\nq,d,{label}\n"
+        assert read_qrels(io.StringIO(text), format="csv")["label"].to_list() == [label]
+
+
+@pytest.mark.parametrize("label", ["9223372036854775808", "9007199254740993.0", "1e30"])
+def test_a_whole_label_that_would_be_rounded_is_refused(label: str) -> None:
+    says = f"line 1: label '{label}' is not a number that Int64 holds exactly (label_dtype=pl.Float64 rounds it)"
+    with pytest.raises(InvalidData, match=re.escape(says)):
+        read_qrels(io.StringIO(f"q 0 d {label}"))
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=re.escape(says)):
+        scan_qrels(io.StringIO(f"q 0 d {label}")).collect()
+    assert read_qrels(io.StringIO(f"q 0 d {label}"), label_dtype=pl.Float64)["label"].item() == float(label)
+
+
+def test_a_label_that_a_small_type_does_not_hold_is_refused() -> None:
+    for dtype, label in ((pl.Int8, "200"), (pl.UInt8, "-1")):
+        with pytest.raises(InvalidData, match=f"label '{label}' is not a number that {dtype} holds exactly"):
+            read_qrels(io.StringIO(f"q 0 d {label}"), label_dtype=dtype)
+
+
+def test_labels_as_text_are_as_they_are_written() -> None:
+    labels = ["0", "2", "007", "1.50", "relevant"]
+    text = "".join(f"q 0 d{i} {label}\n" for i, label in enumerate(labels))
+    found = read_qrels(io.StringIO(text), label_dtype=pl.String)
+    assert found["label"].to_list() == labels
+    assert found.schema["label"] == pl.String
+    assert scan_qrels(io.StringIO(text), label_dtype=pl.String).collect().equals(found)
+
+
+@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Date, pl.Categorical, pl.Decimal(10, 2), int, "Int64", None])
+def test_a_type_that_is_none_of_labels_is_refused(dtype: Any) -> None:
+    with pytest.raises(
+        InvalidOption, match=r"write a type of whole numbers or floats, as pl.Int64 or pl.Float64, or pl.String"
+    ):
+        read_qrels(io.StringIO(QRELS), label_dtype=dtype)
+
+
+# Columns of one name
+
+
+@pytest.mark.parametrize("reader", [read_run, scan_run])
+def test_a_column_that_counts_and_stands_twice_is_refused(reader: Any) -> None:
+    with pytest.raises(InvalidData, match="the input: 2 columns are named 'query_id'; give each a name of its own"):
+        reader(io.StringIO("query_id,doc_id,score,query_id\nq1,d,1,q7\n"), format="csv")
+    with pytest.raises(InvalidData, match="2 columns are named 'qid'"):
+        reader(io.StringIO("qid\tqid\tdoc_id\tscore\n1\t2\td\t1\n"), format="tsv", columns={"qid": "query_id"})
+
+
+def test_other_columns_may_stand_twice_and_one_may_be_named_as_if() -> None:
+    assert read_run(io.StringIO("query_id,doc_id,score,x,x\nq,d,1,2,3\n"), format="csv").row(0) == ("q", "d", 1.0, 2, 3)
+    text = "query_id,doc_id,score,score_duplicated_0\nq,d,1,2\n"
+    assert read_run(io.StringIO(text), format="csv")["score"].to_list() == [1.0]

@@ -192,6 +192,62 @@ def test_a_single_column_is_no_frame(other: Any) -> None:
         rf.rank(other)
 
 
+def test_whatever_speaks_arrow_is_a_part() -> None:
+    kernel = rf.arrow_kernel("rr")
+    expected = kernel(PART).to_pylist()
+    assert [row["rr"] for row in expected] == [0.5, 1.0]
+    frame = pl.DataFrame(PART)
+    for given in (frame, PART.to_pandas(), PART.to_reader(), PART.to_batches()[0], Speaker(frame)):
+        found = kernel(given)
+        assert isinstance(found, pa.Table)
+        assert found.to_pylist() == expected
+
+
+class Speaker:
+    """What has nothing but the PyCapsule interface."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.frame.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("other", [None, [1], {"a": [1]}, pl.Series([1]), pa.chunked_array([[1]])], ids=str)
+def test_what_is_no_arrow_table_is_refused(other: Any) -> None:
+    kernel = rf.arrow_kernel("rr")
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow table; give a pyarrow.Table"):
+        kernel(other)
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow schema; give a pyarrow.Schema"):
+        kernel.schema(other)
+    with pytest.raises(rf.InvalidData, match="LazyFrame is no Arrow table; collect it"):
+        kernel(pl.LazyFrame())
+
+
+def test_options_that_are_none_are_named_with_the_nearest() -> None:
+    import rankframe.spark
+
+    spark: Any = rankframe.spark
+    for caller, options, says in (
+        (rf.arrow_kernel, {"foo": 1}, "arrow_kernel has no option 'foo'; it has largest_label, query, doc, "),
+        (rf.arrow_kernel, {"largest_lable": 1}, "Did you mean largest_label=1?"),
+        (rf.arrow_kernel, {"qid": "q"}, "arrow_kernel has no option 'qid'. Did you mean query='q'?"),
+        (spark.evaluate, {"bucket": 3}, "evaluate has no option 'bucket'. Did you mean buckets=3?"),
+        (spark.with_metrics, {"qrels": 3}, "with_metrics has no option 'qrels'; it has buckets, query, "),
+        (spark.with_metrics, {"tie": "order"}, "with_metrics has no option 'tie'. Did you mean ties='order'?"),
+        (spark.summarize, {"weight_": "w"}, "Did you mean weight='w'?"),
+        (
+            spark.summarize,
+            {"k": 10},
+            "summarize has no option 'k', which is one of metrics; say it there, as in df.rank.",
+        ),
+    ):
+        table = () if caller is rf.arrow_kernel else (None,)
+        with pytest.raises(rf.InvalidOption) as caught:
+            caller(*table, "map", **options)
+        assert says in str(caught.value)
+
+
 def test_expressions_may_mean_any_column() -> None:
     import polars.selectors as cs
 

@@ -482,6 +482,7 @@ FAULTS: dict[str, tuple[Table, Options]] = {
     "NaN label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, NAN)]}, {}),
     "infinite label": ({**GOOD, "r": [("a", 1.0, INF)]}, {}),
     "negative infinite label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, -INF)]}, {"unjudged": "drop"}),
+    "label whose sums overflow": ({**GOOD, "r": [("a", 1.0, 1.7e308), ("b", 0.0, 1.7e308)]}, {}),
     "infinite label not retrieved": ({**GOOD, "r": [("a", None, INF), ("b", 1.0, 0)]}, {}),
     "document twice": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, 0), ("b", -1.0, 0)]}, {}),
     "document twice, once retrieved": ({**GOOD, "r": [("a", 1.0, 0), ("a", None, 0)]}, {}),

@@ -18,7 +18,7 @@ PACKAGE = Path(rankframe.__file__).parent
 LEVELS = [
     ["errors", "_greedy", "_by_score", "_threads"],
     ["_extras"],
-    ["_policies", "_progress", "_crossing", "stats", "_memory", "_spill"],
+    ["_policies", "_progress", "_unreadable", "_crossing", "stats", "_memory", "_spill"],
     ["_ranking", "_source"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
     ["metrics", "_parse", "_rows", "_expected", "_conventions", "_sort"],

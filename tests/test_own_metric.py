@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from unittest.mock import patch
 
 import polars as pl
@@ -159,3 +160,30 @@ def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(few: int) -> None
         assert grouped["pairs"].to_list() == expected
     finally:
         rf.unregister("pairs")
+
+
+def test_it_is_declared_without_brackets_as_with_empty_ones() -> None:
+    @rf.metric
+    def plain(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        return r.total(r.relevant, k)
+
+    try:
+        assert plain.__name__ == "plain"  # the function stays as it was
+        assert rf.METRICS["plain"].formula is plain
+        assert DF.rank.evaluate("plain@1", plain).equals(
+            DF.rank.evaluate("hits@1", "hits").rename({"hits@1": "plain@1", "hits": "plain"})
+        )
+    finally:
+        rf.unregister(plain)
+
+
+def test_a_function_given_to_metric_keeps_its_options() -> None:
+    def plain(r: rf.Ranking) -> pl.Expr:
+        return r.n_relevant
+
+    try:
+        declare: Any = rf.metric
+        assert declare(plain, bounds=(0, 7), text="plainly") is plain
+        assert rf.METRICS["plainly"].bounds == (0, 7)
+    finally:
+        rf.unregister(plain)

@@ -17,6 +17,7 @@ import rankframe as rf
 from rankframe import report
 from rankframe._compare import Comparison
 from rankframe._grid import letters
+from rankframe.errors import InvalidOption
 
 ROWS = [
     # metric, baseline, run, mean, difference, p_adjusted
@@ -399,3 +400,44 @@ def test_a_report_wants_a_metric_and_columns_that_are_there(tmp_path: Path) -> N
     with pytest.raises(rf.MissingColumn, match="no column 'titel' for show"):
         df.to_pandas().rank.report(tmp_path / "a.html", "rr", show=["titel"])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"path": None}, "path=None: write the name of the file to make, as report('report.html', 'ndcg@10')"),
+        ({"path": 3}, "path=3: write the name"),
+        ({"path": ""}, "path='': write the name"),
+        ({"path": b"x.html"}, "path=b'x.html': write the name"),
+        ({"path": "a\0b.html"}, "path='a\\x00b.html': write the name"),
+        ({"title": None}, "title=None is no text; write title='Ranking report'"),
+        ({"worst": -1}, "worst=-1: write how many queries to show, a whole number from 0 on"),
+        ({"worst": 1.5}, "worst=1.5: write"),
+        ({"worst": True}, "worst=True: write"),
+    ],
+)
+@pytest.mark.parametrize("library", ["polars", "lazy", "pandas"])
+def test_a_report_refuses_what_it_cannot_write(library: str, arguments: Any, says: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
+    frame: Any = {"polars": table, "lazy": table.lazy(), "pandas": table.to_pandas()}[library]
+    given = {"path": tmp_path / "x.html", **arguments}
+    with pytest.raises(InvalidOption) as caught:
+        frame.rank.report(given.pop("path"), "rr", **given)
+    assert says in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_shows_one_column_that_is_named_alone(tmp_path: Path) -> None:
+    table = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1], "title": ["A title of its own"]})
+    assert "A title of its own" in table.rank.report(tmp_path / "x.html", "rr", show="title").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("label", ["x}y", "{", "a\\b", "a%b", "a#b", "a~b", "a\nb", 3])
+def test_a_label_that_would_break_latex_is_refused(label: Any) -> None:
+    with pytest.raises(InvalidOption, match="write label='tab:results'"):
+        comparison().to_latex(label=label)
+    with pytest.raises(InvalidOption, match=r"caption=3 is no text; write caption='Results'"):
+        comparison().to_latex(caption=3)  # type: ignore[arg-type]
+    assert r"\label{tab:my_results-2 & more}" in comparison().to_latex(label="tab:my_results-2 & more")

@@ -135,3 +135,16 @@ def test_numbers_that_mean_nothing_are_refused(option: str, capsys: pytest.Captu
         main(["trec_eval", option, "qrels", "run"])
     assert caught.value.code == 2
     assert "is no whole number from" in capsys.readouterr().err
+
+
+def test_ids_that_start_with_a_hash_count_as_in_trec_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_text("#1 Q0 a 0 2 tag\n#1 Q0 b 0 1 tag\nq2 Q0 a 0 1 tag\n")
+    qrels.write_text("#1 0 b 1\nq2 0 a 1\n")
+    assert main(["trec_eval", "-q", "-m", "recip_rank", "-m", "num_q", str(qrels), str(run)]) == 0
+    found = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
+    assert found == [["#1", "0.5000"], ["q2", "1.0000"], ["all", "2"], ["all", "0.7500"]]
+    assert (
+        main(["evaluate", str(run), "--qrels", str(qrels), "-m", "rr", "--format", "json"]) == 0
+    )  # a comment elsewhere
+    assert "1.0" in capsys.readouterr().out

@@ -65,7 +65,7 @@ def judged(arguments: argparse.Namespace) -> Judged:
         require([table], others.items())
         return Judged(table if by is None else _sliced(table, [table], by), runs, arguments.run)
     scores = tuple(runs or ("score",))
-    *of_runs, qrels = runs_and_judgments(arguments, runs or ())
+    *of_runs, qrels = runs_and_judgments(arguments, runs or (), once=True)
     names = _names(arguments.files)
     if arguments.run is not None:
         if len(of_runs) > 1:
@@ -108,10 +108,17 @@ def given(arguments: argparse.Namespace, name: str) -> Any:
 # files
 
 
-def runs_and_judgments(arguments: argparse.Namespace, scores: Sequence[str] = ()) -> list[pl.DataFrame]:
-    """What systems returned, with other columns of scores than one or without, and last the judgments."""
+def runs_and_judgments(
+    arguments: argparse.Namespace, scores: Sequence[str] = (), *, once: bool = False
+) -> list[pl.DataFrame]:
+    """What systems returned, with other columns of scores than one or without, and last the judgments.
+
+    With `once` judgments that stand twice are refused.
+    """
     layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
-    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input")
+    apart = [name for name in (arguments.run, arguments.subtopic) if name is not None]
+    key = ("query_id", "doc_id", *apart) if once else ()
+    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", key)
     runs = [_read(arguments, path, layout, layout.needed) for path in arguments.files]
     _refuse_misspelt(arguments, [*runs, qrels])
     for run in runs:
@@ -144,7 +151,12 @@ def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
 
 
 def _read(
-    arguments: argparse.Namespace, path: str, layout: Layout, renamed: Sequence[str], option: str = "input"
+    arguments: argparse.Namespace,
+    path: str,
+    layout: Layout,
+    renamed: Sequence[str],
+    option: str = "input",
+    once: Sequence[str] = (),
 ) -> File:
     """A file, its columns under the names that the library expects."""
     names = {column: _said(arguments, column) for column in renamed}
@@ -161,7 +173,7 @@ def _read(
         raise InvalidOption(f"{both} both name the column {twice[0]!r}; each needs a column of its own")
     must = renamed if arguments.qrels is None else ("score", "label")  # ids may go by another name in the other file
     columns = {name: column for column, name in said.items()}
-    return read_file(path, layout, say, format=getattr(arguments, option), columns=columns, must=must)
+    return read_file(path, layout, say, once=once, format=getattr(arguments, option), columns=columns, must=must)
 
 
 def _said(arguments: argparse.Namespace, column: str) -> str | None:
@@ -177,8 +189,10 @@ def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> No
     _require(stored, [(name, option) for name, option in said if name is not None])
 
 
-def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **options: Any) -> File:
-    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...)."""
+def read_file(
+    path: str, layout: Layout, say: Callable[[str, Any], str], *, once: Sequence[str] = (), **options: Any
+) -> File:
+    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...); see `Rows.read` for `once`."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
         source: Any = path
@@ -188,7 +202,7 @@ def read_file(path: str, layout: Layout, say: Callable[[str, Any], str], **optio
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
-            return File(found.read(), found.stored)
+            return File(found.read(once=once), found.stored)
         except OSError as error:  # in which Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 

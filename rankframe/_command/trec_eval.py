@@ -94,7 +94,10 @@ def options(parser: Parser) -> None:
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """What trec_eval prints for the judgments and the run."""
     only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
-    (qrels, _), (run, _) = read_file(arguments.qrels, QRELS, say), read_file(arguments.run, RUN, say)
+    (qrels, _), (run, _) = (
+        read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
+        for path, layout in ((arguments.qrels, QRELS), (arguments.run, RUN))
+    )
     require_rows(run, arguments.run)
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""

@@ -25,7 +25,6 @@ PYTHON = (
     (r"judge leaves it out, or keeps it with", "it is left out, or counts with"),
     (r"drop it before judge, or", "leave --qrels out to"),
     (r"\bas \((\d+), (\d+)\)", r"as \1,\2"),
-    (r": invalid utf-?8.*", ": this is no UTF-8 text; convert it, as with iconv -f latin1 -t utf-8"),
     (r"(?:df\.rank\.(?:plot\.)?)\w+\('([^']*)'.*?\)", r"-m \1"),
     # what one does to a frame in Python has no other words here
     (rf"[,;:]?(?: for instance)?(?: as)?(?: with| in)? (?:df|qrels|pl)\.[\w.]+{NESTED}(?: does)?", ""),
