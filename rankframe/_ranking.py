@@ -6,34 +6,52 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._by_score import ByScore
-from ._policies import Columns, check_threshold, check_word, is_number
-from .errors import InvalidOption
+from ._options import Range, check, is_number
+from ._policies import Columns, Cutoff, Label, check_threshold
+from .errors import InvalidOption, shown
 
 __all__ = [
+    "LISTED",
     "AverageDivisor",
+    "ChanceGain",
+    "Cutoff",
     "Discount",
     "Gain",
     "Ideal",
+    "Label",
+    "ListedCutoff",
     "MaxLabel",
     "NoExpectation",
+    "Persistence",
     "PrecisionDivisor",
+    "Proportion",
+    "Range",
     "Ranking",
     "Rounding",
     "ShareGain",
-    "check_word",
     "gain_rises",
     "is_number",
 ]
 
-Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[float, float] | pl.Expr
-ShareGain: TypeAlias = Mapping[float, float] | pl.Expr | Literal["linear", "scaled"] | None
-Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
-MaxLabel: TypeAlias = Literal["query"] | float | None
+LISTED = 1_000_000
+"""The last rank of formulas that list all ranks down to their cutoff, or count them with rounding errors."""
+
+Proportion: TypeAlias = Annotated[float, Range(least=0, most=1)]
+Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+ListedCutoff: TypeAlias = Annotated[int, Range(least=1, most=LISTED)]
+Worth: TypeAlias = Annotated[float, Range(least=0, most=1e300)]  # so that sums stay finite
+Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Worth] | pl.Expr
+ChanceGain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Proportion] | pl.Expr
+ShareGain: TypeAlias = Mapping[Label, Proportion] | pl.Expr | Literal["linear", "scaled"] | None
+Discount: TypeAlias = (
+    Literal["log2", "original", "rank"] | Annotated[float, Range(above=1)] | Callable[[pl.Expr], pl.Expr]
+)
+MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
 Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
@@ -96,8 +114,7 @@ class Ranking(ByScore):
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        if not is_number(min_label) or not 0 <= min_label < math.inf:
-            raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
+        min_label = check("min_label", min_label, Label)
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
         return other
@@ -185,28 +202,22 @@ class Ranking(ByScore):
             self.refuse(~(worth.is_finite() & (worth >= 0)), f"gain={gain} is negative, infinite or NaN for a document")
             self.keep(worth != 0)
             return worth
-        if not isinstance(gain, Mapping):
-            check_word("gain", gain, Gain)
-            if gain == "linear":
+        worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
+        if not isinstance(worth_of, Mapping):
+            if worth_of == "linear":
                 return self.label
-            if gain == "binary":
+            if worth_of == "binary":
                 return self.relevant
             self.refuse(
                 self.label >= 1000,
                 "a label of 1000 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
             return 2.0**self.label - 1
-        for label, each in gain.items():
-            if not (label >= 0 and 0 <= each < math.inf):
-                raise InvalidOption(
-                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite; "
-                    "a document with a negative label or none has gain 0"
-                )
-        labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
-        if gain.get(0, 0) > 0:
+        labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
+        if worth_of.get(0, 0) > 0:
             self.keep(self.judged)
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
-        self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
+        self.refuse(unmapped, f"a label has no gain in {shown(worth_of)}; give every positive label its gain")
         return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
 
     def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .errors import InvalidOption, UnknownMetric, nearest
+from ._options import CUTOFF, Kind, Range, annotation_of, kind_of
+from .errors import InvalidOption, UnknownMetric, nearest, shown
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -91,6 +92,17 @@ class Metric:
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The options by name, in the formula's order; the first is what ``@`` sets in text."""
         return dict(list(inspect.signature(self.formula).parameters.items())[1:])
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The values that options take, by their annotations; without options whose annotation says nothing of that."""
+        kinds = {}
+        for name, parameter in self.parameters.items():
+            annotation = annotation_of(name, parameter.annotation, self.formula)
+            if name == "k" and annotation in (Any, parameter.empty):
+                annotation = int | None
+            kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
+        return {name: kind for name, kind in kinds.items() if kind is not None}
 
     @property
     def first(self) -> str | None:
@@ -259,9 +271,9 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
                 if key(name) == key(spelling):
                     return entry, options
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
-    where = "" if name == text else f" in {text!r}"
+    where = "" if name == text else f" in {shown(text)}"
     near = nearest(name, known)
     longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
     meant = dict.fromkeys([*([] if near is None else [near]), *longer])
     hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
-    raise UnknownMetric(f"unknown metric {name!r}{where}. {hint}")
+    raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")

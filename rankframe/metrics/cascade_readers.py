@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking
+from .._ranking import Cutoff, ListedCutoff, Persistence, Ranking
 from .._registry import metric
-from ._reading import BEYOND, Report, Share, by_rank, check_p, check_target, insq_weights, reported, running, table
+from ._reading import BEYOND, Report, Share, Target, TopLabel, by_rank, insq_weights, reported, running, table
 
 __all__ = ["nerr8", "nerr9", "nerr10", "nerr11"]
 
 
 @metric(bounds=(0, 1), beyond=BEYOND)
 def nerr8(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """NERR by equation 8: the gain per document of a reader whom each document satisfies with its gain as the chance.
 
@@ -46,7 +52,13 @@ def nerr8(
 
 @metric(bounds=(0, 1), beyond=BEYOND)
 def nerr9(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """NERR by equation 9: as :func:`nerr8`, and a reader at rank i who is not satisfied gives up as 1 of i + 1 do.
 
@@ -80,10 +92,10 @@ def nerr9(
 @metric(bounds=(0, 1), beyond=BEYOND)
 def nerr10(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    p: float = 0.9,
-    max_label: MaxLabel = None,
+    p: Persistence = 0.9,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -114,7 +126,6 @@ def nerr10(
     >>> round(df.rank.evaluate("nerr10(p=0.5)")["nerr10(p=0.5)"].item(), 4)     # 1/2 over 1 + 1/2
     0.3333
     """
-    check_p("nerr10", p)
     reader = by_rank(lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -122,10 +133,10 @@ def nerr10(
 @metric(bounds=(0, 1), beyond=BEYOND)
 def nerr11(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -156,6 +167,5 @@ def nerr11(
     >>> round(df.rank.evaluate("nerr11")["nerr11"].item(), 4)     # 4/9 over 1 + 4/9
     0.3077
     """
-    check_target("nerr11", target, 0)
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)

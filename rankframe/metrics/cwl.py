@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking, is_number
+from .._ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
 from .._registry import Judging, metric
 from ._reading import (
     BEYOND,
@@ -14,9 +15,9 @@ from ._reading import (
     Reading,
     Report,
     Share,
+    Target,
+    TopLabel,
     by_rank,
-    check_p,
-    check_target,
     insq_weights,
     reported,
     running,
@@ -28,7 +29,7 @@ __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
 
 
 def _judging(
-    *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
+    *, max_label: TopLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
 ) -> Judging:
     """Where a rank weighs the same whatever was found above, a higher label never hurts."""
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
@@ -36,7 +37,13 @@ def _judging(
 
 @metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging)
 def sdcg(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
 
@@ -82,8 +89,8 @@ def bpm(
     r: Ranking,
     k: int,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -115,7 +122,6 @@ def bpm(
     >>> df.rank.evaluate("bpm@3")["bpm@3"].item()                 # a gain of 1 from two documents
     0.5
     """
-    check_target("bpm", target, 0)
 
     def reader(g: Gains) -> Reading:
         so_far = r.so_far(g.each)
@@ -137,10 +143,10 @@ def bpm(
 @metric(bounds=(0, 1), beyond=BEYOND, judging=_judging)
 def insq(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -173,7 +179,6 @@ def insq(
     >>> round(df.rank.evaluate("insq@2")["insq@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
     0.3077
     """
-    check_target("insq", target, 0)
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -181,10 +186,10 @@ def insq(
 @metric(bounds=(0, 1), beyond=BEYOND)
 def inst(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Annotated[float, Range(least=0.5, most=1e6)] = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -219,7 +224,6 @@ def inst(
     >>> round(df.rank.evaluate("inst@2")["inst@2"].item(), 4)     # both worth 1, however many are read
     1.0
     """
-    check_target("inst", target, 0.5)
     wanted = 2 * target
 
     def reader(g: Gains) -> Reading:
@@ -251,7 +255,7 @@ def inst(
 
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
-def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr:
+def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
     """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
 
     Parameters
@@ -277,7 +281,6 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr
     >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
     0.5
     """
-    check_p("rbp_residual", p)
     r.keep(~r.judged)
     unknown = (~r.judged).cast(pl.Float64) * r.once((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
