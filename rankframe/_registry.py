@@ -130,6 +130,11 @@ def metric(
     From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
     ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
 
+    Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
+    ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
+    be given, and unions of these with each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1
+    on. An option without an annotation, or with another one, takes any number, word or mapping of numbers.
+
     Parameters
     ----------
     *aliases

@@ -19,7 +19,7 @@ Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
 Share: TypeAlias = Mapping[Label, Proportion] | None
 TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
-Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1e6)]
+Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
 ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")

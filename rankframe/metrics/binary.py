@@ -122,7 +122,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
     k
         Ranks to count; ``None`` counts all that were retrieved.
     beta
-        0 or more: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
+        From 0 to 1e100: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
 
     Returns
     -------

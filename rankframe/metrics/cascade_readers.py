@@ -26,7 +26,7 @@ def nerr8(
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 
@@ -65,7 +65,7 @@ def nerr9(
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 
@@ -148,7 +148,7 @@ def nerr11(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted.
+        The gain that is wanted, above 0 and up to 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 

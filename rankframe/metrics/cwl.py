@@ -50,7 +50,7 @@ def sdcg(
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label
         The label that is worth 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
         table.
@@ -102,7 +102,7 @@ def bpm(
     k
         The last rank that is read.
     target
-        The gain that is enough: ir_measures' ``T``.
+        The gain that is enough, above 0 and up to 1,000,000: ir_measures' ``T``.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -160,7 +160,7 @@ def insq(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted: ``T`` above.
+        The gain that is wanted, above 0 and up to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -188,7 +188,7 @@ def inst(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
-    target: Annotated[float, Range(least=0.5, most=1e6)] = 1.0,
+    target: Annotated[float, Range(least=0.5, most=1_000_000)] = 1.0,
     max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
@@ -204,7 +204,7 @@ def inst(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted: ``T`` above; at least 0.5.
+        The gain that is wanted, from 0.5 to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 

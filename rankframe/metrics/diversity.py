@@ -24,7 +24,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     Parameters
     ----------
     k
-        Ranks to count.
+        Ranks to count, at most 1,000,000.
     alpha
         What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
 
@@ -87,7 +87,7 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to count.
+        Ranks to count, at most 1,000,000.
     alpha
         What meeting a subtopic takes from the next time, from 0 to 1: how likely it satisfies a reader.
 

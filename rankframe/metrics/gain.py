@@ -186,7 +186,7 @@ def ndcg(
         number, or a function of the rank, as for ``dcg``.
     ideal
         The best order of which documents: ``"judged"`` all that were judged, ``"retrieved"`` those of the ranking,
-        ``"perfect"`` of `k` documents that are all worth as much as the query's best.
+        ``"perfect"`` of `k` documents, at most 1,000,000, that are all worth as much as the query's best.
     min_label
         The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
         for all.

@@ -175,7 +175,7 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
 
 @metric("area_under_curve", bounds=(0, 1), judging=_auc_judging)
 def auc(
-    r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(above=0, most=1)] | None = None
+    r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
 ) -> pl.Expr:
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 

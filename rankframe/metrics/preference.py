@@ -28,7 +28,7 @@ def compatibility(
     Parameters
     ----------
     p
-        How far down overlap counts, between 0 and 1.
+        How far down overlap counts, above 0 and up to 0.9999.
     normalize
         Divide by the overlap of the ideal ranking with itself, so that the best ranking counts 1 however few
         documents it asks for.

@@ -123,7 +123,7 @@ def utility(
     Parameters
     ----------
     relevant_retrieved
-        The worth of each relevant document that was retrieved.
+        The worth of each relevant document that was retrieved, from -1e100 to 1e100 as the others.
     nonrelevant_retrieved
         The worth of each other document that was retrieved, judged or not.
     relevant_missed
