@@ -55,7 +55,7 @@ def signature(
 
     The range of a number, which stands beside its type, is told in the text.
     """
-    arguments = arguments and re.sub(r"Annotated\[(\w+), Range\([^()]*\)\]", r"\1", arguments)
+    arguments = arguments and re.sub(r"[~\w.]*Annotated\[([~\w.]+), [~\w.]*Range\([^()]*\)\]", r"\1", arguments)
     if what == "class" and not name.endswith("Error"):
         return "", None
     if name.startswith("rankframe._ranker.Ranker.") and (returns or "").endswith("Expr"):

@@ -56,7 +56,8 @@ class Range:
     def example(self) -> float:
         """A number of the range."""
         ends = [x for x in (self.least, self.most, self.above, self.below) if x is not None]
-        return next(x for x in (0.5 if 1 in ends else 1, *ends, *(end + 1 for end in ends)) if x in self)
+        middle = sum(ends) / max(1, len(ends))
+        return next(x for x in (0.5 if 1 in ends else 1, *ends, middle, middle + 1, middle - 1) if x in self)
 
 
 CUTOFF = Range(least=1)
@@ -135,9 +136,11 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., Any]) ->
     """The annotation of a formula's option, a text resolved where the formula was written; ``Any`` if it cannot be."""
     holder = SimpleNamespace(__annotations__={name: annotation})
     try:
-        return get_type_hints(holder, getattr(formula, "__globals__", {}), include_extras=True)[name]
+        found: object = get_type_hints(holder, getattr(formula, "__globals__", {}), include_extras=True)[name]
+        hash(found)
     except Exception:  # an annotation may be any expression
         return Any
+    return found
 
 
 @lru_cache(maxsize=512)

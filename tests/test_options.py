@@ -247,6 +247,20 @@ def test_a_policy_refuses_what_is_no_word(policy: str, given: Any) -> None:
         TABLE.rank.on(**{policy: given})
 
 
+class Mute:
+    """Something without a text."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_what_has_no_text_is_refused_by_its_type() -> None:
+    with pytest.raises(
+        rf.InvalidOption, match=r"^rbp\(p=<Mute>\): p is a number above 0 and below 1; write rbp\(p=0\.8\)\.$"
+    ):
+        TABLE.rank.rbp(p=Mute())  # type: ignore[arg-type]
+
+
 LARGE = [2**53 + 1, 2**63, 2**70, 10**38 - 1]
 
 
@@ -332,7 +346,7 @@ def declared(
     r, k: int | None = None, *, power: float = 2, times: int = 1, mode: Literal["up", "down"] = "up", flag: bool = False,
     share: Annotated[float, "a note", Range(least=0, most=1)] = 1, steps: Optional[int] = None, worth: dict[float, float] = {},
     name: str = "x", by: pl.Expr | None = None, free=None, unknown: Missing = None, odd: list[int] = None,
-    words: dict[str, float] = None,
+    words: dict[str, float] = None, loose=1, listed: [1, 2] = None,
 ) -> pl.Expr:
     return r.total(r.relevant * share, k)
 """
@@ -359,6 +373,8 @@ GIVEN: dict[str, tuple[list[Any], list[Any]]] = {
     "by": ([None, pl.col("score")], ["score", 1]),
     "free": (["x", 1, None, True, {1: 2}], [[1], {"a": 1}]),
     "unknown": (["x", 1, None], [[1]]),
+    "loose": ([1, 2, True, "x"], [[1]]),
+    "listed": ([None, 1], [[1]]),
     "odd": ([None, 1], [[1]]),
     "words": ([None, {1: 2}], [{"a": 1}]),
 }
@@ -390,9 +406,11 @@ def test_a_discount_may_give_a_number() -> None:
     assert TABLE.rank.dcg(discount=lambda rank: 2).to_series(1).to_list() == [0.5, 0.5, 0.0]
 
 
+@pytest.mark.usefixtures("declared")
 def test_a_value_that_equals_the_default_is_the_default_but_a_truth_is_no_number() -> None:
     assert rf.parse("f_beta(beta=1)")[0].text == "f_beta"
     assert rf.parse("rbp(p=0.80)")[0].text == "rbp"
+    assert rf.parse("declared(loose=True)")[0].text == "declared(loose=True)"
     for text in ("f_beta(beta=True)", "pfound(max_label=True)", "insq(residual=0)", "compatibility(normalize=1)"):
         with pytest.raises(rf.InvalidOption, match="write"):
             rf.parse(text)
@@ -409,6 +427,8 @@ def test_a_value_that_equals_the_default_is_the_default_but_a_truth_is_no_number
         (Range(least=0, most=1), "from 0 to 1", [0, 1], [1.1]),
         (Range(above=0, below=1), "above 0 and below 1", [0.5], [0, 1]),
         (Range(least=1, most=1_000_000), "from 1 to 1,000,000", [1], [0]),
+        (Range(above=0, below=0.5), "above 0 and below 0.5", [0.25], [0, 0.5]),
+        (Range(below=0), "below 0", [-1], [0]),
         (Range(least=20, below=30), "from 20 to below 30", [20], [30]),
     ],
 )
