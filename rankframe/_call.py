@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import polars as pl
 
-from ._policies import Columns, NoRelevant, is_number
+from ._options import as_number, is_number
+from ._policies import Columns, NoRelevant, check_threshold
 from ._ranking import NoExpectation
 from ._registry import Bounds, Judging, Metric
-from .errors import InvalidOption
+from .errors import InvalidOption, shown
 
 __all__ = ["Call", "call_of"]
 
@@ -138,34 +137,52 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}
     for name, value in bound.arguments.items():
-        if name == "k" and value is not None:
-            value = _cutoff(entry, value)
-        elif is_number(value):
-            value = int(value) if isinstance(value, Integral) else float(value)  # also of another library's
-        elif value is not None and not isinstance(value, (str, bool, Mapping, pl.Expr)) and not callable(value):
-            raise InvalidOption(
-                f"{entry.name}: {name}={value!r} is of type {type(value).__name__}; an option is a number (int or float), "
-                "a word or a mapping, as {1: 3, 2: 7}"
-            )
-        if isinstance(value, pl.Expr) or value != entry.parameters[name].default:
+        default = entry.parameters[name].default
+        if value is default:
+            continue
+        value = _read(entry, name, value)
+        if isinstance(value, (bool, pl.Expr)) or value != default:  # True equals 1
             given[name] = _freeze(value)
+    if relevant is not None:
+        check_threshold(relevant)
+        relevant = as_number(relevant)
     options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
     return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
-def _cutoff(entry: Metric, k: Any) -> int:
-    """`k` as a whole number from 1 on."""
-    try:
-        if isinstance(k, bool):
-            raise TypeError
-        whole = operator.index(k)
-    except TypeError:
-        raise InvalidOption(
-            f"{entry.name}: k={k!r} is no whole number; write {entry.name}@10, or leave k out for no cutoff"
-        ) from None
-    if whole < 1:
-        raise InvalidOption(f"{entry.name}@{whole}: a cutoff is 1 or more; leave it out (k=None) to count every rank")
-    return whole
+def _read(entry: Metric, name: str, value: Any) -> Any:
+    """An option's value as the formula takes it."""
+    kind = entry.kinds.get(name)
+    if kind is not None:
+        try:
+            return kind.read(value)
+        except TypeError:
+            example = _example(entry, name)
+            advice = "" if example is None else f"; write {example}"
+            raise InvalidOption(
+                f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}.{kind.hint(value)}"
+            ) from None
+    if is_number(value):
+        return as_number(value)
+    if value is None or isinstance(value, (str, bool, Mapping, pl.Expr)) or callable(value):
+        return value
+    raise InvalidOption(
+        f"{entry.name}: {name}={shown(value)} is of type {type(value).__name__}; an option is a number (int or float), "
+        "a word or a mapping, as {1: 3, 2: 7}"
+    )
+
+
+def _example(entry: Metric, name: str) -> str | None:
+    """A text that gives the option a value that it takes, and all options that have no default."""
+    needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
+    values = {}
+    for each in needed:
+        kind, default = entry.kinds.get(each), entry.parameters[each].default
+        usual = default if kind is not None and default is not None and kind.fits(default) else None
+        values[each] = usual if usual is not None or kind is None else kind.example
+    if None in values.values():
+        return None
+    return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
 
 
 def _freeze(value: Any) -> Any:
@@ -174,12 +191,9 @@ def _freeze(value: Any) -> Any:
         return _Expression(value)
     if not isinstance(value, Mapping):
         return value
-    try:
-        return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
-    except (TypeError, ValueError):
-        raise InvalidOption(
-            f"{dict(value)!r} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}"
-        ) from None
+    if not all(is_number(x) for pair in value.items() for x in pair):
+        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}")
+    return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
 
 
 class _Pairs(tuple[tuple[Any, Any], ...]):
@@ -211,14 +225,13 @@ def _thaw(value: Any) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """An option's value as text: words bare, whole numbers without a point."""
+    """An option's value as text: words bare, whole numbers with all their digits and without a point."""
     if isinstance(value, _Pairs):
         return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, int):
         return str(value)
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, float):
         return getattr(value, "__name__", repr(value))
-    number = float(value)
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

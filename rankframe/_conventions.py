@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ._call import Call
-from ._policies import Columns
-from .errors import InvalidOption, did_you_mean
+from ._policies import Columns, check_word
+from .errors import InvalidOption
 
 __all__ = ["CONVENTIONS", "Convention", "bind", "under"]
 
@@ -213,10 +213,7 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 def bind(columns: Columns, name: str) -> Columns:
     """The columns with a tool's policies in place of all others."""
-    if name not in CONVENTIONS:
-        raise InvalidOption(
-            f"convention={name!r}: write one of {', '.join(map(repr, CONVENTIONS))}.{did_you_mean(name, CONVENTIONS)}"
-        )
+    check_word("convention", name, Literal[tuple(CONVENTIONS)])
     roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight", "subtopic")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 

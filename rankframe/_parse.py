@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from ._call import Call, call_of
-from ._policies import check_threshold
+from ._options import is_number
 from ._registry import METRICS, Metric, find
-from .errors import InvalidOption, UnknownMetric
+from .errors import InvalidOption, UnknownMetric, shown
 
 __all__ = ["parse"]
 
@@ -66,7 +66,7 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     if not isinstance(text, str):
         unpack = "; unpack a list, as evaluate(*metrics)" if isinstance(text, (list, tuple)) else ""
         raise InvalidOption(
-            f"{text!r} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
+            f"{shown(text)} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
         )
     return list(_read(text, tuple(among.values())))
 
@@ -76,7 +76,7 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
     among = {entry.name: entry for entry in metrics}
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UnknownMetric(f"{text!r} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
+        raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
     name, at = match["name"], match["at"]
     try:
         entry, implied = find(name, text, among)
@@ -118,19 +118,17 @@ def _call(
     options: dict[str, Any] = {}
     for name, value in given:
         if name in options:
-            raise InvalidOption(f"{text!r} says {name} twice; give each option once")
+            raise InvalidOption(f"{shown(text)} says {name} twice; give each option once")
         options[name] = value
     if at is not None:
         if entry.first is None:
-            raise InvalidOption(f"{entry.name} takes no cutoff, but {text!r} gives @{at}; write {entry.name!r}")
+            raise InvalidOption(f"{entry.name} takes no cutoff, but {shown(text)} gives one; write {entry.name!r}")
         if entry.first in options:
-            raise InvalidOption(f"{text!r} says {entry.first} twice")
+            raise InvalidOption(f"{shown(text)} says {entry.first} twice")
         options[entry.first] = _number(at, text)
     relevant = options.pop("relevant", None)
     if relevant is not None and entry.name == "num_retrieved":
         entry = METRICS["hits"]  # ir_measures' NumRet(rel=1)
-    if relevant is not None:
-        check_threshold(relevant)
     return call_of(entry, (), options, relevant)
 
 
@@ -141,9 +139,9 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
         if not isinstance(node, ast.Call) or node.args:
             raise ValueError
         given = [(str(word.arg), _literal(word.value)) for word in node.keywords]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # as of {[1]: 2}, of a thousand brackets
         raise InvalidOption(
-            f"cannot read the options of {text!r}; write name=value, as in 'err(max_label=4)@20'"
+            f"cannot read the options of {shown(text)}; write name=value, as in 'err(max_label=4)@20'"
         ) from None
     options = []
     for name, value in given:
@@ -152,15 +150,15 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
         if name == "dcg" and value == "exp-log2":
             if any(other == "gains" for other, _ in given):
                 raise InvalidOption(
-                    f"{text!r} says the gain twice; give the mapping alone, with the gains it is to have"
+                    f"{shown(text)} says the gain twice; give the mapping alone, with the gains it is to have"
                 )
             name, value = "gain", "exponential"
         if name == "judged_only":
-            raise InvalidOption(f"{text!r}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
+            raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
         if name == "min_rel":
             if value != 0:
                 raise InvalidOption(
-                    f"{text!r}: labels count from 0 up; for min_rel={value!r} give the gains, {{label: gain}}"
+                    f"{shown(text)}: labels count from 0 up; for min_rel={value!r} give the gains, {{label: gain}}"
                 )
             continue
         if name == "relative":
@@ -181,13 +179,13 @@ def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
     parts = dotted.split(",")
     if entry.dot is None:
         if entry.first is None:
-            raise InvalidOption(f"{entry.name} takes no parameter, but {text!r} gives .{dotted}; write {entry.name!r}")
+            raise InvalidOption(f"{entry.name} takes no parameter, but {shown(text)} gives one; write {entry.name!r}")
         return [{entry.first: _number(part, text)} for part in parts]
     if "," in entry.dot:  # several options, in this order
         names = entry.dot.split(",")
         if len(parts) != len(names):
             raise InvalidOption(
-                f"{text!r} gives {len(parts)} numbers; {entry.name} takes {len(names)}: {', '.join(names)}"
+                f"{shown(text)} gives {len(parts)} numbers; {entry.name} takes {len(names)}: {', '.join(names)}"
             )
         return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
     digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
@@ -196,8 +194,8 @@ def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
 
 def _root(square: float, text: str) -> float:
     """trec_eval's parameter of ``set_F`` is the square of beta."""
-    if square < 0:
-        raise InvalidOption(f"{text!r}: the number after set_F. is beta squared, 0 or more")
+    if not (is_number(square) and square >= 0):
+        raise InvalidOption(f"{shown(text)}: the number after set_F. is beta squared, 0 or more")
     return math.sqrt(square)
 
 
@@ -205,4 +203,6 @@ def _number(digits: str, text: str) -> int | float:
     try:
         return int(digits) if re.fullmatch(r"[+-]?\d+", digits.strip()) else float(digits)
     except ValueError:
-        raise InvalidOption(f"{digits!r} in {text!r} is no number; write a rank or a level, as in 'ndcg@10'") from None
+        raise InvalidOption(
+            f"{shown(digits)} in {shown(text)} is no number; write a rank or a level, as in 'ndcg@10'"
+        ) from None

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container
 from dataclasses import dataclass
-from numbers import Integral, Real
 from types import EllipsisType
-from typing import Literal, TypeAlias, TypeGuard, get_args
+from typing import Annotated, Literal, TypeAlias
 
-from .errors import InvalidOption, did_you_mean
+from ._options import Range, as_number, check, fits, is_number
+from .errors import InvalidOption, shown
 
 __all__ = [
     "GREATEST",
     "Columns",
+    "Cutoff",
+    "Label",
     "NoRelevant",
     "Scores",
     "Ties",
@@ -29,6 +30,9 @@ Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Scores: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
+Label: TypeAlias = Annotated[float, Range(least=0)]
+Count: TypeAlias = Annotated[int, Range(least=0)]
+Cutoff: TypeAlias = Annotated[int, Range(least=1)]
 
 DEFAULT_DOC = "doc_id"
 
@@ -114,26 +118,20 @@ class Columns:
         if twice:
             raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
         check_threshold(self.relevant)
-        if not isinstance(self.relevant, (int, float)):  # a number of another library's
-            object.__setattr__(self, "relevant", float(self.relevant))
+        object.__setattr__(self, "relevant", as_number(self.relevant))
         check_word("ties", self.ties, Ties)
         check_word("unjudged", self.unjudged, Unjudged)
         check_word("unretrieved", self.unretrieved, Unretrieved)
         check_word("no_relevant", self.no_relevant, NoRelevant)
         check_word("scores", self.scores, Scores)
-        if not isinstance(self.grouped, bool):
-            raise InvalidOption(
-                f"grouped={self.grouped!r}: write True if the rows of each query come in one run, or False"
-            )
-        for name, least in (("depth", 1), ("collection_size", 0)):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
-                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on, or leave it out")
+        object.__setattr__(self, "grouped", check("grouped", self.grouped, bool))
+        object.__setattr__(self, "depth", check("depth", self.depth, Cutoff | None))
+        object.__setattr__(self, "collection_size", check("collection_size", self.collection_size, Count | None))
         labels = self.unjudged_labels
-        pair = isinstance(labels, tuple) and len(labels) == 2 and all(isinstance(x, Integral) for x in labels)
-        if labels is not None and not (pair and 0 <= labels[0] <= labels[1] <= GREATEST):
+        pair = isinstance(labels, tuple) and len(labels) == 2 and all(fits(x, Count) for x in labels)
+        if labels is not None and not (pair and labels[0] <= labels[1] <= GREATEST):
             raise InvalidOption(
-                f"unjudged_labels={labels!r}: write the least and the greatest label that an unjudged document may turn "
+                f"unjudged_labels={shown(labels)}: write the least and the greatest label that an unjudged document may turn "
                 f"out to have, whole numbers from 0 on, as (0, 3), at most {GREATEST:g}"
             )
         if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
@@ -152,23 +150,15 @@ class Columns:
             )
 
 
-def is_number(given: object) -> TypeGuard[float]:
-    """Whether something is a real number: Python's, NumPy's or a fraction, but neither a truth value nor a Decimal."""
-    return isinstance(given, Real) and not isinstance(given, bool)
-
-
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
-    if not is_number(relevant) or not 0 <= relevant < math.inf:
+    if not fits(relevant, Label):
         raise InvalidOption(
-            f"relevant={relevant!r} is no threshold; give the least label that is relevant, 0 or more "
+            f"relevant={shown(relevant)} is no threshold; give the least label that is relevant, 0 or more "
             "(a negative label means: in the pool, not judged)"
         )
 
 
 def check_word(option: str, given: object, words: object) -> None:
     """Refuse a value that is none of the option's words."""
-    known = [word for arg in get_args(words) for word in (get_args(arg) or [arg]) if isinstance(word, str)]
-    if given not in known:
-        listed = ", ".join(map(repr, known))
-        raise InvalidOption(f"{option}={given!r}: write one of {listed}.{did_you_mean(str(given), known)}")
+    check(option, given, words)

@@ -6,34 +6,52 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from ._by_score import ByScore
-from ._policies import GREATEST, Columns, check_threshold, check_word, is_number
-from .errors import InvalidOption
+from ._options import Range, check, is_number
+from ._policies import GREATEST, Columns, Cutoff, Label, check_threshold
+from .errors import InvalidOption, shown
 
 __all__ = [
+    "LISTED",
     "AverageDivisor",
+    "ChanceGain",
+    "Cutoff",
     "Discount",
     "Gain",
     "Ideal",
+    "Label",
+    "ListedCutoff",
     "MaxLabel",
     "NoExpectation",
+    "Persistence",
     "PrecisionDivisor",
+    "Proportion",
+    "Range",
     "Ranking",
     "Rounding",
     "ShareGain",
-    "check_word",
     "gain_rises",
     "is_number",
 ]
 
-Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[float, float] | pl.Expr
-ShareGain: TypeAlias = Mapping[float, float] | pl.Expr | Literal["linear", "scaled"] | None
-Discount: TypeAlias = Literal["log2", "original", "rank"] | float | Callable[[pl.Expr], pl.Expr]
-MaxLabel: TypeAlias = Literal["query"] | float | None
+LISTED = 1_000_000
+"""The last rank of formulas that list all ranks down to their cutoff, or count them with rounding errors."""
+
+Proportion: TypeAlias = Annotated[float, Range(least=0, most=1)]
+Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+ListedCutoff: TypeAlias = Annotated[int, Range(least=1, most=LISTED)]
+Worth: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
+Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Worth] | pl.Expr
+ChanceGain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Proportion] | pl.Expr
+ShareGain: TypeAlias = Mapping[Label, Proportion] | pl.Expr | Literal["linear", "scaled"] | None
+Discount: TypeAlias = (
+    Literal["log2", "original", "rank"] | Annotated[float, Range(above=1)] | Callable[[pl.Expr], pl.Expr]
+)
+MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
 Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
@@ -95,8 +113,7 @@ class Ranking(ByScore):
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        if not is_number(min_label) or not 0 <= min_label < math.inf:
-            raise InvalidOption(f"min_label={min_label!r}: write the least label that is worth anything, 0 or more")
+        min_label = check("min_label", min_label, Label)
         other = copy(self)
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
         return other
@@ -181,26 +198,20 @@ class Ranking(ByScore):
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
             return self._fit(worth, f"gain={gain} is negative, NaN or above {GREATEST:g} for a document")
-        if not isinstance(gain, Mapping):
-            check_word("gain", gain, Gain)
-            if gain == "linear":
+        worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
+        if not isinstance(worth_of, Mapping):
+            if worth_of == "linear":
                 return self.label
-            if gain == "binary":
+            if worth_of == "binary":
                 return self.relevant
             self.refuse(
                 self.label >= 900,
                 "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
             return 2.0 ** self.label.clip(upper_bound=900) - 1  # refused labels overflow no sum on the way
-        for label, each in gain.items():
-            if not (0 <= label <= GREATEST and 0 <= each <= GREATEST):
-                raise InvalidOption(
-                    f"gain={{{label!r}: {each!r}}}: labels and gains are 0 or more and finite, at most {GREATEST:g}; "
-                    "a document with a negative label or none has gain 0"
-                )
-        labels, worths = [float(x) for x in gain], [float(x) for x in gain.values()]
+        labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
-        self.refuse(unmapped, f"a label has no gain in {dict(gain)}; give every positive label its gain")
+        self.refuse(unmapped, f"a label has no gain in {shown(worth_of)}; give every positive label its gain")
         return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:

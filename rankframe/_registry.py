@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
-from .errors import InvalidOption, UnknownMetric, nearest
+from ._options import CUTOFF, Kind, Range, annotation_of, kind_of
+from .errors import InvalidOption, UnknownMetric, nearest, shown
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -95,6 +96,17 @@ class Metric:
         """The options by name, in the formula's order; the first is what ``@`` sets in text."""
         return dict(list(inspect.signature(self.formula).parameters.items())[1:])
 
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The values that options take, by their annotations; without options whose annotation says nothing of that."""
+        kinds = {}
+        for name, parameter in self.parameters.items():
+            annotation = annotation_of(name, parameter.annotation, self.formula)
+            if name == "k" and annotation in (Any, parameter.empty):
+                annotation = int | None
+            kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
+        return {name: kind for name, kind in kinds.items() if kind is not None}
+
     @property
     def first(self) -> str | None:
         """The option that ``@`` sets: the formula's first positional one."""
@@ -141,6 +153,11 @@ def metric(
 
     From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
     ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
+
+    Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
+    ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
+    be given, and unions of these with each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1
+    on. An option without an annotation, or with another one, takes any number, word or mapping of numbers.
 
     Parameters
     ----------
@@ -294,9 +311,9 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
                 if key(name) == key(spelling):
                     return entry, options
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
-    where = "" if name == text else f" in {text!r}"
+    where = "" if name == text else f" in {shown(text)}"
     near = nearest(name, known)
     longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
     meant = dict.fromkeys([*([] if near is None else [near]), *longer])
     hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
-    raise UnknownMetric(f"unknown metric {name!r}{where}. {hint}")
+    raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")

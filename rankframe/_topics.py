@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 
 from ._greedy import greedy_ranks
-from ._policies import check_threshold, is_number
+from ._policies import check_threshold
 from ._wanted import Wanted
 from .errors import InvalidOption
 
@@ -77,8 +77,6 @@ class Topics:
 
     def novelty(self, alpha: float) -> pl.Expr:
         """What the subtopic adds to the document: (1 - alpha)^n if n documents above meet it, too."""
-        if not is_number(alpha) or not 0 <= alpha <= 1:
-            raise InvalidOption(f"alpha={alpha!r}: write a number from 0 to 1, as alpha=0.5")
         return self.relevant * (1 - alpha) ** (self.met - 1)
 
     @property

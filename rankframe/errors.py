@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 __all__ = [
+    "MOST_DIGITS",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
@@ -15,7 +17,14 @@ __all__ = [
     "UnknownMetric",
     "did_you_mean",
     "nearest",
+    "shown",
 ]
+
+MOST_DIGITS = 38
+"""How many digits a whole number may have: Polars computes with 128 bits."""
+
+MOST_LETTERS = 100
+"""How many letters an error repeats of what was given."""
 
 
 class RankframeError(ValueError):
@@ -50,6 +59,20 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`` Did you mean 'ndcg'?`` for the known word nearest to `word`, or an empty text."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
+
+
+def shown(given: object) -> str:
+    """What was given, as an error repeats it: as Python writes it, without the middle if that is long."""
+    if isinstance(given, int) and abs(given) >= 10**MOST_DIGITS:  # Python does not write out more than some thousands
+        return f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} are the most>"
+    try:
+        text = repr(given)
+    except Exception:  # of a list that holds such a number, or of a class that has no text
+        return f"<{type(given).__name__}>"
+    if len(text) <= MOST_LETTERS:
+        return text
+    half = MOST_LETTERS // 2
+    return f"{text[:half]} ... {text[-half:]} ({len(text):,} letters)"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

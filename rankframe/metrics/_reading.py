@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking, check_word
-from ..errors import InvalidOption
+from .._ranking import Label, Proportion, Range, Ranking
 
 __all__ = [
-    "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "by_rank", "check_p", "check_target", "insq_weights", "reported",
-    "running", "squares_from", "table", "without_residual",
+    "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "Target", "TopLabel", "by_rank", "insq_weights",
+    "reported", "running", "squares_from", "table", "without_residual",
 ]  # fmt: skip
 
 Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
-Share: TypeAlias = Mapping[float, float] | None
+Share: TypeAlias = Mapping[Label, Proportion] | None
+TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
+Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
 ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
@@ -90,10 +90,9 @@ Reader: TypeAlias = Callable[[Gains], Reading]
 
 
 def reported(
-    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: MaxLabel, gain: Share
+    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share
 ) -> pl.Expr:
     """The report of a reader for whom unjudged documents are worth nothing; or how much more it is if worth 1."""
-    check_word("report", report, Report)
     each, shown = _share(r, max_label, gain), report == "EU" and not residual
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
@@ -103,17 +102,13 @@ def reported(
     return if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
 
 
-def _share(r: Ranking, max_label: MaxLabel, gain: Share) -> pl.Expr:
+def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
     if gain is not None:
-        if not isinstance(gain, Mapping) or any(worth > 1 for worth in gain.values()):
-            raise InvalidOption(f"gain={gain!r}: write {{label: gain}} with gains from 0 to 1, as {{1: 0.5, 2: 1}}")
         return r.gain(gain)
     if max_label is None:
         return (r.label / r.largest_label_of_table).fill_nan(0.0)
     if max_label == "query":
         return (r.label / r.largest_label).fill_nan(0.0)
-    if isinstance(max_label, (str, bool)) or not 0 < max_label < math.inf:
-        raise InvalidOption(f"max_label={max_label!r}: write the label that is worth 1, 'query' or None")
     r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
     return r.label / max_label
 
@@ -167,6 +162,7 @@ def running(terms: list[float]) -> list[float]:
 def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) -> Number:
     """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0, which is computed `once`.
 
+    >>> import math
     >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
     (True, True)
     """
@@ -205,15 +201,3 @@ def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
 
     # to look a sum up costs a sixth of what it takes to compute it, as long as the list is short
     return sees, table(running([sees(rank) for rank in range(1, depth + 1)])) if depth <= LISTED else seen
-
-
-def check_target(name: str, target: object, least: float) -> None:
-    number = isinstance(target, (int, float)) and not isinstance(target, bool)
-    if not number or not max(least, 1e-9) <= target < math.inf:  # type: ignore[operator]
-        above = f"{least} or more" if least else "above 0"
-        raise InvalidOption(f"{name}(target={target!r}): write the gain that the reader wants, {above}")
-
-
-def check_p(name: str, p: object) -> None:
-    if isinstance(p, (str, bool)) or not isinstance(p, (int, float)) or not 0 < p < 1:
-        raise InvalidOption(f"{name}(p={p!r}): p is a probability between 0 and 1; write {name}(p=0.9)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from .._pair import Pair
+from .._ranking import Persistence
 from .._registry import agreement
-from ..errors import InvalidOption
 
 __all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman", "tau_ap"]
 
@@ -154,7 +154,7 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
-def rbo(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
     """Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
 
     The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the
@@ -184,7 +184,7 @@ def rbo(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
     >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)           # at depth 1 none, from depth 2 on all
     (1, 0.5)
     """
-    seen, shares = _depths("rbo", pair, k, p)
+    seen, shares = _depths(pair, k, p)
     near = seen.shared_from <= seen.shorter
     last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
     found = pl.when(near).then(shares.shorter).otherwise(shares.longer) - _above(
@@ -194,7 +194,7 @@ def rbo(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
 
 
 @agreement(bounds=(0, 1))
-def rbo_min(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
     """Rank-biased overlap, the least it can be: as if the two rankings had nothing more in common further down.
 
     Parameters
@@ -221,13 +221,13 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
     >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(0)       # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
     (1, 0.6931471805599453)
     """
-    seen, shares = _depths("rbo_min", pair, k, p)
+    seen, shares = _depths(pair, k, p)
     everywhere = -pl.lit(-p).log1p() * (1 - p) / p  # the sum of its shares at all depths
     return seen.total(everywhere - _above(seen.shared_from, shares.shared_from, p))
 
 
 @agreement("rbo_res", bounds=(0, 1))
-def rbo_residual(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr:
+def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
     """Residual of rank-biased overlap: how far what follows below the rankings may yet raise it above ``rbo_min``.
 
     Parameters
@@ -252,7 +252,7 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr
     >>> df.rank.agreement("other", "rbo_residual(p=0.5)").row(0)  # 1 - ln 2
     (1, 0.3068528194400547)
     """
-    seen, shares = _depths("rbo_residual", pair, k, p)
+    seen, shares = _depths(pair, k, p)
     # Numbered as they are first seen, the first d documents may all be shared at depth d, and no more.
     number = pl.when(seen.seen_from.is_not_null()).then(seen.so_far(seen.seen_from.is_not_null(), seen.seen_from))
     to_number = seen.so_far(_share(number, p), number)
@@ -260,10 +260,8 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: float = 0.9) -> pl.Expr
     return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
 
 
-def _depths(name: str, pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
+def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
     """The depths of the documents down to `k`, and what one shared document is worth from the top to there."""
-    if isinstance(p, (str, bool)) or p is None or not 0 < p < 1:
-        raise InvalidOption(f"{name}(p={p!r}): p is a probability between 0 and 1; write {name}(p=0.9)")
     seen = pair.down_to(k)
     return seen, seen.summed(lambda depth: _share(depth, p))
 

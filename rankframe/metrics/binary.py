@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from typing import Annotated
 
 import polars as pl
 
-from .._ranking import PrecisionDivisor, Ranking, check_word, is_number
+from .._ranking import PrecisionDivisor, Range, Ranking
 from .._registry import Judging, metric
-from ..errors import InvalidOption
 
 __all__ = [
     "f1", "f_beta", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall", "set_average_precision",
@@ -54,7 +53,6 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     >>> df.rank.evaluate("precision@5", "precision").row(0)
     (1, 0.2, 0.5)
     """
-    check_word("divisor", divisor, PrecisionDivisor)
     most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
@@ -115,7 +113,7 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 @metric("set_F", "SetF", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
-def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
+def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
     """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
     It is (1 + beta^2) hits / (k + beta^2 relevant documents).
@@ -125,7 +123,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     k
         Ranks to count; ``None`` counts all that were retrieved.
     beta
-        0 or more: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
+        From 0 to 1e100: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
 
     Returns
     -------
@@ -142,8 +140,6 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: float = 1.0) -> pl.Expr:
     >>> df.rank.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
     0.8333333333333334
     """
-    if not is_number(beta) or not 0 <= beta < math.inf:
-        raise InvalidOption(f"f_beta(beta={beta!r}): beta is 0 or more; write f_beta(beta=2) to weigh recall twice")
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking
+from .._ranking import Cutoff, ListedCutoff, Persistence, Ranking
 from .._registry import metric
 from ._reading import (
     BEYOND,
     Report,
     Share,
+    Target,
+    TopLabel,
     by_rank,
-    check_p,
-    check_target,
     insq_weights,
     reported,
     running,
@@ -25,14 +25,20 @@ __all__ = ["nerr8", "nerr9", "nerr10", "nerr11"]
 
 @metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr8(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """NERR by equation 8: the gain per document of a reader whom each document satisfies with its gain as the chance.
 
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 
@@ -58,14 +64,20 @@ def nerr8(
 
 @metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr9(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """NERR by equation 9: as :func:`nerr8`, and a reader at rank i who is not satisfied gives up as 1 of i + 1 do.
 
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 
@@ -92,10 +104,10 @@ def nerr9(
 @metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr10(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    p: float = 0.9,
-    max_label: MaxLabel = None,
+    p: Persistence = 0.9,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -126,7 +138,6 @@ def nerr10(
     >>> round(df.rank.evaluate("nerr10(p=0.5)")["nerr10(p=0.5)"].item(), 4)     # 1/2 over 1 + 1/2
     0.3333
     """
-    check_p("nerr10", p)
     reader = by_rank(lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -134,10 +145,10 @@ def nerr10(
 @metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr11(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -149,7 +160,7 @@ def nerr11(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted.
+        The gain that is wanted, above 0 and up to 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 
@@ -168,6 +179,5 @@ def nerr11(
     >>> round(df.rank.evaluate("nerr11")["nerr11"].item(), 4)     # 4/9 over 1 + 4/9
     0.3077
     """
-    check_target("nerr11", target, 0)
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)

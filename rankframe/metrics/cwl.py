@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import polars as pl
 
-from .._ranking import MaxLabel, Ranking, is_number
+from .._ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
 from .._registry import Judging, metric
 from ._reading import (
     BEYOND,
@@ -14,9 +15,9 @@ from ._reading import (
     Reading,
     Report,
     Share,
+    Target,
+    TopLabel,
     by_rank,
-    check_p,
-    check_target,
     insq_weights,
     reported,
     running,
@@ -29,7 +30,7 @@ __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
 
 
 def _judging(
-    *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
+    *, max_label: TopLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
 ) -> Judging:
     """Where a rank weighs the same whatever was found above, a higher label never hurts."""
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
@@ -37,14 +38,20 @@ def _judging(
 
 @metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def sdcg(
-    r: Ranking, k: int, *, max_label: MaxLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
 ) -> pl.Expr:
     """Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
 
     Parameters
     ----------
     k
-        The last rank that is read.
+        The last rank that is read, at most 1,000,000.
     max_label
         The label that is worth 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
         table.
@@ -83,8 +90,8 @@ def bpm(
     r: Ranking,
     k: int,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -96,7 +103,7 @@ def bpm(
     k
         The last rank that is read.
     target
-        The gain that is enough: ir_measures' ``T``.
+        The gain that is enough, above 0 and up to 1,000,000: ir_measures' ``T``.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -116,7 +123,6 @@ def bpm(
     >>> df.rank.evaluate("bpm@3")["bpm@3"].item()                 # a gain of 1 from two documents
     0.5
     """
-    check_target("bpm", target, 0)
 
     def reader(g: Gains) -> Reading:
         so_far = r.so_far(g.each)
@@ -138,10 +144,10 @@ def bpm(
 @metric(bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -155,7 +161,7 @@ def insq(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted: ``T`` above.
+        The gain that is wanted, above 0 and up to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -174,7 +180,6 @@ def insq(
     >>> round(df.rank.evaluate("insq@2")["insq@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
     0.3077
     """
-    check_target("insq", target, 0)
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -182,10 +187,10 @@ def insq(
 @metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def inst(
     r: Ranking,
-    depth: int = 1000,
+    depth: Cutoff = 1000,
     *,
-    target: float = 1.0,
-    max_label: MaxLabel = None,
+    target: Annotated[float, Range(least=0.5, most=1_000_000)] = 1.0,
+    max_label: TopLabel = None,
     gain: Share = None,
     report: Report = "EU",
     residual: bool = False,
@@ -200,7 +205,7 @@ def inst(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted: ``T`` above; at least 0.5.
+        The gain that is wanted, from 0.5 to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -220,7 +225,6 @@ def inst(
     >>> round(df.rank.evaluate("inst@2")["inst@2"].item(), 4)     # both worth 1, however many are read
     1.0
     """
-    check_target("inst", target, 0.5)
     wanted = 2 * target
 
     def reader(g: Gains) -> Reading:
@@ -252,7 +256,7 @@ def inst(
 
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
-def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr:
+def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
     """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
 
     Parameters
@@ -278,7 +282,6 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: float = 0.8) -> pl.Expr
     >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
     0.5
     """
-    check_p("rbp_residual", p)
     unknown = (~r.judged).cast(pl.Float64) * r.once((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

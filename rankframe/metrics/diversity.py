@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import is_number
+from .._ranking import ListedCutoff, Persistence, Proportion
 from .._registry import metric
 from .._topics import Topics
-from ..errors import InvalidOption
 
 __all__ = [
     "alpha_dcg", "alpha_ndcg", "average_precision_ia", "err_ia", "nerr_ia", "nnrbp", "nrbp", "precision_ia",
@@ -16,7 +15,7 @@ __all__ = [
 
 
 @metric("alpha-dcg", bounds=(0, 1), over="subtopics")
-def alpha_dcg(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
+def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Alpha-DCG: the discounted novelty of the top `k`, over that of documents that each meet every subtopic.
 
     A document gains (1 - alpha)^n for each of its subtopics that n documents above it meet; gains are divided by
@@ -25,7 +24,7 @@ def alpha_dcg(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to count.
+        Ranks to count, at most 1,000,000.
     alpha
         What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
 
@@ -50,7 +49,7 @@ def alpha_dcg(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
 
 
 @metric("alpha-ndcg", over="subtopics")
-def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Expr:
+def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
     The greedy ranking takes the document that adds most at each rank, the one with the larger id where several do.
@@ -82,13 +81,13 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Exp
 
 
 @metric("err-ia", bounds=(0, 1), over="subtopics")
-def err_ia(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
+def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Intent-aware ERR: the novelty of the top `k` over rank, over that of documents that each meet every subtopic.
 
     Parameters
     ----------
     k
-        Ranks to count.
+        Ranks to count, at most 1,000,000.
     alpha
         What meeting a subtopic takes from the next time, from 0 to 1: how likely it satisfies a reader.
 
@@ -112,7 +111,7 @@ def err_ia(t: Topics, k: int, *, alpha: float = 0.5) -> pl.Expr:
 
 
 @metric("nerr-ia", over="subtopics")
-def nerr_ia(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Expr:
+def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Normalised intent-aware ERR: the novelty of the top `k` over rank, over that of the greedy ranking.
 
     Parameters
@@ -141,7 +140,7 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: float = 0.5) -> pl.Expr:
 
 
 @metric("novelty_rank_biased_precision", bounds=(0, 1), over="subtopics")
-def nrbp(t: Topics, *, alpha: float = 0.5, beta: float = 0.5) -> pl.Expr:
+def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     """Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
 
     Parameters
@@ -170,7 +169,7 @@ def nrbp(t: Topics, *, alpha: float = 0.5, beta: float = 0.5) -> pl.Expr:
 
 
 @metric("normalized_nrbp", "normalised_nrbp", over="subtopics")
-def nnrbp(t: Topics, *, alpha: float = 0.5, beta: float = 0.5) -> pl.Expr:
+def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     """Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
 
     Parameters
@@ -283,8 +282,6 @@ def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
 
 
 def _rbp(t: Topics, alpha: float, beta: float) -> pl.Expr:
-    if not is_number(beta) or not 0 < beta < 1:
-        raise InvalidOption(f"beta={beta!r}: write a probability between 0 and 1, as beta=0.5")
     return t.total(t.novelty(alpha), weight=beta ** (t.rank - 1))
 
 

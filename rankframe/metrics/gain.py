@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Discount, Gain, Ideal, Ranking, check_word
+from .._ranking import LISTED, Discount, Gain, Ideal, Label, Ranking, is_number
 from .._registry import metric
-from ..errors import InvalidOption
+from ..errors import InvalidOption, shown
 
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
 @metric("cumulative_gain", judging="monotone", gains_only=True)
-def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: float | None = None) -> pl.Expr:
+def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None) -> pl.Expr:
     """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
     Parameters
@@ -116,7 +116,7 @@ def dcg(
     *,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    min_label: float | None = None,
+    min_label: Label | None = None,
 ) -> pl.Expr:
     """Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
 
@@ -170,7 +170,7 @@ def ndcg(
     gain: Gain = "linear",
     discount: Discount = "log2",
     ideal: Ideal = "judged",
-    min_label: float | None = None,
+    min_label: Label | None = None,
 ) -> pl.Expr:
     """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
 
@@ -188,7 +188,7 @@ def ndcg(
         number, or a function of the rank, as for ``dcg``.
     ideal
         The best order of which documents: ``"judged"`` all that were judged, ``"retrieved"`` those of the ranking,
-        ``"perfect"`` of `k` documents that are all worth as much as the query's best.
+        ``"perfect"`` of `k` documents, at most 1,000,000, that are all worth as much as the query's best.
     min_label
         The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
         for all.
@@ -208,12 +208,14 @@ def ndcg(
     >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
     0.63093
     """
-    check_word("ideal", ideal, Ideal)
     r = r.from_label(min_label)
     found = dcg(r, k, gain=gain, discount=discount)
     if ideal == "perfect":
-        if k is None:
-            raise InvalidOption("ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, as in ndcg@10")
+        if k is None or k > LISTED:
+            raise InvalidOption(
+                f"ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, up to {LISTED:,}, as in "
+                "ndcg(ideal=perfect)@10"
+            )
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
         return found / (
             r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
@@ -225,14 +227,19 @@ def ndcg(
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
     """What the gain at a rank is divided by."""
     if callable(discount):
-        return discount(rank)
+        divisor: object = discount(rank)
+        if is_number(divisor):
+            return pl.lit(float(divisor))
+        if not isinstance(divisor, pl.Expr):
+            raise InvalidOption(
+                f"discount={shown(discount)} gives {shown(divisor)}; let it make an expression of the rank, as "
+                "discount=lambda rank: rank.sqrt()"
+            )
+        return divisor
     if isinstance(discount, str):
-        check_word("discount", discount, Discount)
         if discount == "log2":
             return (rank + 1).log(2)
         if discount == "rank":
             return rank
         discount = 2
-    if isinstance(discount, bool) or not discount > 1:
-        raise InvalidOption(f"discount={discount!r}: the base of a logarithm is above 1; write discount=10")
     return rank.clip(lower_bound=discount).log(discount)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import polars as pl
 
-from .._ranking import AverageDivisor, Ranking, Rounding, check_word, is_number
+from .._ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
 from .._registry import Judging, metric
-from ..errors import InvalidOption
 
 __all__ = [
     "auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "ordered_pair_accuracy",
@@ -44,7 +45,6 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
     0.75
     """
-    check_word("divisor", divisor, AverageDivisor)
     found = r.total(r.hits_at_relevant, k, over=r.rank)
     if divisor == "hits":
         return found / r.hits_down_to(k)
@@ -111,7 +111,7 @@ def bpref(r: Ranking) -> pl.Expr:
 
 
 @metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold", gains_only=True)
-def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "nearest") -> pl.Expr:
+def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
 
     Parameters
@@ -136,11 +136,6 @@ def interpolated_precision(r: Ranking, recall: float, *, rounding: Rounding = "n
     >>> df.rank.evaluate("interpolated_precision@0.5").row(0)   # the best of 1/2 and 2/3
     (1, 0.6666666666666666)
     """
-    if not is_number(recall) or not 0 <= recall <= 1:
-        raise InvalidOption(
-            f"interpolated_precision@{recall}: recall is a share from 0 to 1, as in iprec_at_recall_0.30"
-        )
-    check_word("rounding", rounding, Rounding)
     wanted = recall * r.n_relevant
     needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
     return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank).otherwise(0.0))
@@ -179,7 +174,9 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
 
 
 @metric("area_under_curve", bounds=(0, 1), judging=_auc_judging, gains_only=True)
-def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl.Expr:
+def auc(
+    r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
+) -> pl.Expr:
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
     Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
@@ -210,11 +207,6 @@ def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl
     >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
     0.25
     """
-    if max_fpr is not None and (not is_number(max_fpr) or not 0 < max_fpr <= 1):
-        raise InvalidOption(
-            f"auc(max_fpr={max_fpr!r}): the share of non-relevant documents to pass is above 0 and up to 1; write "
-            "auc(max_fpr=0.1)"
-        )
     top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
     relevant = r.whole(top)
     others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
@@ -238,7 +230,7 @@ def auc(r: Ranking, k: int | None = None, *, max_fpr: float | None = None) -> pl
 
 
 @metric("opa", bounds=(0, 1))
-def ordered_pair_accuracy(r: Ranking, *, tied: float = 0.0) -> pl.Expr:
+def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     """Ordered pair accuracy: the share of pairs of documents with different labels whose higher label scores higher.
 
     Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
@@ -264,7 +256,5 @@ def ordered_pair_accuracy(r: Ranking, *, tied: float = 0.0) -> pl.Expr:
     >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a is above b, c tied with it
     (1, 0.5, 0.75)
     """
-    if not is_number(tied) or not 0 <= tied <= 1:
-        raise InvalidOption(f"ordered_pair_accuracy(tied={tied!r}): write what a tied pair counts, from 0 to 1")
     lost = r.inverted_pairs + (1 - tied) * r.tied_pairs
     return (1 - lost / r.unequal_pairs).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0

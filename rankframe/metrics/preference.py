@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import polars as pl
 
-from .._ranking import Ranking
+from .._ranking import Range, Ranking
 from .._registry import metric
-from ._reading import check_p, running, table
+from ._reading import running, table
 
 __all__ = ["compatibility"]
 
@@ -16,7 +17,9 @@ NEGLIGIBLE = 1e-18
 
 
 @metric("Compat", bounds=(0, 1), gains_only=True)
-def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.Expr:
+def compatibility(
+    r: Ranking, *, p: Annotated[float, Range(above=0, most=0.9999)] = 0.95, normalize: bool = True
+) -> pl.Expr:
     """Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
 
     The ideal ranking holds the documents of a label above 0 by falling label, those of one label as they are ranked.
@@ -25,7 +28,7 @@ def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.
     Parameters
     ----------
     p
-        How far down overlap counts, between 0 and 1.
+        How far down overlap counts, above 0 and up to 0.9999.
     normalize
         Divide by the overlap of the ideal ranking with itself, so that the best ranking counts 1 however few
         documents it asks for.
@@ -46,7 +49,6 @@ def compatibility(r: Ranking, *, p: float = 0.95, normalize: bool = True) -> pl.
     >>> round(df.rank.compatibility(p=0.5).item(0, 1), 4)       # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
     0.2787
     """
-    check_p("compatibility", p)
     # A document that both hold from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
     shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
     from_depth = running(shares[::-1])[:0:-1]  # the small ones first

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import polars as pl
 
-from .._ranking import Ranking, is_number
+from .._ranking import Persistence, Range, Ranking
 from .._registry import metric
-from ..errors import InvalidOption
 from .order import average_precision, bpref
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
 
 SMALLEST = 1e-5
 """The least value that enters a geometric mean."""
+
+Utility: TypeAlias = Annotated[float, Range(least=-1e100, most=1e100)]
 
 
 @metric(summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
@@ -75,7 +78,7 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 @metric("Rprec_mult", bounds=(0, 1), judging="threshold", gains_only=True)
-def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
+def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)]) -> pl.Expr:
     """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
 
     Parameters
@@ -98,8 +101,6 @@ def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
     >>> df.rank.evaluate("Rprec_mult_0.50").item(0, 1)            # at rank floor(0.5 x 2 + 0.9) = 1
     1.0
     """
-    if not is_number(multiple) or not multiple > 0:
-        raise InvalidOption(f"r_precision_multiple@{multiple}: write a number above 0, as in Rprec_mult_0.40")
     rank = (multiple * r.n_relevant + 0.9).floor()
     return r.total(r.relevant, rank) / rank
 
@@ -112,17 +113,17 @@ def r_precision_multiple(r: Ranking, multiple: float) -> pl.Expr:
 def utility(
     r: Ranking,
     *,
-    relevant_retrieved: float = 1,
-    nonrelevant_retrieved: float = -1,
-    relevant_missed: float = 0,
-    nonrelevant_missed: float = 0,
+    relevant_retrieved: Utility = 1,
+    nonrelevant_retrieved: Utility = -1,
+    relevant_missed: Utility = 0,
+    nonrelevant_missed: Utility = 0,
 ) -> pl.Expr:
     """Utility: what the retrieved and the missed documents are worth, added up.
 
     Parameters
     ----------
     relevant_retrieved
-        The worth of each relevant document that was retrieved.
+        The worth of each relevant document that was retrieved, from -1e100 to 1e100 as the others.
     nonrelevant_retrieved
         The worth of each other document that was retrieved, judged or not.
     relevant_missed
@@ -180,7 +181,7 @@ def yaap(r: Ranking) -> pl.Expr:
 
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
-def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
+def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     """What judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
 
     It is 0 where every retrieved document is judged, whatever stands below.
@@ -205,8 +206,6 @@ def rbp_resid(r: Ranking, *, p: float = 0.9) -> pl.Expr:
     >>> df.rank.rbp_resid(p=0.5).item(0, 1)                       # 1/4 at rank 2, 1/4 below
     0.5
     """
-    if not is_number(p) or not 0 < p < 1:
-        raise InvalidOption(f"rbp_resid(p={p!r}): p is a probability between 0 and 1; write rbp_resid(p=0.9)")
     below = pl.lit(float(p)) ** r.n_retrieved
     residual = below + (1 - p) * r.whole(
         pl.when(r.retrieved).then(r.unjudged * r.once(p ** (r.rank - 1))).otherwise(0.0)
@@ -261,7 +260,7 @@ def gm_bpref(r: Ranking) -> pl.Expr:
 
 
 @metric(bounds=(None, None), dtype=pl.String())
-def relstring(r: Ranking, k: int = 10) -> pl.Expr:
+def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> pl.Expr:
     """The labels of the top `k` as one letter each, in rank order.
 
     A digit is the label, ``>`` a label above 9, ``-`` a document without a label, ``.`` one with a negative label.
@@ -269,7 +268,7 @@ def relstring(r: Ranking, k: int = 10) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to show.
+        Ranks to show, at most 1000.
 
     Returns
     -------
