@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from ._measure import measure, refuse_texts
 from ._parse import parse
 from ._policies import Columns
 from ._table import require, score_columns
+from ._text import rewritten
 from .errors import InvalidOption
 
 __all__ = [
@@ -54,6 +55,11 @@ class Axis:
     limits: tuple[float, float] | None = None
     whole: bool = False
 
+    def written(self, how: Callable[[str], str]) -> Axis:
+        """The axis with every text as `how` writes it."""
+        ticks = None if self.ticks is None else tuple((place, how(name)) for place, name in self.ticks)
+        return replace(self, title=how(self.title), ticks=ticks)
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -64,6 +70,10 @@ class Mark:
 
     kind: Kind
     rows: pl.DataFrame
+
+    def written(self, how: Callable[[str], str]) -> Mark:
+        """The marks with every text as `how` writes it."""
+        return replace(self, rows=rewritten(self.rows, how))
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,18 @@ class Figure:
     series: tuple[str, ...]
     legend: bool = True
     height: int = 300
+
+    def written(self, how: Callable[[str], str]) -> Figure:
+        """The figure with every text as `how` writes it."""
+        return replace(
+            self,
+            title=how(self.title),
+            subtitle=how(self.subtitle),
+            x=self.x.written(how),
+            y=self.y.written(how),
+            marks=tuple(mark.written(how) for mark in self.marks),
+            series=tuple(map(how, self.series)),
+        )
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,9 @@ def write(frame: pl.DataFrame, columns: Columns, path: str | Path, contents: Con
         f'<section id="{_anchor(name)}">\n<h2>{escape(name)}</h2>\n{text}</section>\n' for name, text in parts
     )
     head = f"<h1>{escape(contents.title)}</h1>\n<p>{_size(frame, columns)}</p>\n<nav>{links}</nav>\n"
-    page = PAGE.replace("TITLE", escape(contents.title)).replace("STYLE", STYLE)
+    parts_of_page = {"TITLE": escape(contents.title), "STYLE": STYLE, "BODY": head + body}
     target = Path(path)
-    target.write_text(page.replace("BODY", head + body), encoding="utf-8")
+    target.write_text(re.sub("|".join(parts_of_page), lambda name: parts_of_page[name[0]], PAGE), encoding="utf-8")
     return target
 
 
@@ -208,7 +208,8 @@ def _picture(figure: Callable[..., Figure], *args: Any) -> str:
     except RankframeError as error:
         return f"<p><small>No plot of {escape(figure.__name__.replace('_', ' '))}: {escape(str(error))}</small></p>\n"
     svg = load("vl_convert", "plot").vegalite_to_svg(chart.to_dict())
-    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL).replace(GREY, "currentColor")
+    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
+    svg = svg.replace(f'="{GREY}"', '="currentColor"')  # the attributes alone: names of runs may have that text
     return f"<figure>{svg}</figure>\n"
 
 

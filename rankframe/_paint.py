@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from typing import Any
 
 from ._extras import load
 from ._marks import Axis, Figure, Mark
+from ._text import visible
 
 __all__ = ["GREY", "altair", "matplotlib"]
 
@@ -37,6 +39,7 @@ def dashes(figure: Figure, name: str) -> tuple[int, ...]:
 def altair(figure: Figure) -> Any:
     """The figure as an Altair chart, transparent and in colours that read on light and on dark."""
     alt = load("altair", "plot")
+    figure = figure.written(_without_markup)
     words = {"labelColor": GREY, "titleColor": GREY, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
     title = alt.TitleParams(figure.title, subtitle=_wrapped(figure.subtitle))
     return (
@@ -133,6 +136,8 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
 def matplotlib(figure: Figure, ax: Any = None) -> Any:
     """The figure on Matplotlib axes, new ones if none are given; words and page follow the user's style."""
     pyplot = load("matplotlib.pyplot", "plot")
+    lines = [_without_formulas(line) for line in _wrapped(visible(figure.subtitle))]
+    figure = figure.written(_without_formulas)
     own = ax is None
     if own:
         _, ax = pyplot.subplots(figsize=(6.8, 1.6 + figure.height / 90), layout="constrained")
@@ -147,17 +152,16 @@ def matplotlib(figure: Figure, ax: Any = None) -> Any:
             ax.set(**{f"{side}scale": "log"})
         if axis.ticks is not None:
             ax.set(**{f"{side}ticks": [place for place, _ in axis.ticks]})
-            ax.set(**{f"{side}ticklabels": [_plain(name) for _, name in axis.ticks]})
+            ax.set(**{f"{side}ticklabels": [name for _, name in axis.ticks]})
             ax.minorticks_off()
         elif axis.whole:
             getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
         if axis.limits is not None:
             ax.set(**{f"{side}lim": axis.limits})
     ax.spines[["top", "right"]].set_visible(False)
-    lines = _wrapped(figure.subtitle)
-    ax.set_title(_plain(figure.title), loc="left", weight="bold", pad=10 + 13 * len(lines))
+    ax.set_title(figure.title, loc="left", weight="bold", pad=10 + 13 * len(lines))
     ax.annotate(
-        _plain("\n".join(lines)),
+        "\n".join(lines),
         (0, 1),
         (0, 4),
         "axes fraction",
@@ -168,7 +172,7 @@ def matplotlib(figure: Figure, ax: Any = None) -> Any:
     )
     if figure.legend and len(figure.series) > 1:
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        names = [_plain(name) for name in figure.series if _plain(name) in handles]
+        names = [name for name in figure.series if name in handles]
         below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": 3} if own else {}
         ax.legend([handles[name] for name in names], names, frameon=False, fontsize="small", **below)
     return ax
@@ -183,7 +187,7 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
         return
     for (name,), part in mark.rows.group_by("series", maintain_order=True):
         rows = {column: part[column].to_list() for column in part.columns}
-        own, label = colour(figure, str(name)), _plain(str(name))
+        own, label = colour(figure, str(name)), str(name)
         if mark.kind == "line":
             spaces = dashes(figure, str(name))
             ax.plot(
@@ -228,6 +232,11 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, 84)
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
+    """Text that begins no tag, even in Altair's pages, which escape nothing: U+2060, unseen, after each ``<`` of one."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "<\N{WORD JOINER}", visible(text))
+
+
+def _without_formulas(text: str) -> str:
     """Text as Matplotlib shows it as it is: a dollar would begin a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")

@@ -10,21 +10,26 @@ import polars as pl
 
 from ._extras import load
 from ._grid import Cell, Grid
+from ._text import CONTROL
 from .errors import InvalidOption
 
-__all__ = ["great_html", "html", "latex", "markdown"]
+__all__ = ["great_html", "html", "latex", "markdown", "markdown_text"]
 
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "\n": " ",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "\u2009": r"\,",
 }  # fmt: skip
+
+
+WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
+"""Characters that LaTeX takes no label with."""
 
 
 def markdown(grid: Grid) -> str:
     """A table of GitHub's Markdown, and the notes below."""
     rows = [[_markdown_cell(cell) for cell in row] for row in grid.rows]
-    head = [_markdown_text(name) for name in grid.head]
+    head = [markdown_text(name) for name in grid.head]
     widths = [max(3, *(len(row[i]) for row in [head, *rows])) for i in range(len(head))]
     first = len(head) - grid.numbers
     rule = ["-" * width if i < first else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
@@ -34,25 +39,27 @@ def markdown(grid: Grid) -> str:
         + " |"
         for row in [head, rule, *rows]
     ]
-    return "\n".join([*lines, *(line for note in grid.notes for line in ("", _markdown_text(note)))]) + "\n"
+    return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
 
 
 def _markdown_cell(cell: Cell) -> str:
-    text = _markdown_text(cell.text)
+    text = markdown_text(cell.text)
     return (f"**{text}**" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 
-def _markdown_text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is."""
-    text = re.sub(r"<(?=\S)", "&lt;", " ".join(text.replace("&", "&amp;").split("\n")))
+    text = re.sub(r"<(?=\S)", "&lt;", CONTROL.sub(" ", text).replace("&", "&amp;"))
     return re.sub(r"([\\`*_|\[\]$~])", r"\\\1", text)
 
 
 def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> str:
     """A table with booktabs' rules, and the notes below."""
-    if label is not None and (not isinstance(label, str) or re.search(r"[{}\\%#~\n]", label)):
+    wrong = None if label is None else WRONG_IN_LABELS.search(label) if isinstance(label, str) else [label]
+    if wrong is not None:
         raise InvalidOption(
-            f"label={label!r}: a label of LaTeX is text without {{ }} \\ % # ~; write label='tab:results'"
+            f"label={label!r} has {wrong[0]!r}, which LaTeX takes no label with; write one of letters, digits and :.-_ "
+            "as in label='tab:runs'"
         )
     if caption is not None and not isinstance(caption, str):
         raise InvalidOption(f"caption={caption!r} is no text; write caption='Results', or leave it out")
@@ -82,7 +89,7 @@ def _tex_cell(cell: Cell) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(TEX.get(character, character) for character in text)
+    return "".join(TEX.get(character, character) for character in CONTROL.sub(" ", text))
 
 
 def html(grid: Grid) -> str:

@@ -57,6 +57,11 @@ def latex(
     -------
     A ``table`` environment; ``\usepackage{booktabs}`` is all that the document needs.
 
+    Raises
+    ------
+    InvalidOption
+        If the label has a character that LaTeX does not take as text, such as a brace.
+
     Examples
     --------
     >>> import polars as pl, rankframe as rf

@@ -408,11 +408,40 @@ def test_names_are_drawn_as_they_are() -> None:
     odd = DF.rename({"old": "$old$ <b>", "new": "\"new\" \\ 'x'"})
     runs = ["$old$ <b>", "\"new\" \\ 'x'"]
     chart = odd.rank.plot.distribution("rr", runs=runs)
-    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    svg = vl_convert.vegalite_to_svg(chart.to_dict()).replace("\N{WORD JOINER}", "")  # which nobody sees
     assert "$old$ &lt;b&gt;" in svg
     ax = odd.to_pandas().rank.plot.distribution("rr", runs=runs)
     assert ax.get_yticklabels()[1].get_text() == r"\$old\$ <b>"
     ax.figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize("name", ["$\\frac$", "a\nb\u2028c", "\x1b[31m\x07", "\ufffe"])
+def test_no_name_stops_a_drawing(name: str, library: str) -> None:
+    odd = DF.rename({"old": name}).with_columns(pl.lit(name).alias(f"{name} day"))
+    plot = (odd if library == "polars" else odd.to_pandas()).rank.plot
+    runs = [name, "new"]
+    for chart in (
+        plot.curve("rr", runs=runs),
+        plot.differences("rr", runs=runs, baseline=name),
+        plot.differences("rr", runs=runs[::-1]),
+        plot.distribution("rr", runs=runs),
+        plot.slices("rr", by=f"{name} day", runs=runs),
+    ):
+        drawn = io.BytesIO()
+        if library == "polars":
+            chart.save(drawn, format="png")
+        else:
+            chart.figure.savefig(drawn, format="png")
+        assert spread(drawn.getvalue()) > 0.02
+
+
+def test_a_dollar_at_the_end_of_a_line_of_the_subtitle_begins_no_formula() -> None:
+    name = f"{'x' * 83}$\\frac$"  # a line has 84 characters
+    ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
+    ax.figure.savefig(io.BytesIO())
+    (said,) = ax.texts
+    assert said.get_text().startswith(f"{'x' * 83}\\$\n\\frac\\$: 2 better")
 
 
 def test_more_than_six_lines_are_dashed_besides() -> None:

@@ -98,12 +98,25 @@ def test_a_comparison_as_latex() -> None:
     assert "label" not in plain
 
 
+@pytest.mark.parametrize("label", ["x}y", "{", "a\\b", "50%", "#1", "a\nb"])
+def test_a_label_that_latex_does_not_take_is_refused(label: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=re.escape(f"label={label!r} has")):
+        comparison().to_latex(label=label)
+
+
 def test_latex_escapes_what_tex_would_run() -> None:
     table = pl.DataFrame({"metric": ["rr"], "mean": [0.5], "market": ["\\{x}~^<>#_%&$\n"]})
     row = report.latex(table).splitlines()[6]
     assert row == (
         r"\textbackslash{}\{x\}\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\#\_\%\&\$  & rr & 0.500 \\"
     )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_no_text_ends_a_line_of_a_table(end: str) -> None:
+    table = pl.DataFrame({"metric": ["rr"], "mean": [0.5], "market": [f"a{end}b"]})
+    for lines in (report.markdown(table).splitlines()[2], report.latex(table).splitlines()[6]):
+        assert re.match(r"(\| )?a {1,2}b +(\||&) rr ", lines)
 
 
 def test_markdown_escapes_what_would_be_markup() -> None:
@@ -288,6 +301,20 @@ def parts(page: str) -> dict[str, str]:
     """The page's sections, by their headings."""
     found = re.findall(r"<section id=.*?>\n<h2>(.*?)</h2>\n(.*?)</section>", page, re.DOTALL)
     return dict(found)
+
+
+def test_titles_and_names_that_the_page_uses_itself_stay_as_they_are(tmp_path: Path) -> None:
+    named = DF.rename({"old": "#7f7f7f"})
+    path = named.rank.report(
+        tmp_path / "x.html", "rr", runs=["#7f7f7f", "new"], title="TITLE, BODY and STYLE", resamples=50
+    )
+    page = path.read_text(encoding="utf-8")
+    assert "<title>TITLE, BODY and STYLE</title>" in page
+    assert "<h1>TITLE, BODY and STYLE</h1>" in page
+    plots = parts(page)["Plots"]
+    assert ">#7f7f7f</text>" in plots
+    assert 'fill="currentColor"' in plots
+    assert '="#7f7f7f"' not in plots
 
 
 @pytest.mark.parametrize("library", ["polars", "lazy", "pandas"])

@@ -16,6 +16,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .._text import visible
 from ..errors import RankframeError
 from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
 from .command import Parser, epilog
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
-        print(f"rankframe: error: {said(error)}", file=sys.stderr)
+        print(f"rankframe: error: {visible(said(error))}", file=sys.stderr)
         return 2
     code: int = answer.code
     return code

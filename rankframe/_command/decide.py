@@ -10,6 +10,7 @@ from .._gate import Style
 from .._resampling import Method
 from .._rows import spelled
 from .._runs import Lacking
+from .._text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked
@@ -100,7 +101,7 @@ def gate(arguments: argparse.Namespace) -> Answer:
         budgets[metric] = budget
     found, design = _judged(arguments)
     verdict = ranker(found.table, arguments).gate(budgets, confidence=arguments.confidence, **design)
-    return Answer("\n".join(verdict.lines(arguments.format)), 0 if verdict else 1)
+    return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
 
 
 def _judged(arguments: argparse.Namespace) -> tuple[Judged, dict[str, Any]]:

@@ -30,7 +30,7 @@ __all__ = [
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
-FORMATS = ("table", "csv", "json", "markdown")
+FORMATS = ("table", "csv", "safe-csv", "json", "markdown")
 FILES = "TREC text, .parquet, .csv, .tsv or .ndjson, text also as .gz; - is standard input"
 
 POLICIES = {
@@ -130,7 +130,12 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
 
 def add_format(sub: Parser, formats: Sequence[str] = FORMATS) -> None:
     """The format of what is printed."""
-    sub.add_argument("--format", choices=formats, default="table", help="of the output; csv and json have all digits")
+    sub.add_argument(
+        "--format",
+        choices=formats,
+        default="table",
+        help="of the output; csv and json have all digits, safe-csv is for spreadsheets: no text in it is a formula",
+    )
 
 
 def at_least(least: int) -> Callable[[str], int]:

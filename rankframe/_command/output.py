@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from .._render import markdown_text
+from .._text import CONTROL, rewritten, visible
 from ..errors import InvalidOption
 
 __all__ = ["formatted", "note", "trec_lines", "writable"]
 
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""What a cell begins with that a spreadsheet computes: these four signs, also the wide ones, and what may hide them."""
+
 
 def note(text: str) -> None:
     """Something worth knowing, on standard error."""
-    print(f"rankframe: note: {text}", file=sys.stderr)
+    print(f"rankframe: note: {visible(text)}", file=sys.stderr)
 
 
 def formatted(frame: pl.DataFrame, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
     if format == "csv":
         return frame.write_csv().removesuffix("\n")
+    if format == "safe-csv":
+        return _all_written(frame, _no_formula).write_csv(quote_style="non_numeric").removesuffix("\n")
     if format == "json":
-        return frame.write_json()
+        return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", frame.write_json())
+    frame = _all_written(frame, _in_markdown if format == "markdown" else visible)
     with pl.Config(
         tbl_formatting="MARKDOWN" if format == "markdown" else "NOTHING",
         tbl_hide_column_data_types=True,
@@ -39,11 +48,30 @@ def formatted(frame: pl.DataFrame, format: str) -> str:
     return "\n".join(lines if format == "markdown" else (line[1:].rstrip() for line in lines))
 
 
+def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
+    """The table with every text and every name of a column as `how` writes it."""
+    return rewritten(frame, how).rename(how)
+
+
+def _in_markdown(text: str) -> str:
+    return markdown_text(visible(text))
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if FORMULA.match(text) else text
+
+
 def trec_lines(
     scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
 ) -> Iterator[str]:
     """What trec_eval -q prints: measure, query and value, the queries in the order of their names, then all of them."""
     if queries:
+        for query in scores["query_id"].cast(pl.String).drop_nulls():
+            if CONTROL.search(query):
+                raise InvalidOption(
+                    f"query_id {query!r} has a line break, a tab or the like, for which --format trec has no place; "
+                    "write --format csv or --format json"
+                )
         for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
             query = row.pop("query_id")
             yield from (_line(name, query, value, whole=name in counts) for name, value in row.items())
