@@ -37,6 +37,7 @@ __all__ = [
     "by_document",
     "collect",
     "like",
+    "mean",
     "measure",
     "names_of",
     "needs_largest_label",
@@ -48,6 +49,11 @@ Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 SMALL = 2**16
 """How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
+
+
+def mean(value: pl.Expr) -> pl.Expr:
+    """The mean of a column, never beyond its values by rounding."""
+    return value.mean().clip(value.min(), value.max())
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
