@@ -40,20 +40,16 @@ class Resampling:
         if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
             raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
         check_word("method", self.method, Method)
-        for name, least in (("resamples", 1), ("seed", 0)):
+        takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
+        for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on")
-        if self.ci is not None and self.method != "t" and self.resamples < self.least:
-            raise InvalidOption(
-                f"resamples={self.resamples}: an interval of {self.ci:g} takes at least {self.least}, one beyond each "
-                f"end; write resamples={self.least} or more, as 10_000"
-            )
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on{why}")
 
     @property
     def least(self) -> int:
-        """The least number of resamples of which one is expected beyond each end of the interval."""
-        return 1 if self.ci is None else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+        """The least number of resamples: so many that one is expected beyond each end of the interval."""
+        return 1 if self.ci is None or self.method == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
 
     def intervals(
         self, values: Floats, weights: Floats, limits: tuple[Floats, Floats], progress: Progress

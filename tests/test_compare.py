@@ -312,7 +312,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "ci": 95}, "ci=95 is no confidence"),
         ({"runs": ["old", "new"], "ci": None}, "a comparison has intervals"),
         ({"runs": ["old", "new"], "method": "normal"}, "method='normal': write one of 'bca'"),
-        ({"runs": ["old", "new"], "resamples": 0}, "resamples=0: write a whole number from 1 on"),
+        ({"runs": ["old", "new"], "resamples": 0}, "resamples=0: write a whole number from 39 on"),
         ({"runs": ["old", "new"], "seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"runs": ["old", "new"], "seed": True}, "seed=True"),
         ({"run": "query_id"}, "is the only query column"),

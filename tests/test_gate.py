@@ -248,7 +248,7 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
         (["map"], {}, r"\['map'\] gives no budgets; write .* as gate\({'ndcg@10': 0.01}"),
         ("map", {}, "'map' gives no budgets"),
         (None, {}, "None gives no budgets"),
-        ({"map": 1}, {"resamples": 1}, "resamples=1: an interval of 0.9 takes at least 19"),
+        ({"map": 1}, {"resamples": 1}, "resamples=1: write a whole number from 19 on, as an interval of 0.9 takes"),
         ({"map": -1}, {}, "the budget of 'map' is -1"),
         ({"map": "1%"}, {}, "the budget of 'map' is '1%'"),
         ({"map": 1}, {"confidence": 0.5}, "confidence=0.5"),
