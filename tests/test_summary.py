@@ -85,7 +85,9 @@ def test_bounded_intervals_are_those_of_shares() -> None:
 
 @pytest.mark.parametrize(("resamples", "ci", "least"), [(1, 0.95, 39), (38, 0.95, 39), (18, 0.9, 19), (198, 0.99, 199)])
 def test_fewer_resamples_than_an_interval_has_ends_for_are_refused(resamples: int, ci: float, least: int) -> None:
-    with pytest.raises(rf.InvalidOption, match=f"={resamples}: write a whole number from {least} on, as an interval of {ci} takes"):
+    with pytest.raises(
+        rf.InvalidOption, match=f"={resamples}: write a whole number from {least} on, as an interval of {ci} takes"
+    ):
         DF.rank.summarize("rr", ci=ci, resamples=resamples)
     DF.rank.summarize("rr", ci=ci, resamples=least)
     DF.rank.summarize("rr", ci=None, resamples=1)
