@@ -36,10 +36,12 @@ PARTIAL = {
     "mean": pl.Float64(),
     "m2": pl.Float64(),
     "center": pl.Float64(),
+    "least": pl.Float64(),
+    "greatest": pl.Float64(),
     "draws": pl.List(pl.Float64),
     "sums": pl.List(pl.Float64),
 }
-"""What a part says of a slice and a metric; `center` is the mean of what the resamples add up."""
+"""What a part says of a slice and a metric; `center` is the mean of what the resamples add up, from `least` to `greatest`."""
 
 FIGURES = {
     "metric": pl.String(),
@@ -127,6 +129,8 @@ class Summary:
     def _figures(self, queries: pl.DataFrame) -> Iterable[dict[str, Any]]:
         import numpy as np
 
+        from .stats import means
+
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
@@ -150,14 +154,18 @@ class Summary:
         for i, call in enumerate(self.calls):
             there, weight = values[counts[:, i], i], counted[counts[:, i], i]
             total = float(weight.sum())
-            mean = float(there @ weight) / total if total > 0 else None
+            weighing = added[counted[:, i] > 0, i]
+            ends = (float(weighing.min()), float(weighing.max())) if total > 0 else (None, None)
+            mean = float(means(values[:, [i]], weights[:, 0])[0]) if total > 0 else None
             yield {
                 "metric": call.text,
                 "n": len(there),
                 "weight": total,
                 "mean": mean,
                 "m2": None if mean is None else float((there - mean) ** 2 @ weight),
-                "center": None if mean is None else float(weighed[:, i].sum()) / total,
+                "center": None if mean is None else float(np.clip(weighed[:, i].sum() / total, *ends)),
+                "least": ends[0],
+                "greatest": ends[1],
                 "draws": draws[:, i].tolist(),
                 "sums": sums[:, i].tolist(),
             }
@@ -179,14 +187,17 @@ class Summary:
         if weighing.is_empty():
             return figures
         weight = pl.col("weight").sum()
-        mean = (pl.col("mean") * pl.col("weight")).sum() / weight
+        center, mean = (
+            ((pl.col(name) * pl.col("weight")).sum() / weight).clip(pl.col(name).min(), pl.col(name).max())
+            for name in ("center", "mean")
+        )  # never beyond those of the parts by rounding
         spread = (pl.col("m2") + pl.col("weight") * (pl.col("mean") - mean) ** 2).sum() / weight
-        center = (pl.col("center") * pl.col("weight")).sum() / weight
         of_all = weighing.select(mean=mean, spread=spread, center=center).row(0, named=True)
         figures["mean"] = math.exp(of_all["center"]) if _logarithmic(call) else of_all["mean"]
         if n > 1:
             draws, sums = (np.sum(found[name].to_list(), axis=0) for name in ("draws", "sums"))
-            means = sums[draws > 0] / draws[draws > 0]
+            least, greatest = weighing["least"].to_numpy().min(), weighing["greatest"].to_numpy().max()
+            means = np.clip(sums[draws > 0] / draws[draws > 0], least, greatest)
             means = np.exp(means) if _logarithmic(call) else means
             tail = (1 - self.ci) / 2
             figures["std"] = math.sqrt(of_all["spread"] * n / (n - 1))

@@ -15,7 +15,7 @@ from ._call import Call
 from ._measure import Frame, refuse_names
 from ._policies import Columns, check_word
 from ._progress import Progress
-from ._resampling import Resampling, logarithms
+from ._resampling import Resampling, limits, logarithms
 from ._runs import Design, Values, columns, values_of
 from ._summary import calls_of, keys, refuse_bounds
 from .errors import InvalidOption
@@ -237,15 +237,22 @@ def _compared(
     a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
     log_a, log_b = (logarithms(x, of_pairs) for x in (a, b))
     mean_a, mean_b = (stats.means(x, weights) for x in (log_a, log_b))
+    low, high = (np.repeat(end, len(pairs)) for end in limits(found.values, calls))
+    least, greatest = low - high, high - low
     tested, spread = d, d  # what has a mean that is tested, and what spreads as the difference of the means does
     if geometric.any():
         with np.errstate(invalid="ignore"):
             defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
             tested = np.where(geometric, np.where(defined, differences(log_a, log_b), np.nan), d)
-            tangent = np.exp(mean_b) * (log_b - mean_b + 1) - np.exp(mean_a) * (log_a - mean_a + 1)
-            spread = np.where(geometric, tangent, d)
+
+            def tangent(b: Floats, a: Floats) -> Floats:
+                return np.exp(mean_b) * (b - mean_b + 1) - np.exp(mean_a) * (a - mean_a + 1)
+
+            spread = np.where(geometric, tangent(log_b, log_a), d)
+            least = np.where(geometric, tangent(low, high), least)
+            greatest = np.where(geometric, tangent(high, low), greatest)
             mean_b = np.where(geometric, np.exp(mean_b), mean_b)
-    low, high = resampling.intervals(spread, weights, progress)
+    low, high = resampling.intervals(spread, weights, (least, greatest), progress)
     enumerated, p = 0, np.full(len(of_pairs), np.nan)
     options = resampling.resamples, resampling.seed, progress
     if test == "tukey":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
@@ -14,7 +15,7 @@ from ._call import Call
 from ._compare import compared, differences, settings_of
 from ._measure import Frame, refuse_names
 from ._policies import Columns, check_word, is_number
-from ._resampling import Resampling
+from ._resampling import Resampling, limits
 from ._runs import RUN, Design, Values, named
 from ._summary import calls_of, keys
 from .errors import InvalidOption
@@ -26,7 +27,11 @@ Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
 NOISE = 1e-12
-FIGURES = ("metric", "baseline", "run", "mean", "difference", "bound", "budget", "passed", "n_queries")
+PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
+COMPARED = ("metric", "baseline", "run", "mean", "difference")
+JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
+LEAST = 50
+"""How many queries an interval takes that trusts the values found: simulated, from there on few runs pass wrongly."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,9 @@ class Verdict(Generic[R]):
     table
         A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``mean`` (of the run),
         ``difference`` (that less the baseline's), ``bound`` (the confidence bound of the difference, to the worse side;
-        null where there are too few queries to tell), ``budget``, ``passed`` and ``n_queries``.
+        null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"`` or ``"too few queries"`` to
+        tell, which is no pass), ``passed``, ``n_queries`` and ``queries_needed`` (Int64: with fewer, only a run that
+        gains enough passes, and by another method than ``"bounded"`` none does).
     failures
         Those of its rows that did not pass.
     moved
@@ -78,7 +85,7 @@ class Verdict(Generic[R]):
         >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
         >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
         >>> print(*verdict.lines("github"), sep="\n")
-        ::error title=rr of new::-0.2500 against old, at worst -0.5000, beyond the budget of 0.3 (2 queries)
+        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more
         """
         check_word("format", format, Style)
         return [_line(row, self.settings["by"], format) for row in _records(self.table)]
@@ -93,6 +100,10 @@ class Gate:
     most_moved: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.budgets, Mapping):
+            raise InvalidOption(
+                f"{self.budgets!r} gives no budgets; write how much worse the mean of each metric may be, as {EXAMPLE}"
+            )
         for metric, budget in self.budgets.items():
             if not (is_number(budget) and 0 <= budget < float("inf")):
                 raise InvalidOption(
@@ -112,6 +123,8 @@ class Gate:
 
 def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
     """The verdict over every metric, slice and run."""
+    if design.baseline is None:
+        design = replace(design, baseline=_first(design))
     budgets: dict[Call, float] = {}
     for metric, budget in gate.budgets.items():
         for call in calls_of([metric], EXAMPLE):
@@ -121,19 +134,26 @@ def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling
                 )
             budgets[call] = budget
     calls = list(budgets) or calls_of([], EXAMPLE)
+    refuse_names(JUDGED, design.by, "by")
     eager = frame.lazy().collect()
     found, table, _ = compared(eager, policies, calls, design, None, resampling)
     by_text = {call.text: call for call in budgets}
     higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.metric.higher_is_better])
-    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
-    differ = (pl.col("wins") + pl.col("losses") > 0) | (pl.col("n_queries") == 0)
+    low, high = limits(found.values, calls)
+    needed = {
+        call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.method)
+        for call, a, b in zip(calls, low, high, strict=True)
+    }
     allowed = pl.col("metric").replace_strict({text: float(budgets[call]) for text, call in by_text.items()})
-    within = pl.when(higher).then(-pl.col("bound")).otherwise("bound") <= pl.col("budget")
-    table = (
-        table.with_columns(pl.when(differ).then(worst).otherwise(0.0).alias("bound"), allowed.alias("budget"))
-        .with_columns(within.fill_null(False).alias("passed"))
-        .select(*design.by, *FIGURES)
-    )
+    takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
+    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
+    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
+    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # at best, too
+    few = pl.col("n_queries") < takes
+    passed = (within if resampling.method == "bounded" else within & ~few).fill_null(False)
+    told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
+    table = table.select(*design.by, *COMPARED, **judged)
     failures = table.filter(~pl.col("passed"))
     moved = _moved(eager, policies, found, design, calls, gate.most_moved)
     settings = {
@@ -147,6 +167,29 @@ def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling
     if isinstance(frame, pl.LazyFrame):
         return Verdict(failures.is_empty(), table.lazy(), failures.lazy(), moved.lazy(), settings)
     return Verdict(failures.is_empty(), table, failures, moved, settings)
+
+
+def _first(design: Design) -> str:
+    """The run that the others are to replace, where none is named."""
+    if not design.runs:
+        raise InvalidOption(
+            f"run={design.run!r} without a baseline; write baseline='base', the run that the others may replace"
+        )
+    return design.runs[0]
+
+
+def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:
+    """How many queries it takes until a run that changes nothing passes.
+
+    A run that loses all that there is to lose, the `span` of the metric's values, on so many queries that the mean falls
+    by the budget, changes none of n queries with a chance of (1 - budget / span)^n. An interval takes two queries.
+    """
+    if method != "bounded":
+        return LEAST
+    share = budget / span if span > 0 else 1.0
+    if share >= 1 or share < NOISE or call.metric.summary == "geometric mean":  # no number of queries tells
+        return 2
+    return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
 
 def _moved(
@@ -237,12 +280,16 @@ def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
     where = "".join(f", {name} {row[name]}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"
-    at_worst = "too few queries to tell" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
-    kept = "within" if row["passed"] else "beyond"
-    said = f"{difference} against {row['baseline']}, {at_worst}, {kept} the budget of {row['budget']:g} ({row['n_queries']} queries)"
+    said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
+    if row["verdict"] == TOO_FEW:
+        said = f"{said}, too few queries to tell: {n}, and a {budget} takes {row['queries_needed']} or more"
+    else:
+        kept = "within" if row["passed"] else "beyond"
+        at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
+        said = f"{said}, {at_worst}, {kept} the {budget} ({n} queries)"
     if format == "text":
-        return f"{'passed' if row['passed'] else 'FAILED'}: {title}: {said}"
+        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {said}"
     kind = "notice" if row["passed"] else "error"
     return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(said)}"
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from types import EllipsisType
 from typing import Any
 
 from ._parse import parse
+from ._policies import is_number
 from .errors import InvalidOption, UnknownMetric
 
 __all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
@@ -24,6 +26,7 @@ CORRECTIONS["by"] = "Benjamini and Yekutieli's correction"
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
+MOST_DIGITS = 17  # that a float has
 COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_value", "p_adjusted", "effect_size"} | {
     "wins",
     "ties",
@@ -63,6 +66,10 @@ def letters(i: int) -> str:
 
 def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     """A comparison, or a frame that `summarize` made, as a grid."""
+    if isinstance(digits, bool) or not isinstance(digits, Integral) or not 0 <= digits <= MOST_DIGITS:
+        raise InvalidOption(f"digits={digits!r}: write a whole number from 0 to {MOST_DIGITS}")
+    if not (is_number(alpha) and 0 < alpha < 1):
+        raise InvalidOption(f"alpha={alpha!r}: write a number between 0 and 1, as alpha=0.05")
     if hasattr(of, "settings"):
         return _of_comparison(records(of.table), of.settings, digits, alpha)
     if hasattr(of, "collect_schema") or hasattr(of, "columns"):

@@ -10,7 +10,7 @@ import polars as pl
 
 from ._call import Call
 from ._extras import load
-from ._measure import measure, refuse_texts
+from ._measure import mean, measure, refuse_texts
 from ._parse import parse
 from ._policies import Columns
 from ._table import require, score_columns
@@ -161,7 +161,7 @@ def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None 
     """
     value = pl.col(name or call.text)
     summed = found.group_by(key, maintain_order=True).agg(
-        y=value.mean(), error=value.std() / value.count().sqrt(), queries=value.count()
+        y=mean(value), error=value.std() / value.count().sqrt(), queries=value.count()
     )
     student = load("scipy.stats", "plot").t
     far = {n: float(student.ppf(0.975, n - 1)) for n in summed["queries"].unique() if n > 1}

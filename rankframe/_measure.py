@@ -41,6 +41,7 @@ __all__ = [
     "columns_of_largest",
     "largest_of",
     "like",
+    "mean",
     "measure",
     "names_of",
     "needs_largest_label",
@@ -54,6 +55,11 @@ F = TypeVar("F", bound=Frame)
 
 SMALL = 2**16
 """How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
+
+
+def mean(value: pl.Expr) -> pl.Expr:
+    """The mean of a column, never beyond its values by rounding."""
+    return value.mean().clip(value.min(), value.max())
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:

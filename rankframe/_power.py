@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import polars as pl
 
@@ -30,20 +32,26 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Effects:
-    """The differences to be seen, with which chance, and by a test of which level."""
+    """The differences to be seen, or the only one, with which chance, and by a test of which level."""
 
-    differences: tuple[float, ...]
+    differences: float | Sequence[float]
     power: float
     alpha: float
 
     def __post_init__(self) -> None:
-        for value in self.differences:
+        for value in self.each:
             if not (is_number(value) and 0 < value < float("inf")):
                 raise InvalidOption(f"difference={value!r}: write the difference of means to be seen, above 0, as 0.01")
         for name in ("power", "alpha"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value < 1):
                 raise InvalidOption(f"{name}={value!r}: write a number between 0 and 1")
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """The differences, one or several."""
+        several = isinstance(self.differences, Iterable) and not isinstance(self.differences, str)
+        return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
 
 
 def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: _verbs.Request) -> Frame:
@@ -65,11 +73,18 @@ def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *re
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
                 n = int((d == d).sum())
-                for difference in effects.differences:
+                for difference in effects.each:
                     there = needed = None
                     if std > 0:
                         there = stats.power(difference / std, n, effects.alpha)
-                        needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
+                        try:
+                            needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
+                        except InvalidOption:
+                            raise InvalidOption(
+                                f"difference={difference!r} of {call.text}, whose differences have a standard deviation "
+                                f"of {std:.3g}, takes more than 2**53 queries to see; write a larger one, as "
+                                f"difference={std / 10:.2g}"
+                            ) from None
                     names = call.text, found.runs[a], found.runs[b]
                     rows.append((*named, *names, difference, std if n > 1 else None, there, n, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Method", "Resampling", "arrays", "intervals_of", "logarithms"]
+__all__ = ["Method", "Resampling", "arrays", "intervals_of", "limits", "logarithms"]
 
-Method: TypeAlias = Literal["bca", "percentile", "t"]
+Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,25 @@ class Resampling:
         if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
             raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
         check_word("method", self.method, Method)
-        for name, least in (("resamples", 1), ("seed", 0)):
+        takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
+        for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on")
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on{why}")
 
-    def intervals(self, values: Floats, weights: Floats, progress: Progress) -> tuple[Floats, Floats]:
-        """The interval of each column's mean; NaN where none was asked for."""
+    @property
+    def least(self) -> int:
+        """The least number of resamples: so many that one is expected beyond each end of the interval."""
+        return 1 if self.ci is None or self.method == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+
+    def intervals(
+        self, values: Floats, weights: Floats, limits: tuple[Floats, Floats], progress: Progress
+    ) -> tuple[Floats, Floats]:
+        """The interval of each column's mean, whose values have these limits; NaN where none was asked for."""
         from . import stats  # numpy comes with it
 
         ci = math.nan if self.ci is None else self.ci
-        return stats.intervals(values, weights, ci, self.method, self.resamples, self.seed, progress)
+        return stats.intervals(values, weights, ci, self.method, self.resamples, self.seed, progress, limits)
 
 
 def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -71,6 +79,16 @@ def logarithms(values: Floats, calls: Sequence[Call]) -> Floats:
         return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
 
 
+def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
+    """The least and the greatest value of each metric, as what has a mean: its bounds, or else those of its values."""
+    import numpy as np
+
+    bounds = [[math.nan if end is None else end for end in call.bounds] for call in calls]
+    scaled = logarithms(np.vstack([np.array(bounds, dtype=float).T, values.reshape(-1, len(calls))]), calls)
+    scaled[~np.isfinite(scaled)] = math.nan
+    return np.fmin.reduce(np.delete(scaled, 1, axis=0)), np.fmax.reduce(scaled[1:])
+
+
 def intervals_of(
     slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
 ) -> dict[str, list[Any]]:
@@ -79,9 +97,10 @@ def intervals_of(
 
     bounds = np.empty((2, len(calls), len(slices)))
     geometric = [call.metric.summary == "geometric mean" for call in calls]
+    parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
+    ends = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
     with Progress("resampling queries", resampling.progress) as progress:
-        for i, part in enumerate(slices):
-            values, weights = arrays(part, query, [call.text for call in calls])
-            bounds[:, :, i] = resampling.intervals(logarithms(values, calls), weights, progress)
+        for i, (values, weights) in enumerate(parts):
+            bounds[:, :, i] = resampling.intervals(logarithms(values, calls), weights, ends, progress)
     bounds[:, geometric] = np.exp(bounds[:, geometric])
     return {name: x.ravel().tolist() for name, x in zip(("ci_low", "ci_high"), bounds, strict=True)}

@@ -151,16 +151,21 @@ def _share(call: Call) -> pl.Expr:
     return _weight(call) / pl.col(f"#weights {call.text}")
 
 
+def _mean(value: pl.Expr, call: Call) -> pl.Expr:
+    """The weighted mean of the queries' values, never beyond them by rounding."""
+    weighing = pl.when(_weight(call) > 0).then(value)  # the logarithm of 0 may weigh nothing
+    return (weighing * _share(call)).sum().clip(weighing.min(), weighing.max())
+
+
 def _centers(call: Call) -> dict[str, pl.Expr]:
-    return {f"#center {call.text}": (pl.col(call.text) * _share(call)).sum()}
+    return {f"#center {call.text}": _mean(pl.col(call.text), call)}
 
 
 def _sums(call: Call) -> dict[str, pl.Expr]:
     value, share = pl.col(call.text), _share(call)
-    mean = value.log() if call.metric.summary == "geometric mean" else value
     return {
         "weights": _weight(call).sum(),
-        "mean": pl.when(share > 0).then(mean * share).sum(),  # the logarithm of 0 may weigh nothing
+        "mean": _mean(value.log() if call.metric.summary == "geometric mean" else value, call),
         "spread": ((value - pl.col(f"#center {call.text}")) ** 2 * share).sum(),
         "n_queries": value.count(),
         "total": (value * _weight(call)).sum(),

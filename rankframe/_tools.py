@@ -11,7 +11,7 @@ import polars as pl
 
 from ._call import Call
 from ._conventions import CONVENTIONS, bind, under
-from ._measure import Frame, measure
+from ._measure import Frame, mean, measure
 from ._parse import parse
 from ._policies import Columns
 from .errors import InvalidOption, RankframeError
@@ -34,8 +34,8 @@ def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
     def value(policies: Columns, call: Call) -> float | None:
         """The mean over the queries that count."""
         if (policies, call) not in found:
-            mean = measure(table, policies, call).lazy().select(pl.col(call.text).mean())
-            found[policies, call] = mean.collect().item()
+            of_queries = measure(table, policies, call).lazy().select(mean(pl.col(call.text)))
+            found[policies, call] = of_queries.collect().item()
         return found[policies, call]
 
     rows = [("rankframe", *_described(value, columns, calls[0], columns, calls[0], ""))]

@@ -5,14 +5,15 @@ Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ._draws import Step, exponentials, parts, resampled, streams, words
 from ._extras import load
+from .errors import InvalidOption
 
 __all__ = [
     "Correction",
@@ -29,16 +30,9 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Method: TypeAlias = Literal["bca", "percentile", "t"]
+Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
 Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
 Correction: TypeAlias = Literal["holm", "bh", "by"]
-Step: TypeAlias = Callable[[int, int], None]
-
-BLOCK = 100
-"""How many resamples take their numbers from one stream; another block size would change every result."""
-
-CHUNK = 2**18
-"""About how many numbers are held at a time, which changes no result."""
 
 ENUMERATED = 20
 """Up to how many differences all signs are tried out: a million sums."""
@@ -46,11 +40,14 @@ ENUMERATED = 20
 NOISE = 1e-12
 """By how much, relative to what was added up, two equal sums may differ."""
 
+COUNTABLE = 2**53
+"""Up to which number of queries a float holds each whole number."""
+
 
 def means(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean of each column; NaN where nothing has a weight."""
+    """The weighted mean of each column, never beyond its values by rounding; NaN where nothing has a weight."""
     x, w = _weighed(values, weights)
-    return _over(x.sum(axis=0), w.sum(axis=0))
+    return np.clip(_over(x.sum(axis=0), w.sum(axis=0)), *_ends(values, weights))
 
 
 def spreads(values: Floats, weights: Floats) -> Floats:
@@ -68,6 +65,7 @@ def intervals(
     resamples: int,
     seed: int,
     step: Step | None = None,
+    limits: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats]:
     """The confidence interval of each column's weighted mean; NaN for fewer than two values.
 
@@ -80,14 +78,20 @@ def intervals(
     method
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
         mean has in closed form), ``"percentile"`` the plain one, ``"t"`` Student's, for which SciPy is needed.
+        ``"bounded"`` holds however few and however skewed the values are: to each end it adds one more query, with the
+        limit of the values and the largest weight, and gives all queries random weights (the Bayesian bootstrap). Of
+        values that are 0 or 1 it is the exact interval of Clopper and Pearson.
     resamples, seed
         How many times the queries are drawn anew, the same ones for all columns; and where the draws start.
     step
         Called with the resamples that are done and those there are.
+    limits
+        For ``"bounded"``: the least and the greatest value that a query of each column can have.
 
     References
     ----------
-    B. Efron (1987), Better bootstrap confidence intervals, JASA 82.
+    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
+    confidence interval for the mean of a bounded random variable, arXiv:1905.06208.
     """
     mean = means(values, weights)
     low, high = (1 - ci) / 2, (1 + ci) / 2
@@ -97,14 +101,20 @@ def intervals(
         half = load("scipy.stats", "stats").t.ppf(high, np.maximum(n - 1, 1)) * _errors(values, weights)
         return np.where(fit, mean - half, np.nan), np.where(fit, mean + half, np.nan)
     bounds = np.full((2, values.shape[1]), np.nan)
-    if fit.any():
+    if method == "bounded" and fit.any():
+        if limits is None:
+            raise InvalidOption("method='bounded' takes limits: the least and the greatest value of each column")
+        ends = [limit[fit] for limit in limits]
+        bounds[:, fit] = _bounded(values[:, fit], weights, low, high, ends, resamples, seed, step)
+    elif fit.any():
         values = values[:, fit]
-        drawn = _resampled(lambda sums: _over(*sums), _sums(values, weights), resamples, seed, step)
+        drawn = resampled(lambda sums: _over(*sums), _sums(values, weights), resamples, seed, step)
         skew = _acceleration(values, weights) if method == "bca" else np.zeros(fit.sum())
         for at, column, center, a in zip(np.flatnonzero(fit), drawn.T, mean[fit], skew, strict=True):
             there = column[~np.isnan(column)]
             levels = _levels(there, center, a, low, high) if method == "bca" else (low, high)
             bounds[:, at] = np.quantile(there, levels)
+        bounds[:, fit] = np.clip(bounds[:, fit], *_ends(values, weights))
     return bounds[0], bounds[1]
 
 
@@ -141,7 +151,7 @@ def paired_test(
         found = _student([x.sum(axis=0) for x in _sums(differences, weights, squares=True)])
         centered = differences - means(differences, weights)
         centered[np.abs(centered) <= NOISE * size] = 0.0
-        drawn = _resampled(_student, _sums(centered, weights, squares=True), resamples, seed, step)
+        drawn = resampled(_student, _sums(centered, weights, squares=True), resamples, seed, step)
         p = ((np.abs(drawn) >= np.abs(found) * (1 - NOISE)).sum(axis=0) + 1) / (resamples + 1)
     return np.where(n > 1, np.where(size == 0, 1.0, p), np.nan), none
 
@@ -168,8 +178,8 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
     noise = NOISE * np.abs(worth).sum()
     worth = worth[np.ptp(worth, axis=1) > 0]
     exceeded = np.zeros((runs, runs), dtype=np.int64)
-    for stream, size, done in _streams(resamples, seed):
-        for rows in _parts(size, worth.size):
+    for stream, size, done in streams(resamples, seed):
+        for rows in parts(size, worth.size):
             keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
             dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
             ranges = np.ptp(dealt, axis=1) + noise
@@ -211,6 +221,8 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
     most = 2
     while power(effect, most, alpha) < power_wanted:
         most *= 2
+        if most > COUNTABLE:
+            raise InvalidOption(f"an effect of {effect:g} standard deviations takes more than 2**53 queries to see")
     least = most // 2
     while most - least > 1:
         middle = (least + most) // 2
@@ -226,6 +238,12 @@ def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     there = ~np.isnan(values) & (weights[:, None] > 0)  # the logarithm of 0 may weigh nothing
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
+
+
+def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The least and the greatest value of each column that has a weight; NaN where there is none."""
+    weighing = np.where(weights[:, None] > 0, values, np.nan)
+    return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
 
 
 def _over(x: Any, y: Any) -> Floats:
@@ -266,35 +284,22 @@ def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> 
 # resampling
 
 
-def _streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
-    """A generator for each block of resamples, how many it is for, and how many are done after them."""
-    for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
-        done = min((i + 1) * BLOCK, resamples)
-        yield np.random.PCG64(child), done - i * BLOCK, done
-
-
-def _parts(size: int, width: int) -> Iterator[int]:
-    """How many of `size` rows of `width` numbers to take at a time."""
-    most = max(1, CHUNK // max(width, 1))
-    for start in range(0, size, most):
-        yield min(most, size - start)
-
-
-def _words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
-    """`rows` times `n` whole numbers of a type, cut off the stream's 64 bits from the lowest on; any rest is thrown away."""
-    width = 8 // np.dtype(kind).itemsize
-    drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
-    return drawn.view(kind).reshape(rows, -1)[:, :n]
-
-
-def _counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
-    """How often each of n queries is drawn, of n draws, a row per resample."""
-    drawn = np.multiply(_words(stream, rows, n, "<u4"), np.uint64(n), dtype=np.uint64)
-    drawn >>= np.uint64(32)
-    at = drawn.view(np.int64)
-    if rows > 1:
-        at += np.arange(0, rows * n, n)[:, None]
-    return np.bincount(at.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+def _bounded(
+    values: Floats,
+    weights: Floats,
+    low: float,
+    high: float,
+    limits: list[Floats],
+    resamples: int,
+    seed: int,
+    step: Step | None,
+) -> Floats:
+    """The quantiles of randomly weighted means, with one more query at the least and at the greatest value."""
+    both = np.hstack([np.vstack([values, limit]) for limit in limits])
+    sums = _sums(both, np.append(weights, weights.max()))
+    drawn = resampled(lambda sums: _over(*sums), sums, resamples, seed, step, exponentials)
+    below, above = np.split(drawn, 2, axis=1)
+    return np.stack([np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)])
 
 
 def _sums(values: Floats, weights: Floats, *, squares: bool = False) -> list[Floats]:
@@ -313,26 +318,6 @@ def _student(sums: list[Floats]) -> Floats:
     return _over(mean * w, error)
 
 
-def _resampled(
-    statistic: Callable[[list[Floats]], Floats],
-    columns: list[Floats],
-    resamples: int,
-    seed: int,
-    step: Step | None,
-) -> Floats:
-    """The statistic of each resample, from the sums of the columns over it."""
-    n = len(columns[0])
-    cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
-    stacked = np.hstack(columns)
-    found: list[Floats] = []
-    for stream, size, done in _streams(resamples, seed):
-        counts = (_counts(stream, rows, n) for rows in _parts(size, n))
-        found += (statistic(np.split(c @ stacked, cuts, axis=1)) for c in counts)
-        if step is not None:
-            step(done, resamples)
-    return np.vstack(found)
-
-
 def _signs(
     differences: Floats, weights: Floats, resamples: int, seed: int, step: Step | None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -349,9 +334,9 @@ def _signs(
         worth, n = worth[:, drawn], len(worth)
         total, least = worth.sum(axis=0), found[drawn] - noise[drawn]
         b = np.zeros(len(drawn), dtype=np.int64)
-        for stream, size, done in _streams(resamples, seed):
-            for rows in _parts(size, n):
-                octets = _words(stream, rows, -(-n // 8), "u1")
+        for stream, size, done in streams(resamples, seed):
+            for rows in parts(size, n):
+                octets = words(stream, rows, -(-n // 8), "u1")
                 kept = np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.float64)
                 b += (np.abs(2 * (kept @ worth) - total) >= least).sum(axis=0)
             if step is not None:

@@ -69,7 +69,7 @@ def test_timestamps_go_back_in_utc() -> None:
 
 
 def test_parts_of_a_summary_merge() -> None:
-    summary = summary_of(bound({}), ["rr"], "day", resamples=3)
+    summary = summary_of(bound({}), ["rr"], "day", resamples=39)
     parts = [Partial(summary, None)(TABLE.slice(0, 2)), Partial(summary, None)(TABLE.slice(2))]
     assert parts[0].schema.field("#by0").type == pa.string()
     merged = Merge(summary)(pa.concat_tables(parts))

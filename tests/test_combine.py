@@ -39,6 +39,15 @@ def test_means_and_deviations_are_those_of_all_values() -> None:
             assert row["n_queries"] == 90
 
 
+@pytest.mark.parametrize("parts", [1, 3, 10])
+def test_the_mean_of_equal_values_is_that_value(parts: int) -> None:
+    df = pl.DataFrame([(q, d) for q in range(10) for d in "abc"], schema=["query_id", "doc_id"], orient="row")
+    df = df.with_columns(score=pl.lit(1.0), label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
+    for weights in (None, "w"):
+        row = summed(df, parts, "rr", weights=weights, resamples=100).row(0, named=True)
+        assert [row["mean"], row["ci_low"], row["ci_high"], row["std"]] == [1 / 3, 1 / 3, 1 / 3, 0.0]
+
+
 @pytest.mark.parametrize("by", [None, "slice", ["slice", "even"]])
 def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) -> None:
     df = DF.with_columns(even=pl.col("query_id").str.len_chars() % 2 == 0)
@@ -201,7 +210,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
     [
         ({"ci": 95}, "ci=95 is no confidence; write a number between 0 and 1"),
         ({"ci": "0.9"}, "ci='0.9'"),
-        ({"resamples": 0}, "resamples=0: write a whole number from 1 on"),
+        ({"resamples": 0}, "resamples=0: write a whole number from 39 on"),
         ({"resamples": 10.5}, "resamples=10.5"),
         ({"seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"seed": True}, "seed=True"),

@@ -267,7 +267,7 @@ WRONG = [
         "compare long.csv --run system -m rr",
         "--missing zero counts them 0 for it, --missing drop leaves them out for all",
     ),
-    ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 1 on"),
+    ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 39 on"),
     ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
     ("gate t.csv --runs score,label --baseline score --budget rr", "write --budget ndcg@10=0.01"),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),

@@ -17,7 +17,7 @@ PACKAGE = Path(rankframe.__file__).parent
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
     ["errors", "_text", "_greedy", "_by_score", "_threads"],
-    ["_extras", "_options"],
+    ["_extras", "_options", "_draws"],
     ["_policies", "_progress", "_unreadable", "_crossing", "stats", "_memory", "_spill"],
     ["_ranking", "_source"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],

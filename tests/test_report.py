@@ -138,6 +138,20 @@ def test_a_metric_that_is_no_more_counts_as_better_when_higher() -> None:
     assert "**2.000**<sup>a</sup>" in found
 
 
+@pytest.mark.parametrize("digits", [-1, 1.5, True, 18, None, "3"])
+def test_digits_that_no_number_has_are_refused(digits: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"digits={digits!r}: write a whole number from 0 to 17"):
+        comparison().to_markdown(digits=digits)
+    with pytest.raises(rf.InvalidOption, match=f"digits={digits!r}"):
+        report.latex(pl.DataFrame({"metric": ["rr"], "mean": [0.5]}), digits=digits)
+
+
+@pytest.mark.parametrize("alpha", [5, 0, 1, -0.05, float("nan"), None, "0.05", True])
+def test_a_level_that_is_no_share_is_refused(alpha: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"alpha={alpha!r}: write a number between 0 and 1"):
+        comparison().to_markdown(alpha=alpha)
+
+
 def test_alpha_digits_tests_and_corrections_are_said() -> None:
     found = comparison(test="tukey", correction="holm").to_markdown(alpha=0.005, digits=1)
     assert [row[3:5] for row in cells(found)[2:5]] == [["0.4", "10.5"], ["**0.5**<sup>c</sup>", "**9.0**"], ["0.3", ""]]
@@ -467,4 +481,4 @@ def test_a_label_that_would_break_latex_is_refused(label: Any) -> None:
         comparison().to_latex(label=label)
     with pytest.raises(InvalidOption, match=r"caption=3 is no text; write caption='Results'"):
         comparison().to_latex(caption=3)  # type: ignore[arg-type]
-    assert r"\label{tab:my_results-2 & more}" in comparison().to_latex(label="tab:my_results-2 & more")
+    assert r"\label{tab:my_results-2, more}" in comparison().to_latex(label="tab:my_results-2, more")

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe import _progress, stats
+from rankframe import _draws, _progress, stats
 from rankframe._progress import Progress
 
 with warnings.catch_warnings():
@@ -62,7 +62,7 @@ def test_the_streams_of_random_numbers_are_those_of_every_machine() -> None:
     first, second = (np.random.PCG64(child).random_raw(2).tolist() for child in np.random.SeedSequence(0).spawn(2))
     assert [first, second] == RECORDED
     counts = np.bincount([half * 4 // 2**32 for half in HALVES], minlength=4)
-    assert stats._counts(np.random.PCG64(np.random.SeedSequence(0).spawn(1)[0]), 1, 4).tolist() == [counts.tolist()]
+    assert _draws.counts(np.random.PCG64(np.random.SeedSequence(0).spawn(1)[0]), 1, 4).tolist() == [counts.tolist()]
 
 
 RECORDED = [[17394127715520444142, 5835390491061343638], [12492077108140196533, 4482314363672241088]]
@@ -121,6 +121,63 @@ def test_students_interval_is_scipys() -> None:
         assert (low[i], high[i]) == pytest.approx((wanted.low, wanted.high), rel=1e-12)
 
 
+@pytest.mark.parametrize(("n", "k"), [(2, 0), (5, 1), (20, 0), (20, 3), (50, 50), (300, 1)])
+def test_the_bounded_interval_of_zeros_and_ones_is_the_exact_one(n: int, k: int) -> None:
+    """Clopper and Pearson's, by SciPy."""
+    values = np.repeat([1.0, 0.0], [k, n - k])[:, None]
+    found = stats.intervals(values, np.ones(n), 0.9, "bounded", 40_000, 0, limits=(np.zeros(1), np.ones(1)))
+    wanted = scipy_stats.binomtest(k, n).proportion_ci(0.9, method="exact")
+    assert (found[0][0], found[1][0]) == pytest.approx((wanted.low, wanted.high), abs=0.01 * min(1, 10 / n))
+
+
+def test_the_bounded_interval_weighs_all_queries_and_one_more_at_random() -> None:
+    """By definition, in plain Python: exponential numbers from the streams' upper 53 bits, the largest weight for one more."""
+    low, high = stats.intervals(HOLES, WEIGHTS, 0.8, "bounded", 250, 3, limits=(np.full(3, -0.5), np.full(3, 2.0)))
+    drawn = [
+        [-math.log1p(-(int(x) // 2**11) / 2**53) for x in stream.random_raw(13)]
+        for stream, size in streams(250, 3)
+        for _ in range(size)
+    ]
+    for i, column in enumerate(HOLES.T):
+        for end, level, found in ((-0.5, 0.1, low), (2.0, 0.9, high)):
+            x, w = [*column.tolist(), end], [*WEIGHTS.tolist(), WEIGHTS.max()]
+            sampled = [mean(x, [e * b for e, b in zip(each, w, strict=True)]) for each in drawn]
+            assert found[i] == pytest.approx(np.quantile(sampled, level), rel=1e-10)
+
+
+def test_a_bounded_interval_takes_limits() -> None:
+    with pytest.raises(rf.InvalidOption, match="method='bounded' takes limits"):
+        stats.intervals(VALUES, ONES, 0.9, "bounded", 100, 0)
+
+
+def exponential_losses(n: int, times: int) -> Any:
+    return 0.1 * (1 - np.random.default_rng(n).exponential(1, (n, times)))
+
+
+def one_loss_in_twenty(n: int, times: int) -> Any:
+    return 0.05 - 1.0 * (np.random.default_rng(n).random((n, times)) < 0.05)
+
+
+@pytest.mark.parametrize("population", [exponential_losses, one_loss_in_twenty])
+@pytest.mark.parametrize("n", [2, 5, 20, 60])
+def test_a_bounded_interval_is_not_fooled_by_losses_it_has_not_seen(population: Any, n: int) -> None:
+    """400 samples whose true mean is 0: about one in twenty, or fewer, has its lower bound above 0."""
+    limits = np.full(400, -1.0), np.full(400, 1.0)
+    low, _ = stats.intervals(population(n, 400), np.ones(n), 0.9, "bounded", 199, 0, limits=limits)
+    assert np.mean(low > 0) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1.0, 1 / 3, 1e-17])
+@pytest.mark.parametrize("weights", [np.ones(10), np.full(10, 0.1), np.arange(10.0) / 7])
+def test_the_mean_of_equal_values_is_that_value_and_they_do_not_spread(value: float, weights: Any) -> None:
+    values = np.full((10, 1), value)
+    assert stats.means(values, weights).tolist() == [value]
+    assert stats.spreads(values, weights).tolist() == [0.0]
+    for method in ("bca", "percentile", "t"):
+        low, high = stats.intervals(values, weights, 0.95, method, 200, 0)  # type: ignore[arg-type]
+        assert (low.tolist(), high.tolist()) == ([value], [value])
+
+
 @pytest.mark.parametrize("method", ["bca", "percentile", "t"])
 def test_equal_values_have_an_interval_of_one_point_and_fewer_than_two_have_none(method: Any) -> None:
     values = np.array([[0.3, 1.0, np.nan], [0.3, np.nan, np.nan], [0.3, np.nan, np.nan]])
@@ -142,16 +199,17 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
 
         return [
             *stats.intervals(HOLES, WEIGHTS, 0.95, "bca", 250, 1, step),
+            *stats.intervals(HOLES, WEIGHTS, 0.95, "bounded", 250, 1, step, (np.zeros(3), np.ones(3))),
             stats.paired_test(differences, weights, "permutation", 250, 1, step)[0],
             stats.paired_test(differences, weights, "bootstrap", 250, 1, step)[0],
             stats.tukey(VALUES, ONES, 250, 1, step),
         ]
 
     whole = all_of_them()
-    monkeypatch.setattr(stats, "CHUNK", 100)
+    monkeypatch.setattr(_draws, "CHUNK", 100)
     for a, b in zip(whole, all_of_them(), strict=True):
         assert a == pytest.approx(b, rel=1e-12)
-    assert steps == [(100, 250), (200, 250), (250, 250)] * 8
+    assert steps == [(100, 250), (200, 250), (250, 250)] * 10
 
 
 DIFFERENCES = np.array([0.5, 0.25, -0.25, 0.0, 1.0, 0.125, -0.5, 0.75, 0.25, 0.0])
@@ -286,6 +344,12 @@ def test_power_is_that_of_statsmodels(effect: float) -> None:
     wanted = math.ceil(TTestPower().solve_power(abs(effect), alpha=0.01, power=0.9))
     assert stats.queries_needed(effect, 0.9, 0.01) == wanted
     assert stats.power(effect, 1, 0.05) == 0.0
+
+
+@pytest.mark.parametrize("effect", [0.0, 1e-300, 1e-10])
+def test_an_effect_that_no_number_of_queries_shows_is_refused(effect: float) -> None:
+    with pytest.raises(rf.InvalidOption, match="takes more than 2"):
+        stats.queries_needed(effect, 0.8, 0.05)
 
 
 def test_a_great_effect_is_seen_for_certain() -> None:

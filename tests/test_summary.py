@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scipy.stats import ttest_1samp
+from scipy.stats import binomtest, ttest_1samp
 from tables import frame, random_table
 
 import rankframe as rf
+from rankframe.__main__ import main
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
 DF = pl.DataFrame(
@@ -43,6 +45,53 @@ def test_queries_without_a_value_do_not_count() -> None:
     assert found.row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 2, 1.5)
     nothing = DF.filter(query_id=4).rank.on(no_relevant="null").summarize("rr")
     assert nothing.row(0) == ("rr", None, None, None, None, 0, 0.0)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_the_mean_of_equal_values_is_that_value(lazy: bool) -> None:
+    """Ten queries of one third; shares of their weights add up to less than 1 in floats."""
+    rows = [(query, doc) for query in range(10) for doc in "abc"]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row").with_columns(score=pl.lit(1.0))
+    df = df.with_columns(label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
+    for weights in (None, "w"):
+        ranker = (df.lazy() if lazy else df).rank
+        found = ranker.summarize("rr", "precision@3", "hit_rate@3", "gm_map", weights=weights).lazy().collect()
+        exact = found.filter(pl.col("metric") != "gm_map")
+        assert exact["mean"].to_list() == exact["ci_low"].to_list() == exact["ci_high"].to_list() == [1 / 3, 1 / 3, 1.0]
+        assert found["std"].to_list() == [0.0] * 4
+
+
+def test_the_mean_of_equal_values_is_that_value_on_the_command_line_and_for_other_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten queries of 0.1, whose sum is 0.9999999999999999 in floats."""
+    rows = pl.DataFrame({"query_id": range(10)}).with_columns(doc_id=pl.lit("a"), score=pl.lit(1.0), label=pl.lit(1))
+    rows.write_csv(tmp_path / "t.csv")
+    for command in ("evaluate -m precision@10", "evaluate -m precision@10 --by doc_id", "curve -m precision --to 10"):
+        assert main([*command.split(), str(tmp_path / "t.csv"), "--format", "csv"]) == 0
+        assert "0.1" in capsys.readouterr().out.strip().splitlines()[-1].split(",")
+    assert rows.rank.conventions("precision@10").row(0)[:2] == ("rankframe", 0.1)
+
+
+def test_bounded_intervals_are_those_of_shares() -> None:
+    """One hit and three misses, by Clopper and Pearson; the default of a geometric mean lies within its bounds, too."""
+    df = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a"] * 4, "score": [1] * 4, "label": [1, 0, 0, 0]})
+    low, high = df.rank.summarize("rr", method="bounded").select("ci_low", "ci_high").row(0)
+    wanted = binomtest(1, 4).proportion_ci(method="exact")
+    assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
+    low, mean, high = df.rank.summarize("gm_map", method="bounded").select("ci_low", "mean", "ci_high").row(0)
+    assert 1e-5 < low < mean < high < 1
+
+
+@pytest.mark.parametrize(("resamples", "ci", "least"), [(1, 0.95, 39), (38, 0.95, 39), (18, 0.9, 19), (198, 0.99, 199)])
+def test_fewer_resamples_than_an_interval_has_ends_for_are_refused(resamples: int, ci: float, least: int) -> None:
+    with pytest.raises(
+        rf.InvalidOption, match=f"={resamples}: write a whole number from {least} on, as an interval of {ci} takes"
+    ):
+        DF.rank.summarize("rr", ci=ci, resamples=resamples)
+    DF.rank.summarize("rr", ci=ci, resamples=least)
+    DF.rank.summarize("rr", ci=None, resamples=1)
+    DF.rank.summarize("rr", method="t", resamples=1)
 
 
 def test_slices_come_as_first_seen_metric_by_metric() -> None:

@@ -14,6 +14,7 @@ from .._call import Call
 from .._extras import load
 from .._figures import deepest
 from .._marks import Runs
+from .._measure import mean
 from .._progress import Busy
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
@@ -111,7 +112,7 @@ def of_run(values: pl.DataFrame, run: str | None, at: dict[int, list[str]], name
 def means(values: pl.DataFrame) -> pl.DataFrame:
     """A row per run and rank: the means over the queries."""
     key = [name for name in ("run", "rank") if name in values.columns]
-    return values.group_by(key, maintain_order=True).agg(pl.exclude("query_id").mean())
+    return values.group_by(key, maintain_order=True).agg(mean(pl.exclude("query_id")))
 
 
 def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target: Path) -> None:

@@ -41,7 +41,7 @@ def options_of_compare(sub: Parser) -> None:
     )
     sub.add_argument("--test", choices=get_args(Test), default="permutation", help="default: permutation")
     sub.add_argument("--correction", choices=[*get_args(Correction), "none"], default="holm", help="default: holm")
-    _add_design(sub)
+    _add_design(sub, "bca")
     add_format(sub)
 
 
@@ -60,11 +60,11 @@ def options_of_gate(sub: Parser) -> None:
         help="how much worse the mean may be; may be repeated",
     )
     sub.add_argument("--confidence", type=float, default=0.95, help="of the one-sided bound; default: 0.95")
-    _add_design(sub)
+    _add_design(sub, "bounded")
     sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
-def _add_design(sub: Parser) -> None:
+def _add_design(sub: Parser, method: Method) -> None:
     sub.add_argument("--by", metavar="COLUMN", help="every slice of the queries apart")
     sub.add_argument(
         "--missing",
@@ -72,7 +72,7 @@ def _add_design(sub: Parser) -> None:
         default="error",
         help="queries that one run lacks and another has: error (default), drop or zero",
     )
-    sub.add_argument("--method", choices=get_args(Method), default="bca", help="of the intervals; default: bca")
+    sub.add_argument("--method", choices=get_args(Method), default=method, help=f"of the intervals; default: {method}")
     add_draws(sub)
 
 
@@ -93,7 +93,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 
 def gate(arguments: argparse.Namespace) -> Answer:
-    """A line per metric, slice and run; the exit code is 1 if one of them fell by more than its budget."""
+    """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
     budgets: dict[str, float] = {}
     for metric, budget in map(_budget, arguments.budgets):
         if metric in budgets:
@@ -136,7 +136,7 @@ COMPARE = Command(
 GATE = Command(
     "gate",
     "[options] --baseline RUN --budget METRIC=NUMBER RUN [RUN ...]",
-    "exit with 1 if a run is worse than the baseline by its budgets",
+    "exit with 1 unless no run is worse than the baseline by its budgets",
     OF_GATE,
     options_of_gate,
     gate,

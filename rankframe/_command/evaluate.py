@@ -10,7 +10,7 @@ import rankframe as rf
 
 from .._call import Call
 from .._conventions import CONVENTIONS
-from .._measure import refuse_names
+from .._measure import mean, refuse_names
 from .._progress import Busy
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
@@ -76,7 +76,7 @@ def _mean(name: str, calls: dict[str, Call]) -> pl.Expr:
     value, call = pl.col(name), calls.get(name)
     if call is not None and call.metric.dtype != pl.Float64:
         return pl.lit(None, pl.Float64)
-    return value.log().mean().exp() if call is not None and call.metric.summary == "geometric mean" else value.mean()
+    return mean(value.log()).exp() if call is not None and call.metric.summary == "geometric mean" else mean(value)
 
 
 def means(scores: pl.DataFrame, sums: dict[str, pl.Expr], by: str | None) -> pl.DataFrame:

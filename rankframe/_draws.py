@@ -1,0 +1,82 @@
+"""Random draws of queries: the same on every machine, whatever is held in memory at a time.
+
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Step", "exponentials", "parts", "resampled", "streams", "words"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Step: TypeAlias = Callable[[int, int], None]
+Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
+
+BLOCK = 100
+"""How many resamples take their numbers from one stream; another block size would change every result."""
+
+CHUNK = 2**18
+"""About how many numbers are held at a time, which changes no result."""
+
+
+def streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
+    """A generator for each block of resamples, how many it is for, and how many are done after them."""
+    for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
+        done = min((i + 1) * BLOCK, resamples)
+        yield np.random.PCG64(child), done - i * BLOCK, done
+
+
+def parts(size: int, width: int) -> Iterator[int]:
+    """How many of `size` rows of `width` numbers to take at a time."""
+    most = max(1, CHUNK // max(width, 1))
+    for start in range(0, size, most):
+        yield min(most, size - start)
+
+
+def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
+    """`rows` times `n` whole numbers of a type, cut off the stream's 64 bits from the lowest on; any rest is thrown away."""
+    width = 8 // np.dtype(kind).itemsize
+    drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
+    return drawn.view(kind).reshape(rows, -1)[:, :n]
+
+
+def counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
+    """How often each of n queries is drawn, of n draws, a row per resample."""
+    drawn = np.multiply(words(stream, rows, n, "<u4"), np.uint64(n), dtype=np.uint64)
+    drawn >>= np.uint64(32)
+    at = drawn.view(np.int64)
+    if rows > 1:
+        at += np.arange(0, rows * n, n)[:, None]
+    return np.bincount(at.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
+    """Random weights of n queries, exponentially distributed, a row per resample."""
+    uniform = (words(stream, rows, n, "<u8") >> np.uint64(11)).astype(np.float64) * 2.0**-53  # from 0 to below 1
+    return np.negative(np.log1p(-uniform))
+
+
+def resampled(
+    statistic: Callable[[list[Floats]], Floats],
+    columns: list[Floats],
+    resamples: int,
+    seed: int,
+    step: Step | None,
+    draw: Draw = counts,
+) -> Floats:
+    """The statistic of each resample, from the sums of the columns over it, each query as often as drawn."""
+    n = len(columns[0])
+    cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
+    stacked = np.hstack(columns)
+    found: list[Floats] = []
+    for stream, size, done in streams(resamples, seed):
+        drawn = (draw(stream, rows, n) for rows in parts(size, n))
+        found += (statistic(np.split(c @ stacked, cuts, axis=1)) for c in drawn)
+        if step is not None:
+            step(done, resamples)
+    return np.vstack(found)
