@@ -18,7 +18,15 @@ import polars as pl
 
 from . import hook
 from ._namespace import register
-from .errors import InvalidData, InvalidOption, MissingColumn, MissingExtra, RankframeError, UnknownMetric
+from .errors import (
+    InvalidData,
+    InvalidOption,
+    MissingColumn,
+    MissingExtra,
+    RankframeError,
+    RankframeWarning,
+    UnknownMetric,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +51,7 @@ __all__ = [
     "MissingColumn",
     "MissingExtra",
     "RankframeError",
+    "RankframeWarning",
     "Ranking",
     "UnknownMetric",
     "Verdict",

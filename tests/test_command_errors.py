@@ -109,6 +109,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.parquet").write_text("not a table")
     Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
     Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
+    Path("nameless.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,b,2,1\n,q1,c,,1\n")
+    Path("twice.txt").write_text("q1 0 d2 1\nq1 0 d2 2\n")
     Path("sliced.csv").write_text("query_id,doc_id,score,label,queries,map\nq1,a,2,1,x,y\n")
     Path("other.csv").write_text("qid,doc_id,score,rel\nq1,a,2,1\n")
     Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
@@ -187,6 +189,21 @@ WRONG = [
         "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
     ),
     ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep one row of each (found in 2 rows"),
+    (
+        "evaluate long.csv --qrels qrels.txt",
+        "If these are several runs, give each a file of its own. If it is one run, keep one row of each, such as the best (found "
+        "in 2 rows: query_id='q1', doc_id='a')",
+    ),
+    (
+        "evaluate a.run --qrels twice.txt",
+        "the judgments hold a document of a query more than once; keep one of each, such as the highest, or name the column of "
+        "the subtopics that it was judged for: --subtopic COLUMN (found in 2 rows: query_id='q1', doc_id='d2')",
+    ),
+    (
+        "compare nameless.csv --run system --qrels qrels.txt",
+        "--run system: the column names the run of each row, and is null",
+    ),
+    ("compare nameless.csv --run system", "Start from that table, without labels: --qrels QRELS --run system"),
     ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
@@ -194,7 +211,7 @@ WRONG = [
         "--judged-only keep counts it with nothing retrieved, 'drop' leaves",
     ),
     (
-        "evaluate long.csv --qrels qrels.txt --run-only error",
+        "compare long.csv --run system --qrels qrels.txt --run-only error",
         "--run-only drop leaves it out, --run-only keep counts it",
     ),
     # metrics
