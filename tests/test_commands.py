@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -22,6 +23,7 @@ import rankframe as rf
 from rankframe import _progress
 from rankframe.__main__ import main
 from rankframe._command.options import COLUMNS, POLICIES
+from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options
 from rankframe._conventions import CONVENTIONS
 from rankframe._policies import Columns
@@ -364,6 +366,12 @@ def test_ids_that_are_written_in_two_ways_are_noted(out: Out, capsys: pytest.Cap
     assert capsys.readouterr().err.startswith("rankframe: note: no retrieved document is judged; write the ids alike")
     found = json.loads(out("check a.run --qrels upper.txt --format json"))
     assert [row["problem"] for row in found][-1] == "no retrieved document judged"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_warning_of_another_library_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(UserWarning, match="of another"), warnings_as_notes():
+        warnings.warn("of another", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == ""
 
 

@@ -394,6 +394,10 @@ def test_check_finds_tables_without_a_common_query(form: Any) -> None:
     assert found == {"no common query": ("error", 3), "run only": ("note", 1), "judged only": ("note", 1)}
 
 
+def test_check_takes_queries_alone_for_judgments() -> None:
+    assert notes(ONE, QRELS.filter(query_id="1").select("query_id")) == {"run only": ("note", 1)}
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_check_finds_what_is_judged_twice(form: Any) -> None:
     assert notes(form(ONE), form(pl.concat([QRELS, QRELS.head(1)]))) == {"repeated judgment": ("error", 2)}
