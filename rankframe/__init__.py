@@ -25,6 +25,7 @@ from .errors import (
     MissingExtra,
     OutOfSpace,
     RankframeError,
+    RankframeWarning,
     UnknownMetric,
 )
 
@@ -52,6 +53,7 @@ __all__ = [
     "MissingExtra",
     "OutOfSpace",
     "RankframeError",
+    "RankframeWarning",
     "Ranking",
     "UnknownMetric",
     "Verdict",

@@ -58,7 +58,8 @@ class Judging:
     run_only: _verbs.Missing
 
     def __call__(self, run: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-        return _verbs.judge(run, self.columns, qrels, self.judged_only, self.run_only).lazy().collect()
+        judged = _verbs.judge(run, self.columns, qrels, None, self.judged_only, self.run_only, part=True)
+        return judged.lazy().collect()
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from ._diversity import documents, row_faults
 from ._policies import Columns
-from ._table import USUAL_NAMES, Table, carried, failing, fresh, require
+from ._table import USUAL_NAMES, Table, carried, require
+from ._two_tables import STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .errors import InvalidOption, RankframeError
 
-__all__ = ["check", "describe", "for_every_run", "only_common"]
+__all__ = ["check", "describe"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
-
-SHOWN = 3
-"""How many rows an error shows."""
 
 
 def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
@@ -38,13 +36,16 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
     """The table of a check, the caller's columns under names that are `carried`."""
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
+    given = columns
+    if qrels is not None and columns.subtopic not in schema:  # but in the judgments, most often
+        columns = replace(columns, subtopic=None)
     has_label = columns.label in schema
     try:
         table = Table.of(columns, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*columns.query, columns.doc_name) if name is not None and name in schema]
         return _finding(frame, "error", "table", str(error), there, one=True)
-    asked, columns = columns, table.columns
+    columns = table.columns
     query = list(columns.query)
     where = query if columns.doc_name is None else [*query, columns.doc_name]
     if columns.subtopic is not None:
@@ -61,7 +62,7 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
         parts.append(_finding(rows, "error", fault.name, fault.message, where))
-    if columns.doc_name is None and asked.doc is ...:
+    if columns.doc_name is None and given.doc is ...:
         parts += [
             _finding(
                 frame, "note", "documents not named",
@@ -71,7 +72,7 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             for name in [name for name in schema if name.lower() in USUAL_NAMES["doc"] and name not in query][:1]
         ]  # fmt: skip
     if qrels is not None:
-        parts += _missing(frame, qrels, query)
+        parts += _against(frame, qrels, replace(given, doc=columns.doc))
     elif not has_label:
         parts.append(_finding(frame, "error", "no labels", _message(schema, columns), where, one=True))
     parts.append(
@@ -103,31 +104,124 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             "no document of the query has a score; its metrics count nothing found", query,
         )
     )  # fmt: skip
-    if columns.ties != "error":
-        parts.append(_tied(frame, table, query))
+    parts += _of_scores(frame, table)
+    if has_label:
+        parts += _of_labels(frame, columns)
+        parts += [] if qrels is not None else _of_both(frame, columns)
     return pl.concat(parts, how="diagonal")
 
 
-def _tied(frame: pl.LazyFrame, table: Table, query: list[str]) -> pl.LazyFrame:
-    """The queries in which documents share a score, and what share of the retrieved ones does."""
-    at = [carried(name) for name in query]
+def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
+    """What the scores of all queries tell: ties, and whether they are ranks."""
+    columns = table.columns
+    at = [carried(name) for name in columns.query]
     retrieved = frame.filter(table.score.is_not_null()).select(
-        *(pl.col(name).alias(key) for name, key in zip(query, at, strict=True)),
-        (pl.len().over(*query, table.score) > 1).alias("#tied"),
+        *(pl.col(name).alias(key) for name, key in zip(columns.query, at, strict=True)),
+        (pl.len().over(*columns.query, table.score) > 1).alias("#tied"),
+        table.score.cast(pl.Float64).alias("#score"),
     )
-    counted = retrieved.group_by(at, maintain_order=True).agg(
-        pl.col("#tied").sum().cast(pl.UInt32).alias("rows"), pl.len().alias("#n")
+    score, whole = pl.col("#score"), (pl.col("#score") == pl.col("#score").floor()).all()
+    queries = retrieved.group_by(at, maintain_order=True).agg(
+        pl.len().alias("#n"),
+        pl.col("#tied").sum(),
+        (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
     )
-    counted = counted.filter(pl.col("rows") > 0)
-    advice = f"documents of the query share a score; they stand as ties={table.columns.ties!r} says"
-    return counted.select(
-        pl.lit("note").alias("severity"),
-        pl.lit("tied scores").alias("problem"),
-        *at,
-        "rows",
-        (pl.col("rows") / pl.col("#n")).alias("tied_fraction"),
-        pl.lit(advice).alias("advice"),
+    n, tied = pl.col("#n"), pl.col("#tied")
+    if columns.ties != "error":
+        figures = queries.select(
+            *(pl.col(key).filter(tied > 0).first() for key in at),
+            (tied > 0).sum().alias("#queries"),
+            pl.len().alias("#all"),
+            tied.sum().alias("rows"),
+            (tied.sum() / n.sum()).alias("tied_fraction"),
+        )
+        says = pl.format(
+            f"documents share a score in {{}} of {{}} queries, the first of which is named; they stand as ties={columns.ties!r} "
+            "says", "#queries", "#all",
+        )  # fmt: skip
+        yield _note(figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction")
+    figures = queries.select(n.sum().alias("rows"), (pl.col("#ranks").all() & (n > 1).any()).alias("#holds"))
+    yield _note(
+        figures.filter("#holds"), "scores like ranks",
+        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round: "
+        f"df.with_columns(-pl.col({columns.score!r}).cast(pl.Float64))",
+    )  # fmt: skip
+
+
+def _of_labels(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+    """What all labels tell of the threshold of relevance."""
+    label = pl.col(columns.label).cast(pl.Float64)
+    judged = pl.col(columns.label).filter((label >= 0) & label.is_finite())
+    figures = frame.select(judged.len().alias("rows"), judged.min().alias("#least"), judged.max().alias("#most"))
+    if columns.relevant <= 0:
+        holds, says = pl.col("rows") > 0, pl.lit(
+            f"relevant={columns.relevant}: every judged document counts as relevant, whatever its label; say the least label "
+            "that is relevant, as df.rank.on(relevant=1)"
+        )  # fmt: skip
+    else:
+        least, most = (pl.col(name).cast(pl.Float64) for name in ("#least", "#most"))
+        holds = (least >= columns.relevant) & (most > least)
+        says = pl.format(
+            f"labels go from {{}} to {{}}, so that relevant={columns.relevant} counts every judged document; say the least "
+            "label that is relevant, as df.rank.on(relevant={})", "#least", "#most", "#most",
+        )  # fmt: skip
+    yield _note(figures.filter(holds), "every judged document relevant", says)
+    if columns.relevant == 1:
+        figures = frame.select(((label > 0) & (label < 1)).sum().alias("rows"))
+        yield _note(
+            figures.filter(pl.col("rows") > 0), "labels between 0 and 1",
+            f"relevant={columns.relevant} leaves them out; say the least label that is relevant, as df.rank.on(relevant=0.5)",
+        )  # fmt: skip
+
+
+def _of_both(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+    """What scores and labels tell of how a run and its judgments became one table."""
+    retrieved, judged = pl.col(columns.score).is_not_null(), pl.col(columns.label).cast(pl.Float64) >= 0
+    figures = frame.select(
+        retrieved.sum().alias("rows"),
+        judged.sum().alias("#judged"),
+        (retrieved & judged).sum().alias("#both"),
+        pl.len().alias("#n"),
     )
+    both = pl.col("#both")
+    none = (both == 0) & (pl.col("rows") > 0) & (pl.col("#judged") > 0)
+    yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
+    if columns.unretrieved != "drop":
+        yield _note(
+                figures.filter((both == pl.col("#n")) & (both > 0)), "nothing missed",
+                "every row has a score and a label; if an inner join made the table, it lost the judged documents that were "
+                "not retrieved, which df.rank.judge(qrels) keeps",
+            )  # fmt: skip
+
+
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+    """What a run's judgments in another table tell of both."""
+    tables, schema, query = Tables(frame, qrels, columns), qrels.collect_schema(), list(columns.query)
+    if not tables.query:
+        require(schema, query[-1], "query", "qrels")
+    keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]
+    if message := types_differ(frame.collect_schema(), schema, keys):
+        yield _finding(frame, "error", "types differ", message, query, one=True)
+        return
+    strangers = frame.select(pl.len().alias("rows")).join(tables.strangers("drop").places, how="cross")
+    yield _note(strangers, "no common query", STRANGERS, severity="error")
+    unjudged = "nobody judged the query (unjudged queries of the run: {}); judge leaves it out, or keeps it with run_only='keep'"
+    yield _finding(tables.run_only, "note", "run only", pl.format(unjudged, pl.len()), query)
+    yield _finding(
+        tables.judged_only, "note", "judged only",
+        "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", query,
+    )  # fmt: skip
+    if keys != tables.query:
+        message, places, _ = tables.qrels_repeat()
+        *key, _ = places.collect_schema().names()
+        repeated = qrels.join(places, on=key, how="semi", nulls_equal=True, maintain_order="left")
+        yield _finding(repeated, "error", "repeated judgment", message, tables.keys)
+        common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(pl.len().alias("rows"))
+        figures = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
+        none = (pl.col("rows") > 0) & (pl.col("#matched") == 0)
+        yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
+    if columns.label in schema and columns.label not in frame.collect_schema():
+        yield from _of_labels(qrels, columns)
 
 
 def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
@@ -136,17 +230,27 @@ def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
     if found.is_empty():
         return message
     where = [name for name in found.columns if name not in SAYS]
-    first = [
-        ", ".join(f"{name.removeprefix(carried(''))}={value!r}" for name, value in zip(where, row, strict=True))
-        for row in found.select(where).head(SHOWN).rows()
-    ]
-    more = "" if found.height <= SHOWN else f" and {found.height - SHOWN} more, all listed by df.rank.check()"
-    rows = found["rows"].sum()
-    return f"{message} (found in {rows} row{'' if rows == 1 else 's'}: {'; '.join(first)}{more})"
+    places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
+    return message + found_in(places, int(found["rows"].sum()), "df.rank.check()")
+
+
+def _note(
+    figures: pl.LazyFrame, problem: str, advice: str | pl.Expr, *others: str, severity: str = "note"
+) -> pl.LazyFrame:
+    """One finding in the whole table, where `figures` has a row: its column `rows`, and others."""
+    named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
+    says = pl.lit(advice) if isinstance(advice, str) else advice
+    return figures.select(*named, *others, pl.col("rows").cast(pl.UInt32), says.alias("advice"))
 
 
 def _finding(
-    rows: pl.LazyFrame, severity: str, problem: str, advice: str, where: Sequence[str], *, one: bool = False
+    rows: pl.LazyFrame,
+    severity: str,
+    problem: str,
+    advice: str | pl.Expr,
+    where: Sequence[str],
+    *,
+    one: bool = False,
 ) -> pl.LazyFrame:
     """The places among `rows`, each once, as findings; `one` gives a single finding with no place."""
     at = [carried(name) for name in where]
@@ -158,46 +262,8 @@ def _finding(
         counted = places.group_by(at, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows"))
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
     share = pl.lit(None, dtype=pl.Float64).alias("tied_fraction")
-    return counted.select(*named, *at, "rows", share, pl.lit(advice).alias("advice"))
-
-
-def for_every_run(qrels: pl.LazyFrame, frame: pl.LazyFrame, runs: Sequence[str]) -> pl.LazyFrame:
-    """The judgments, once for each value of the columns `runs`, which they lack."""
-    return frame.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
-
-
-def only_common(
-    rows: pl.LazyFrame, queries: pl.LazyFrame, query: list[str], missing: str, message: str
-) -> pl.LazyFrame:
-    """The rows whose query is among `queries`, or all rows, or a failure of whatever is made of them."""
-    if missing == "keep":
-        return rows
-    if missing == "drop":
-        return rows.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
-    others = rows.select(query).join(queries, on=query, how="anti", nulls_equal=True)
-    failure = failing([(pl.len() > 0, message + "; df.rank.check(qrels) lists them")])
-    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
-    name = fresh("#failure", rows.collect_schema())
-    passed = others.select(failure.alias(name)).filter(pl.col(name).is_null())
-    return rows.join(passed, how="cross").drop(name)
-
-
-def _missing(frame: pl.LazyFrame, qrels: pl.LazyFrame, query: list[str]) -> list[pl.LazyFrame]:
-    """The queries that only one of the two tables has."""
-    on = [name for name in query if name in qrels.collect_schema()]
-    if not on:
-        require(qrels.collect_schema(), query[-1], "query", "qrels")
-    judged = for_every_run(qrels.select(on), frame, [name for name in query if name not in on])
-    return [
-        _finding(
-            frame.join(qrels, on=on, how="anti", nulls_equal=True, maintain_order="left"), "note", "run only",
-            "nobody judged the query; judge leaves it out, or keeps it with run_only='keep'", query,
-        ),
-        _finding(
-            judged.join(frame, on=query, how="anti", nulls_equal=True, maintain_order="left"), "note", "judged only",
-            "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", query,
-        ),
-    ]  # fmt: skip
+    says = pl.lit(advice) if isinstance(advice, str) else advice
+    return counted.select(*named, *at, "rows", share, says.alias("advice"))
 
 
 def _message(schema: pl.Schema, columns: Columns) -> str:

@@ -152,22 +152,34 @@ class FrameRanker(Showing, DecidingRanker[R]):
         """
         return self._run(_verbs.explain, *metrics)
 
-    def judge(self, qrels: Any, *, judged_only: _verbs.Missing = "keep", run_only: _verbs.Missing = "drop") -> R:
+    def judge(
+        self,
+        qrels: Any,
+        *,
+        run: str | None = None,
+        judged_only: _verbs.Missing = "keep",
+        run_only: _verbs.Missing | None = None,
+    ) -> R:
         """The run with its judgments: the full outer join of two tables by query and document.
 
         Judged documents that the run lacks get a null score, documents that nobody judged a null label. Judgments
-        without one of the query columns, such as ``run``, hold for each of its values.
+        without one of the query columns hold for each of its values.
 
         Parameters
         ----------
         qrels
             The judgments: a frame with the query, document and label columns.
+        run
+            The column that names the run of each row, where the table holds several: each of them lacks documents of its
+            own. ``None`` for one run; or, where an eager table holds documents of a query more than once, for the one
+            column that tells them apart and is called as runs often are (``run``, ``system``, ``model`` ...).
         judged_only
             Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
             them out; ``"error"`` refuses them.
         run_only
             Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them.
+            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out, too, and
+            warns with their number.
 
         Returns
         -------
@@ -177,8 +189,16 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Raises
         ------
         MissingColumn, InvalidData, InvalidOption
-            If a column is missing, types of the two tables differ, both have a column of the same name, or a
-            query is refused.
+            If a column is missing, types of the two tables differ, both have a column of the same name, a query is
+            refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
+            judgments may, for several subtopics). What takes the rows to see, a LazyFrame raises inside Polars'
+            ``InvalidOperationError`` when it is collected.
+
+        Warns
+        -----
+        RankframeWarning
+            If queries of the run are left out that nobody judged, or no retrieved document is judged, as where the two
+            tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` says the same.
 
         Examples
         --------
@@ -188,7 +208,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         >>> run.rank.judge(qrels).rows()
         [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
         """
-        return self._run(_verbs.judge, qrels, judged_only, run_only)
+        return self._run(_verbs.judge, qrels, run, judged_only, run_only)
 
     def check(self, qrels: Any = None) -> R:
         """Everything that is wrong with the table, and what is worth knowing before its numbers are read.
@@ -196,19 +216,24 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Parameters
         ----------
         qrels
-            Judgments that the table is to be joined with, to see which queries only one of the two has.
+            Judgments that the table is to be joined with, to see which queries only one of the two has, whether ids are
+            written alike, and what is judged twice.
 
         Returns
         -------
-        A frame with a row per finding: ``severity`` (``"error"`` stops every metric, ``"note"`` does not),
-        ``problem``, the query and document it concerns, ``rows`` (UInt32, how many), ``tied_fraction`` (Float64, the
-        share of the query's documents whose score is tied; null for other problems) and ``advice``, what to write.
-        Empty if there is nothing to say.
+        A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
+        not), ``problem``, the query and document it concerns (null for a finding in the whole table; of tied scores the
+        first query), ``rows`` (UInt32, how many), ``tied_fraction`` (Float64, the share of all retrieved documents whose
+        score is tied; null for other problems) and ``advice``, what to write. Empty if there is nothing to say.
+
+        Notes on the whole table: scores that are 1, 2, 3 ... in every query, as ranks are; labels all of which are
+        relevant, or some of which are between 0 and 1 and not relevant; no retrieved document that is judged; and no row
+        without a score or a label, as after an inner join.
 
         Examples
         --------
         >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.0, 1.0], "label": [1, 1]})
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
         >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
         [('error', 'repeated document', 1, 'a', 2)]
         """

@@ -19,7 +19,7 @@ from ._crossing import cross, cross_lists, text_of
 from ._frame_ranker import FrameRanker
 from ._policies import Columns
 from ._runs import Design
-from ._table import carried
+from ._table import USUAL_NAMES, carried
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -31,6 +31,9 @@ Shape: TypeAlias = Callable[..., Any]
 
 ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
 """The columns that carry a row's number through a verb."""
+
+TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
+"""What columns are called that tell rows of the same document apart."""
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -120,12 +123,18 @@ class RankMethod(PandasRanker):
 class Source:
     """A pandas frame, and the Polars frame that the verbs see of it.
 
-    Only the needed columns cross over. The others are there by their names, and hold nothing; or, where a selector
-    of Polars may mean any of them, cross over if they can.
+    Only the needed columns cross over, and those named in `tried` if they can. The others are there by their names, and
+    hold nothing; or, where a selector of Polars may mean any of them, cross over if they can.
     """
 
     def __init__(
-        self, frame: pd.DataFrame, needed: Container[str], *, others: bool = False, lists: str | None = None
+        self,
+        frame: pd.DataFrame,
+        needed: Container[str],
+        *,
+        tried: Container[str] = (),
+        others: bool = False,
+        lists: str | None = None,
     ) -> None:
         self.lists = lists  # the column whose objects may be several values each
         if frame.columns.nlevels > 1:
@@ -140,7 +149,7 @@ class Source:
         self.levels = _levels(frame, self.places)
         names = [*self.places, *self.levels]
         self.columns: dict[str, pd.Series[Any]] = {}
-        wanted = [name for name in names if others or name in needed]
+        wanted = [name for name in names if others or name in needed or name in tried]
         crossed = {name: column for name in wanted if (column := self._cross(name, name in needed)) is not None}
         nothing = {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
         self.polars = pl.DataFrame(crossed).with_columns(**nothing)
@@ -230,13 +239,26 @@ def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any)
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
-    run, judged = (Source(_levels_as_columns(x, keys), {*keys, columns.label}) for x in (frame, _as_pandas(qrels)))
-    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
+    named = _as_text(run_name)
+    needed = [*keys, columns.label, *([] if named is None else [named])]
+    usual = (*TELLS_APART, *([] if columns.subtopic is None else [columns.subtopic.lower()]))
+    run, judged = (
+        Source(
+            _levels_as_columns(x, needed),
+            needed,
+            tried=[name for name in map(str, x.columns) if name.lower() in usual],
+            lists=columns.subtopic,
+        )
+        for x in (frame, _as_pandas(qrels))
+    )
+    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), named, *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
+    missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
+    keys += [name for name in run.columns if name not in keys and missed[name].count()]
     for name in keys:
         key: Any = run.back(name, both[name]) if name not in judged.columns else None
         if key is None:
@@ -354,7 +376,18 @@ def _as_texts(design: Design) -> Design:
 IN_WORDS_OF_PANDAS = (
     (r"df\.unique\((\[.*?\])\)", r"df.drop_duplicates(\1)"),
     (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.astype({\1: float})"),
+    (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.String\)\)", r"df.astype({\1: str})"),
     (r"qrels\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\..*\)\)", r"qrels.astype({\1: run[\1].dtype})"),
+    (r"df\.with_columns\(pl\.col\(([^()]*?)\)\.fill_null\((.*?)\)\)", r"df.fillna({\1: \2})"),
+    (
+        r"df\.with_columns\(pl\.col\(([^()]*?)\)\.cast\(pl\.String\)\.fill_null\((.*?)\)\)",
+        r"df.assign(**{\1: df[\1].astype(object).fillna(\2)})",
+    ),
+    (
+        r"\.sort\((.*?)\)\.unique\((\[.*?\]), keep='last'\)",
+        r".sort_values(\1, na_position='first').drop_duplicates(\2, keep='last')",
+    ),
+    (r"df\.with_columns\(-pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.assign(**{\1: -df[\1].astype(float)})"),
     (r"qrels\.rename\((\{.*?\})\)", r"qrels.rename(columns=\1)"),
 )
 

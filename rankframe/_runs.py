@@ -14,6 +14,7 @@ from ._measure import collect, measure, refuse_names
 from ._policies import Columns, check_word
 from ._summary import by_query, keys
 from ._table import require
+from ._two_tables import to_name
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -176,11 +177,23 @@ def named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]
     """The frame with the run's name as a text, one of the columns that tell queries apart."""
     require(frame.collect_schema(), run, "run")
     if frame[run].has_nulls():
-        raise InvalidData(
-            f"column {run!r} names the run of each row, and is null on some; name them, or filter them out"
-        )
+        raise InvalidData(_nameless(frame, policies, run))
     named = frame.with_columns(pl.col(run).cast(pl.String).alias(RUN))
     return named, replace(policies, query=(RUN, *query))
+
+
+def _nameless(frame: pl.DataFrame, policies: Columns, run: str) -> str:
+    """Why rows have no run: documents that no run retrieved, or names that are missing."""
+    rows = frame.filter(pl.col(run).is_null())
+    missed = rows.height if policies.score not in rows.columns else rows[policies.score].null_count()
+    null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
+    if missed:
+        return (
+            f"{null}, {missed} of them documents that were judged but not retrieved: judgments were joined to a table of "
+            "runs as if it were one, and no run counts what it missed. Start from that table, without labels: "
+            f"df.rank.judge(qrels, run={run!r})"
+        )
+    return f"{null}; {to_name(run, frame.schema[run])}"
 
 
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> str:

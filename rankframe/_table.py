@@ -21,6 +21,7 @@ __all__ = [
     "failing",
     "fresh",
     "is_finite",
+    "is_list",
     "is_weight",
     "naming",
     "require",
@@ -39,8 +40,9 @@ USUAL_NAMES = {
     "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
     "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
+    "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
 }
-"""What the columns are called elsewhere, for the hint in an error; never taken unasked."""
+"""What the columns are called elsewhere, for the hint in an error; taken unasked only where there is no doubt."""
 
 JUDGE = "; or bring the judgments of another table: df.rank.judge(qrels)"
 """What else may be done where labels are lacking."""

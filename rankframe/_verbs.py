@@ -9,11 +9,9 @@ from inspect import Parameter
 from typing import Literal, TypeAlias
 
 import polars as pl
-import polars.selectors as cs
 
 from ._call import Call, call_of
 from ._check import check as check_frame
-from ._check import for_every_run, only_common
 from ._conventions import under
 from ._diversity import refuse_agreement, refuse_by_document
 from ._measure import (
@@ -43,12 +41,14 @@ from ._plan import (
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
 from ._source import source
-from ._table import Table, carried, failing, require, require_all
+from ._table import Table, carried, failing, require
 from ._threads import in_threads
+from ._two_tables import Missing, Tables, unless
 from ._wanted import Wanted
-from .errors import InvalidData, InvalidOption
+from .errors import InvalidOption
 
 __all__ = [
+    "Missing",
     "Request",
     "agreement",
     "calls_of",
@@ -63,7 +63,6 @@ __all__ = [
     "with_ranks",
 ]
 
-Missing: TypeAlias = Literal["keep", "drop", "error"]
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
@@ -228,58 +227,38 @@ def _eager_rows(
 
 
 def judge(
-    frame: Frame, columns: Columns, qrels: pl.DataFrame | pl.LazyFrame, judged_only: Missing, run_only: Missing
+    frame: Frame,
+    columns: Columns,
+    qrels: Frame,
+    run: str | None = None,
+    judged_only: Missing = "keep",
+    run_only: Missing | None = None,
+    part: bool = False,
 ) -> Frame:
-    """The full join of a run and its judgments, by query and document."""
+    """The full join of a run and its judgments, by query and document.
+
+    Whether the tables belong together is not asked of a `part`, which holds some of the queries of larger tables.
+    """
     _require_frame(qrels)
     check_word("judged_only", judged_only, Missing)
-    check_word("run_only", run_only, Missing)
-    run_schema, qrels_schema = frame.collect_schema(), qrels.collect_schema()
-    doc = columns.doc_name
-    if doc is None:
-        raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
-    require_all(run_schema, [*((name, "query") for name in columns.query), (doc, "doc"), (columns.score, "score")])
-    if columns.label in run_schema:
-        raise InvalidOption(
-            f"the run already has a column {columns.label!r}; drop it before judge, or evaluate the table as it is"
-        )
-    query = [name for name in columns.query if name in qrels_schema]
-    if not query:
-        require(qrels_schema, columns.query[-1], "query", "qrels")
-    require(qrels_schema, doc, "doc", "qrels")
-    require(qrels_schema, columns.label, "label", "qrels")
-    keys = [*query, doc]
-    for name in keys:
-        if run_schema[name] != qrels_schema[name]:
-            raise InvalidData(
-                f"column {name!r} is {run_schema[name]} in the run and {qrels_schema[name]} in the judgments; cast one, "
-                f"as in qrels.with_columns(pl.col({name!r}).cast(pl.{run_schema[name]}))"
-            )
-    shared = [name for name in qrels_schema if name in run_schema and name not in keys]
-    if shared:
-        raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
-    run, judged = frame.lazy(), qrels.lazy()
-    judged_queries = judged.select(query).unique()
-    run = only_common(
-        run,
-        judged_queries,
-        query,
-        run_only,
-        "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having none",
-    )
-    runs = [name for name in columns.query if name not in query]
-    judged = only_common(
-        for_every_run(judged, frame.lazy(), runs),
-        frame.lazy().select(*runs, *query).unique(),
-        [*runs, *query],
-        judged_only,
-        "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it out",
-    )
-    order: Literal["left_right", "none"] = "left_right" if isinstance(frame, pl.DataFrame) else "none"
-    on = [*runs, *keys]
-    joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
-    extra = [name for name in qrels_schema if name not in keys and name != columns.label]
-    return like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
+    unjudged: Missing = "drop" if run_only is None else run_only
+    check_word("run_only", unjudged, Missing)
+    tables = Tables.of(frame.lazy(), qrels.lazy(), columns)
+    tables = tables if run is None else tables.with_run(run)
+    if isinstance(frame, pl.LazyFrame):
+        joined = tables.join(judged_only, unjudged, ordered=False)
+        refusals = tables.refusals(judged_only, unjudged, apart=tables.usual_runs)
+        return unless(joined, [*refusals, tables.strangers(unjudged)])
+    tables = replace(tables, qrels=qrels.lazy().collect().lazy())
+    apart: list[str] | None = tables.usual_runs
+    if not part:
+        tables.refuse_strangers(unjudged)
+        tables, apart = tables.told_apart()
+    for refusal in tables.refusals(judged_only, unjudged, apart):
+        refusal.refuse()
+    if not part:
+        tables.warn(of_queries=run_only is None)
+    return like(frame, tables.join(judged_only, unjudged, ordered=True), columns)
 
 
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:

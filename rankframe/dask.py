@@ -137,12 +137,16 @@ class DaskRanker(FrameRanker[Any]):
         figures = dask.delayed(_figures)(summary, [dask.delayed(_part)(summary, part) for part in parts])
         return dd.from_delayed([figures], meta=meta)
 
-    def _judge(self, qrels: Any, judged_only: _verbs.Missing, run_only: _verbs.Missing) -> Any:
+    def _judge(
+        self, qrels: Any, named: str | None, judged_only: _verbs.Missing, run_only: _verbs.Missing | None
+    ) -> Any:
         dd = load("dask.dataframe", "dask")
         columns, run = self._columns, self._rows
+        if named is not None:
+            columns = replace(columns, query=(named, *(name for name in columns.query if name != named)))
         judged = qrels if isinstance(qrels, dd.DataFrame) else dd.from_pandas(qrels, npartitions=1)
         judged = _with_columns(judged, columns.query)
-        work = _Work(columns, _verbs.judge, (judged_only, run_only))
+        work = _Work(columns, _verbs.judge, (named, judged_only, run_only, True))
         meta = work(run._meta, judged._meta)
         runs = [name for name in columns.query if name not in judged.columns]
         if runs:  # judgments hold for every run of the table, not for those of a partition alone

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -14,10 +16,12 @@ __all__ = [
     "MissingExtra",
     "OutOfSpace",
     "RankframeError",
+    "RankframeWarning",
     "UnknownMetric",
     "did_you_mean",
     "nearest",
     "shown",
+    "warn",
 ]
 
 MOST_DIGITS = 38
@@ -53,6 +57,18 @@ class OutOfSpace(OSError, RankframeError):
 
 class UnknownMetric(RankframeError):
     """A text that names no metric."""
+
+
+class RankframeWarning(UserWarning):
+    """The call has a result, of which something should be known before it is read."""
+
+
+def warn(message: str) -> None:
+    """Show a `RankframeWarning` at the line that called this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RankframeWarning, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

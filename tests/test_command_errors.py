@@ -119,6 +119,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.parquet").write_text("not a table")
     Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
     Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
+    Path("nameless.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,b,2,1\n,q1,c,,1\n")
+    Path("twice.txt").write_text("q1 0 d2 1\nq1 0 d2 2\n")
     Path("sliced.csv").write_text("query_id,doc_id,score,label,queries,map\nq1,a,2,1,x,y\n")
     Path("other.csv").write_text("qid,doc_id,score,rel\nq1,a,2,1\n")
     Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
@@ -208,6 +210,16 @@ WRONG = [
     ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
     ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' stand on line 1 too"),
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' stand on line 1 too"),
+    (
+        "evaluate long.csv --qrels qrels.txt",
+        "If these are several runs, give each a file of its own. If it is one run, keep one row of each, such as the best (found "
+        "in 2 rows: query_id='q1', doc_id='a')",
+    ),
+    (
+        "compare nameless.csv --run system --qrels qrels.txt",
+        "--run system: the column names the run of each row, and is null",
+    ),
+    ("compare nameless.csv --run system", "Start from that table, without labels: --qrels QRELS --run system"),
     ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
@@ -215,7 +227,7 @@ WRONG = [
         "--judged-only keep counts it with nothing retrieved, 'drop' leaves",
     ),
     (
-        "evaluate long.csv --qrels qrels.txt --run-only error",
+        "compare long.csv --run system --qrels qrels.txt --run-only error",
         "--run-only drop leaves it out, --run-only keep counts it",
     ),
     # metrics

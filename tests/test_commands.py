@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -22,6 +23,7 @@ import rankframe as rf
 from rankframe import _progress
 from rankframe.__main__ import main
 from rankframe._command.options import COLUMNS, POLICIES
+from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options
 from rankframe._conventions import CONVENTIONS
 from rankframe._policies import Columns
@@ -334,13 +336,54 @@ def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
     Path("twice.txt").write_text(f"{QRELS}q1 0 d2 1\n")
     found = rows("check b.run --qrels twice.txt", code=1)
     assert [(row["severity"], row["problem"], row["doc_id"]) for row in found[:1]] == [
-        ("error", "repeated document", "d2")
+        ("error", "repeated judgment", "d2")
     ]
+
+
+def test_files_that_hold_a_document_twice_are_checked_each_by_itself(rows: Out) -> None:
+    Path("twice.run").write_text(f"{A}q1 Q0 d1 9 9 t\n")
+    found = rows("check twice.run --qrels qrels.txt", code=1)
+    assert [(row["problem"], row["query_id"], row["doc_id"]) for row in found] == [("repeated document", "q1", "d1")]
+
+
+def test_judgments_of_subtopics_are_no_repeated_ones_whatever_their_column_is_called(rows: Out) -> None:
+    Path("themes.csv").write_text("query_id,doc_id,theme,label\nq1,d2,s,1\nq1,d2,t,1\nq2,d9,s,1\n")
+    assert (
+        rows("evaluate a.run --qrels themes.csv --subtopic theme -m strec@2")[0]["mean"] == 0.5
+    )  # of q1 all, of q2 none
+    found = rows("check a.run --qrels themes.csv --subtopic theme")
+    assert "repeated judgment" not in [row["problem"] for row in found]
+
+
+def test_ids_that_are_written_in_two_ways_are_noted(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("upper.txt").write_text(QRELS.replace("d", "D"))
+    assert main(["compare", "a.run", "b.run", "--qrels", "upper.txt", "-m", "rr"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition("; ")[0] for note in notes] == [
+        f"rankframe: note: {name}: no retrieved document is judged" for name in ("a", "b")
+    ]
+    assert main(["trec_eval", "upper.txt", "a.run"]) == 0
+    assert capsys.readouterr().err.startswith("rankframe: note: no retrieved document is judged; write the ids alike")
+    found = json.loads(out("check a.run --qrels upper.txt --format json"))
+    assert [row["problem"] for row in found][-1] == "no retrieved document judged"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_warning_of_another_library_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(UserWarning, match="of another"), warnings_as_notes():
+        warnings.warn("of another", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_table_in_which_all_was_judged_is_no_inner_join_where_the_files_are_two(rows: Out) -> None:
+    Path("inner.csv").write_text("query_id,doc_id,score,label\nq1,d1,3,1\nq1,d2,1,0\n")
+    assert [row["problem"] for row in rows("check inner.csv")] == ["nothing missed"]
+    assert rows("check inner.csv --qrels inner.csv") == []
 
 
 def test_a_table_is_checked_by_itself(rows: Out) -> None:
     Path("bad.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\nq1,b,1,1\n")
-    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score"]
+    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score", "nothing missed"]
     found = rows("check a.run", code=1)
     assert found[0]["problem"] == "no labels"
     assert found[0]["advice"].endswith("--qrels QRELS")

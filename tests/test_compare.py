@@ -329,8 +329,13 @@ def test_tables_that_cannot_be_compared_say_why() -> None:
         DF.rank.compare("map", runs=["old", "nwe"])
     with pytest.raises(rf.MissingColumn, match="no column 'sytem' for run"):
         LONG.rank.compare("map", run="sytem")
-    with pytest.raises(rf.InvalidData, match="is null on some"):
-        LONG.with_columns(system=None).rank.compare("map", run="system")
+    nameless = LONG.with_columns(system=pl.lit(None))
+    with pytest.raises(
+        rf.InvalidData, match=r"null on .* no run counts what it missed.* df.rank.judge\(qrels, run='system'\)"
+    ):
+        nameless.rank.compare("map", run="system")
+    with pytest.raises(rf.InvalidData, match=r"is null on (\d+) of \1; name the run there, too"):
+        nameless.drop_nulls("score").rank.compare("map", run="system")
     with pytest.raises(rf.InvalidOption, match="no row"):
         LONG.clear().rank.compare("map", run="system")
     with pytest.raises(rf.InvalidOption, match="two columns"):

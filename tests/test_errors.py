@@ -380,7 +380,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "judgments of another type": (
         lambda: RUN.rank.judge(QRELS.with_columns(pl.col("query_id").cast(pl.String))),
         rf.InvalidData,
-        "column 'query_id' is Int64 in the run and String in the judgments; cast one",
+        "column 'query_id' is Int64 in the run and String in the judgments; cast one, as in "
+        "df.with_columns(pl.col('query_id').cast(pl.String))",
     ),
     "judgments under other names": (
         lambda: RUN.rank.judge(QRELS.rename({"query_id": "qid"})),

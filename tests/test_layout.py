@@ -25,6 +25,7 @@ LEVELS = [
     ["io", "_frame", "_order"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
+    ["_two_tables"],
     ["_check"],
     ["_measure"],
     ["_verbs"],

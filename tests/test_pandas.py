@@ -188,9 +188,10 @@ def test_judge_joins_as_a_merge_of_pandas_does() -> None:
 
 
 def test_judge_follows_its_options() -> None:
-    assert RUN.rank.judge(QRELS)["query_id"].tolist() == ["a", "a", "a", "c"]
-    assert RUN.rank.judge(QRELS, judged_only="drop")["query_id"].tolist() == ["a", "a", "a"]
-    assert RUN.rank.judge(QRELS, judged_only="drop").rank.evaluate("map", "recall").loc["a"].tolist() == [0.25, 0.5]
+    assert RUN.rank.judge(QRELS, run_only="drop")["query_id"].tolist() == ["a", "a", "a", "c"]
+    judged = RUN.rank.judge(QRELS, judged_only="drop", run_only="drop")
+    assert judged["query_id"].tolist() == ["a", "a", "a"]
+    assert judged.rank.evaluate("map", "recall").loc["a"].tolist() == [0.25, 0.5]
 
 
 @every_kind
@@ -206,7 +207,7 @@ def test_judged_runs_have_the_values_they_have_on_polars(kind: Any) -> None:
 def test_judge_reads_polars_judgments() -> None:
     qrels = pl.DataFrame({"query_id": ["a", "a"], "doc_id": [1, 2], "label": [1, 2]})
     for judgments in (qrels, qrels.lazy()):
-        assert RUN.rank.judge(judgments).rank.recall()["recall"].tolist() == [0.5]
+        assert RUN.rank.judge(judgments, run_only="drop").rank.recall()["recall"].tolist() == [0.5]
     with pytest.raises(rf.InvalidData, match="dict is no frame of judgments"):
         RUN.rank.judge({"a": 1})
 
@@ -221,13 +222,13 @@ def test_judgments_hold_for_every_run_of_the_table() -> None:
 
 
 def test_ids_in_the_index_come_out_of_judge_as_columns() -> None:
-    found = RUN.set_index(["query_id", "doc_id"]).rank.judge(QRELS.set_index("query_id"))
-    assert_frame_equal(found[RUN.columns.to_list()], RUN.rank.judge(QRELS)[RUN.columns.to_list()])
+    found = RUN.set_index(["query_id", "doc_id"]).rank.judge(QRELS.set_index("query_id"), run_only="drop")
+    assert_frame_equal(found[RUN.columns.to_list()], RUN.rank.judge(QRELS, run_only="drop")[RUN.columns.to_list()])
 
 
 def test_check_lists_what_is_wrong() -> None:
     df = pd.DataFrame(
-        {"query_id": ["a", "a", "b"], "doc_id": [1, 1, 2], "score": [2.0, 1.0, None], "label": [1.0, 1.0, np.inf]}
+        {"query_id": ["a", "a", "b"], "doc_id": [1, 1, 2], "score": [3.0, 1.0, None], "label": [1.0, 1.0, np.inf]}
     )
     found = df.rank.check()
     problems = dict(zip(found["problem"], found["rows"], strict=True))
@@ -242,7 +243,7 @@ def test_check_lists_what_is_wrong() -> None:
 
 
 def test_a_table_without_problems_has_an_empty_check() -> None:
-    df = pd.DataFrame({"query_id": ["a"], "doc_id": [1], "score": [2.0], "label": [1.0]})
+    df = pd.DataFrame({"query_id": ["a", "a"], "doc_id": [1, 2], "score": [2.0, None], "label": [1.0, 1.0]})
     assert df.rank.check().empty
     assert df.rank.check().columns.tolist()[:2] == ["severity", "problem"]
 
@@ -547,7 +548,7 @@ def test_empty_frames_have_empty_results() -> None:
         (lambda: SMALL.rank.with_ranks("label"), rf.InvalidOption, "second column 'label'"),
         (lambda: SMALL.rank.evaluate("ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
         (lambda: SMALL.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
-        (lambda: RUN.rank.judge(QRELS.assign(doc_id="x")), rf.InvalidData, "qrels.astype({'doc_id': run['doc_id'].dtype})"),
+        (lambda: RUN.rank.judge(QRELS.assign(doc_id="x")), rf.InvalidData, "df.astype({'doc_id': str})"),
         (lambda: RUN.rank.judge(QRELS.rename(columns={"label": "rel"})), rf.MissingColumn, "no column 'label' for label; qrels has doc_id, rel, query_id, who. Say df.rank.on(label='rel')"),
         (lambda: SMALL.drop(columns="label").rename(columns={"doc_id": "d"}).rank.on(query="qid").judge(QRELS), rf.MissingColumn,
          "no column 'qid' for query, 'doc_id' for doc; the table has query_id, d, score. Say df.rank.on("),

@@ -109,6 +109,7 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
         (["-", "-"], "QRELS and RUN cannot both be standard input"),
         (["qrels", "other"], "no query of other is judged in qrels"),
+        (["-c", "qrels", "other"], "no query of other is judged in qrels"),  # exit 7 of trec_eval, with -c or without
         (["qrels", "empty"], "empty holds no document"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 import rankframe as rf
 
 RUN = pl.DataFrame(
-    {"query_id": ["a", "a", "b", "x"], "doc_id": ["d1", "d2", "d1", "d9"], "score": [2.0, 1.0, 1.0, 1.0], "lang": "en"}
+    {"query_id": ["a", "a", "b", "x"], "doc_id": ["d1", "d2", "d1", "d9"], "score": [3.0, 1.0, 1.0, 1.0], "lang": "en"}
 )
 QRELS = pl.DataFrame(
     {"query_id": ["a", "a", "b", "y"], "doc_id": ["d2", "d3", "d1", "d7"], "label": [1, 2, 0, 1], "judge": "me"}
@@ -19,12 +19,12 @@ QRELS = pl.DataFrame(
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_judge_keeps_documents_that_one_table_lacks_and_every_column(lazy: bool) -> None:
-    joined = (RUN.lazy() if lazy else RUN).rank.judge(QRELS.lazy() if lazy else QRELS)
+    joined = (RUN.lazy() if lazy else RUN).rank.judge(QRELS.lazy() if lazy else QRELS, run_only="drop")
     assert isinstance(joined, pl.LazyFrame if lazy else pl.DataFrame)
     frame = joined.lazy().collect()
     assert frame.columns == ["query_id", "doc_id", "score", "lang", "label", "judge"]
     assert sorted(frame.rows(), key=str) == [
-        ("a", "d1", 2.0, "en", None, None),
+        ("a", "d1", 3.0, "en", None, None),
         ("a", "d2", 1.0, "en", 1, "me"),
         ("a", "d3", None, None, 2, "me"),
         ("b", "d1", 1.0, "en", 0, "me"),
@@ -78,7 +78,7 @@ def test_null_ids_join_as_one_query() -> None:
 
 def test_neither_table_is_changed() -> None:
     run, qrels = RUN.clone(), QRELS.clone()
-    run.rank.judge(qrels)
+    run.rank.judge(qrels, run_only="drop")
     assert run.equals(RUN)
     assert qrels.equals(QRELS)
 
@@ -133,7 +133,7 @@ def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
 
 
 def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
-    frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]})
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
     found = frame.rank.check()
     assert found.is_empty()
     assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "tied_fraction", "advice"]
@@ -146,15 +146,17 @@ def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
     assert "df.rank.judge(qrels)" in RUN.rank.check()["advice"][0]
 
 
-def test_check_notes_what_share_of_a_querys_documents_is_tied() -> None:
-    scores = [1.0, 1.0, 2.0, 2.0, 3.0, None, None, 1.0]
-    frame = pl.DataFrame({"query_id": [1] * 7 + [2], "doc_id": list("abcdefga"), "score": scores, "label": 1})
+def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> None:
+    scores = [1.0, 1.0, 2.0, 2.0, 3.0, None, None, 1.0, 5.0, 5.0]
+    queries = [3] + [1] * 6 + [2] * 3  # 3 has one document; of 1 four are retrieved and two tied, of 2 three and two
+    frame = pl.DataFrame({"query_id": queries, "doc_id": list("abcdefgabc"), "score": scores, "label": 1})
     for found in (frame.rank.check(), frame.lazy().rank.check().collect()):
-        assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.8)]
+        assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.5)]
+        assert found["advice"][0].startswith("documents share a score in 2 of 3 queries, the first of which is named;")
 
 
 def test_check_finds_each_tie_where_they_are_forbidden() -> None:
-    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, 0]})
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, None]})
     assert findings(frame.rank.check()) == [("note", "tied scores", 1, None, 2)]
     assert findings(frame.rank.on(ties="error").check()) == [
         ("error", "tied score", 1, "a", 1),
@@ -163,7 +165,7 @@ def test_check_finds_each_tie_where_they_are_forbidden() -> None:
 
 
 def test_check_without_documents_names_the_query() -> None:
-    frame = pl.DataFrame({"query_id": [1], "score": [float("nan")], "label": [1]})
+    frame = pl.DataFrame({"query_id": [1, 1], "score": [float("nan"), None], "label": [1, 1]})
     assert frame.rank.check().select("problem", "query_id", "rows").rows() == [("NaN score", 1, 1)]
 
 
@@ -204,7 +206,7 @@ def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None
 
 
 def test_check_notes_a_column_that_seems_to_name_documents() -> None:
-    frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 2.0], "label": [1, 1]})
+    frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 3.0], "label": [1, None]})
     found = frame.rank.check()
     assert findings(found) == [("note", "documents not named", None, None, 0)]
     assert "df.rank.on(doc='DocNo')" in found["advice"][0]

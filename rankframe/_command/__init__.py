@@ -20,6 +20,7 @@ from .._text import visible
 from ..errors import RankframeError
 from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
 from .command import Parser, epilog
+from .output import warnings_as_notes
 from .words import in_options
 
 __all__ = ["COMMANDS", "main", "parser"]
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments, others = parser().parse_known_args(argv)
         if others:
             arguments.parser.refuse(others)
-        answer = arguments.command(arguments)
+        with warnings_as_notes():
+            answer = arguments.command(arguments)
         if answer.text is not None:
             if sys.stdout is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 
 import polars as pl
 
 import rankframe as rf
 
+from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
 from .output import formatted
@@ -29,7 +31,7 @@ EXAMPLES = (
     "rankframe check table.parquet --format json",
     "rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv",
 )
-ONE_OF_BOTH = ("run only", "judged only")
+OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
 
 
 def options(sub: Parser) -> None:
@@ -61,10 +63,16 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)
-    pair = rf.rank(run).check(qrels).filter(pl.col("problem").is_in(ONE_OF_BOTH))
-    found = ranker(join(run, qrels, ("score",), others), arguments).check()
+    alone: pl.DataFrame = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic).check(qrels)
+    pair = alone.filter(pl.col("problem").is_in(OF_BOTH_FILES))
+    if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
+        return alone  # the files cannot be joined
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankframeWarning)  # of what stands among the findings
+        found = ranker(join(run, qrels, ("score",), others, arguments.subtopic), arguments).check()
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # which "judged only" says
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
+    found = found.filter(pl.col("problem") != "nothing missed")  # as judge keeps what was missed
     return pl.concat([pair, found], how="diagonal_relaxed")
 
 

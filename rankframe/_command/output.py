@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from .._render import markdown_text
 from .._text import CONTROL, rewritten, visible
-from ..errors import InvalidOption
+from ..errors import InvalidOption, RankframeWarning
+from .words import in_options
 
-__all__ = ["formatted", "note", "trec_lines", "writable"]
+__all__ = ["formatted", "note", "trec_lines", "warnings_as_notes", "writable"]
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a cell begins with that a spreadsheet computes: these four signs, also the wide ones, and what may hide them."""
@@ -22,6 +26,23 @@ FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 def note(text: str) -> None:
     """Something worth knowing, on standard error."""
     print(f"rankframe: note: {visible(text)}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_notes(of: str = "") -> Iterator[None]:
+    """Print the library's warnings as notes, after a word that says of what they are."""
+    show = warnings.showwarning
+
+    def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
+        if issubclass(category, RankframeWarning):
+            note(of + in_options(str(message)))
+        else:
+            show(message, category, *where, **others)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RankframeWarning)
+        warnings.showwarning = as_note
+        yield
 
 
 def formatted(frame: pl.DataFrame, format: str) -> str:

@@ -20,7 +20,7 @@ from .._table import USUAL_NAMES
 from .._verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
 from .options import COLUMNS
-from .output import note
+from .output import note, warnings_as_notes
 
 __all__ = [
     "Judged",
@@ -73,6 +73,11 @@ def judged(arguments: argparse.Namespace) -> Judged:
                 "--run names a column of one table, and there are several files. Leave it out, or give one file"
             )
         require(of_runs, [(arguments.run, "--run")])
+        if of_runs[0][arguments.run].has_nulls():
+            raise InvalidData(
+                f"--run {arguments.run}: the column names the run of each row, and is null on some; name the run there, too, "
+                "or give the table of the runs as it was before labels were joined"
+            )
         parts = of_runs[0].partition_by(arguments.run, maintain_order=True, as_dict=True)
         names, of_runs = [str(name) for (name,) in parts], list(parts.values())
     elif runs and len(of_runs) > 1:
@@ -249,7 +254,8 @@ def _joined(
 ) -> pl.DataFrame:
     """A run with its judgments; notes tell how many queries only one of both has."""
     refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
-    table = join(run, qrels, scores, others, arguments.judged_only, arguments.run_only)
+    with warnings_as_notes(f"{name}: " if several else ""):
+        table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
         (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),
@@ -284,6 +290,7 @@ def join(
     qrels: pl.DataFrame,
     scores: Sequence[str],
     others: Iterable[str],
+    subtopic: str | None,
     judged_only: Missing = "keep",
     run_only: Missing = "drop",
 ) -> pl.DataFrame:
@@ -292,7 +299,8 @@ def join(
     of_run = [other for other in others if other in run.columns and other not in of_qrels]
     run = run.select(*dict.fromkeys(("query_id", "doc_id", *scores, *of_run)))
     qrels = qrels.select(*dict.fromkeys((*QRELS.needed, *of_qrels)))
-    return rf.rank(run).on(score=scores[0]).judge(qrels, judged_only=judged_only, run_only=run_only)
+    ranker = rf.rank(run).on(score=scores[0], subtopic=subtopic)
+    return ranker.judge(qrels, judged_only=judged_only, run_only=run_only)
 
 
 def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], by: str) -> pl.DataFrame:

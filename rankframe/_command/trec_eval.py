@@ -13,10 +13,11 @@ import polars as pl
 import rankframe as rf
 
 from .._rows import QRELS, RUN
-from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
+from .._verbs import Missing
+from ..errors import InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser
 from .options import at_least
-from .reading import only_one_input, read_file, require_rows
+from .reading import only_one_input, read_file, refuse_strangers, require_rows
 
 __all__ = ["COMMAND"]
 
@@ -102,9 +103,9 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    table = rf.rank(run).judge(qrels, judged_only="keep" if arguments.complete else "drop").sort("query_id")
-    if table.is_empty():
-        raise InvalidData(f"no query of {arguments.run} is judged in {arguments.qrels}")
+    refuse_strangers(run, qrels, arguments.run, arguments.qrels)
+    kept: Missing = "keep" if arguments.complete else "drop"
+    table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
     ranker = rf.rank(table).on(
         convention="trec_eval",
         relevant=arguments.relevant,

@@ -17,17 +17,23 @@ VALUE = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\]]*\]|\.\.\.|-?\w+(?:\.\w+)?"""
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 
 ARGUMENT = re.compile(rf"(?<![\w(,.])({NAMED})=({VALUE})")  # not those inside of a metric's brackets
+CHECK = r"df\.rank\.check\((?:qrels)?\)"
 PYTHON = (
     (r", or name the columns that tell them apart, as query=\[.*?\]", ""),
-    (r"df\.rank\.check\((?:qrels)?\)", "rankframe check"),
+    (CHECK, "rankframe check"),
     (r"df\.rank\.judge\(qrels\)", "--qrels QRELS"),
+    (
+        r"name the column that tells them apart: df\.rank\.judge\(.*?\)(?: or df\.rank\.judge\(.*?\))*",
+        "give each a file of its own",
+    ),
+    (r"df\.rank\.judge\(qrels, (run=[^)]*)\)", r"--qrels QRELS \1"),
     (r"judge counts it, or leaves it out with", "it counts, or is left out with"),
     (r"judge leaves it out, or keeps it with", "it is left out, or counts with"),
     (r"drop it before judge, or", "leave --qrels out to"),
     (r"\bas \((\d+), (\d+)\)", r"as \1,\2"),
     (r"(?:df\.rank\.(?:plot\.)?)\w+\('([^']*)'.*?\)", r"-m \1"),
     # what one does to a frame in Python has no other words here
-    (rf"[,;:]?(?: for instance)?(?: as)?(?: with| in)? (?:df|qrels|pl)\.[\w.]+{NESTED}(?: does)?", ""),
+    (rf"[,;:]?(?: for instance)?(?: as)?(?: with| in)? (?:df|qrels|pl)(?:\.[\w.]+{NESTED})+(?: does)?", ""),
 )
 
 
@@ -37,9 +43,7 @@ def in_options(message: str) -> str:
     message = re.sub(r"df\.rank\.on\(((?:[^()]|\([^()]*\))*)\)", _of_call, message)
     for pattern, words in PYTHON:
         message = re.sub(pattern, words, message)
-    return " ".join(
-        (ARGUMENT.sub(_option, message) + found + rows.replace("df.rank.check()", "rankframe check")).split()
-    )
+    return " ".join((ARGUMENT.sub(_option, message) + found + re.sub(CHECK, "rankframe check", rows)).split())
 
 
 def _of_call(call: re.Match[str]) -> str:

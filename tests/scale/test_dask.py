@@ -118,7 +118,7 @@ def test_a_run_and_its_judgments_join() -> None:
     run = DF.filter(pl.col("score").is_not_null(), pl.col("query_id") != "q1").drop("label")
     qrels = DF.filter(pl.col("label").is_not_null(), pl.col("query_id") != "q2").drop("score")
     for given in ({}, {"judged_only": "drop"}, {"run_only": "keep"}):
-        wanted = run.rank.judge(qrels, **given)
+        wanted = run.rank.judge(qrels, **{"run_only": "drop"} | given)
         assert_same(to_dask(run, 3).rank.judge(to_dask(qrels, 2), **given), wanted)
         assert_same(
             to_dask(run, 3).rank.judge(qrels.to_pandas(), **given).rank.evaluate("err"), wanted.rank.evaluate("err")
@@ -131,8 +131,22 @@ def test_a_run_and_its_judgments_join() -> None:
     assert isinstance(judged, dd.DataFrame)
     assert_same(
         judged.rank.on(query=query).evaluate("map"),
-        runs.rank.on(query=query).judge(qrels).rank.on(query=query).evaluate("map"),
+        runs.rank.on(query=query).judge(qrels, run_only="drop").rank.on(query=query).evaluate("map"),
     )
+
+
+def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat() -> None:
+    run = DF.filter(pl.col("score").is_not_null()).drop("label")
+    qrels = DF.filter(pl.col("label").is_not_null()).drop("score")
+    runs = pl.concat(
+        [run.with_columns(run=pl.lit("a")), run.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit("b"))]
+    )
+    query = ["run", "query_id"]
+    judged = to_dask(runs, 3).rank.judge(to_dask(qrels, 2), run="run")
+    wanted = runs.rank.on(query=query).judge(qrels, run_only="drop").rank.on(query=query).evaluate("map")
+    assert_same(judged.rank.on(query=query).evaluate("map"), wanted)
+    with pytest.raises(rf.InvalidData, match=r"more than once.*df.rank.judge\(qrels, run='run'\)"):
+        to_dask(runs, 3).rank.judge(to_dask(qrels, 2)).compute()
 
 
 @pytest.mark.parametrize("by", [None, "slice", ["slice", "day"]])

@@ -145,7 +145,7 @@ def test_judgments_without_the_run_hold_for_every_run(spark: Any) -> None:
     )
     query = ["run", "query_id"]
     found = rankframe.spark.evaluate(to_spark(spark, runs), "map", qrels=to_spark(spark, QRELS), query=query, buckets=8)
-    judged = runs.rank.on(query=query).judge(QRELS)
+    judged = runs.rank.on(query=query).judge(QRELS, run_only="drop")
     assert_same(found, judged.rank.on(query=query).evaluate("map"))
 
 
@@ -155,7 +155,7 @@ def test_slices_of_a_run_are_those_of_its_queries(spark: Any) -> None:
         rankframe.spark.summarize(to_spark(spark, run), "map", qrels=to_spark(spark, QRELS), by="market", buckets=4)
     )
     markets = run.group_by("query_id").agg(pl.col("market").first())
-    values = RUN.rank.judge(QRELS).rank.evaluate("map").join(markets, on="query_id", how="left")
+    values = RUN.rank.judge(QRELS, run_only="drop").rank.evaluate("map").join(markets, on="query_id", how="left")
     wanted = values.group_by("market").agg(pl.col("map").mean().alias("mean"), pl.len().alias("n_queries"))
     assert found["market"].null_count() == 1  # of judged queries that the run lacks
     assert_same(found.select("market", "mean", "n_queries"), wanted)
@@ -225,7 +225,11 @@ def test_a_query_of_the_judgments_alone_has_no_weight(spark: Any) -> None:
     with pytest.raises(Exception, match="a query's weight, 'w', is null"):
         rankframe.spark.summarize(run, "map", qrels=qrels, weights="w", buckets=2).collect()
     found = to_polars(rankframe.spark.summarize(run, "map", qrels=qrels, weights="w", judged_only="drop", buckets=2))
-    wanted = RUN.filter(pl.col("query_id") != "q1").rank.judge(QRELS, judged_only="drop").rank.summarize("map", ci=None)
+    wanted = (
+        RUN.filter(pl.col("query_id") != "q1")
+        .rank.judge(QRELS, judged_only="drop", run_only="drop")
+        .rank.summarize("map", ci=None)
+    )
     assert_same(found.select("mean", "std", "n_queries"), wanted.select("mean", "std", "n_queries"))
     with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
         rankframe.spark.summarize(run, "map", weights="wieght")
