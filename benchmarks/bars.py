@@ -145,6 +145,64 @@ def of_one_metric(bench: Bench) -> Iterator[Bar]:
         yield Bar(f"nDCG@10, {ids} ids", t["rankframe"] / t["scikit-learn"], 1.0, "of sklearn", known=3.5)
 
 
+def best(x: pl.Expr) -> pl.Expr:
+    """The DCG of the ten largest labels."""
+    return (x.sort(descending=True).head(10) / (pl.int_range(2, pl.len().clip(0, 10) + 2)).log(2)).sum()
+
+
+def by_hand(scan: pl.LazyFrame) -> pl.LazyFrame:
+    """nDCG@10 by one `group_by` of sorted labels, as people write it; it checks nothing."""
+    label = pl.col("label").cast(pl.Float64)
+    found = label.sort_by("score", "doc_id", descending=True).head(10) / pl.int_range(2, pl.len().clip(0, 10) + 2).log(
+        2
+    )
+    return scan.group_by("query_id").agg((found.sum() / best(label)).fill_nan(0.0).alias("ndcg@10"))
+
+
+def by_windows(scan: pl.LazyFrame) -> pl.LazyFrame:
+    """nDCG@10 by two windows, as people write it; it checks nothing."""
+    label, place = pl.col("label").cast(pl.Float64), pl.int_range(1, pl.len() + 1)
+    rows = scan.with_columns(
+        rank=place.over("query_id", order_by=["score", "doc_id"], descending=True),
+        best=place.over("query_id", order_by="label", descending=True),
+    )
+
+    def gain(rank: str) -> pl.Expr:
+        return pl.when(pl.col(rank) <= 10).then(label / (pl.col(rank) + 1).log(2)).otherwise(0.0).sum()
+
+    return rows.group_by("query_id").agg((gain("rank") / gain("best")).fill_nan(0.0).alias("ndcg@10"))
+
+
+def of_lazy(bench: Bench) -> Iterator[Bar]:
+    """LazyFrames that scan Parquet: against reading the file and an eager call, and against Polars written by hand."""
+    for ids, text in (("integer", False), ("text", True)):
+        frame = bench.table(text=text).frame
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.parquet"
+            frame.write_parquet(path)
+            scan = pl.scan_parquet(path)
+            limit = int(frame.estimated_size()) // 2  # so that an eighth of the rows is in memory at a time
+            wanted = frame.rank.evaluate(LINEAR).sort("query_id").to_series(1)
+            for way in (by_hand, by_windows):
+                if (way(scan).sort("query_id").collect().to_series(1) - wanted).abs().max() > 1e-12:  # type: ignore[operator]
+                    raise ValueError(f"{way.__name__} gives other values")
+            t = bench.seconds(
+                {
+                    "eager": lambda path=path: pl.read_parquet(path).rank.evaluate(*TEN),
+                    "lazy": lambda scan=scan: scan.rank.evaluate(*TEN).collect(),
+                    "spilled": lambda scan=scan, limit=limit: scan.rank.on(memory_limit=limit).evaluate(*TEN).collect(),
+                    "one": lambda scan=scan: scan.rank.evaluate(LINEAR).collect(),
+                    "by hand": lambda scan=scan: by_hand(scan).collect(),
+                    "by windows": lambda scan=scan: by_windows(scan).collect(),
+                }
+            )
+        yield Bar(f"ten metrics, lazy, {ids} ids", t["lazy"] / t["eager"], 1.2, "of read and eager")
+        yield Bar(f"ten metrics, spilled, {ids} ids", t["spilled"] / t["eager"], 2.0, "of read and eager")
+        yield Bar(f"nDCG@10 alone, {ids} ids", t["one"] / t["lazy"], 0.6, "of ten metrics")
+        yield Bar(f"nDCG@10, lazy, {ids} ids, against group_by", t["one"] / t["by hand"], 1.0, "by hand")
+        yield Bar(f"nDCG@10, lazy, {ids} ids, against windows", t["one"] / t["by windows"], 1.0, "by hand")
+
+
 def of_a_small_table(bench: Bench) -> Iterator[Bar]:
     frame = Shape(10, 100, text=True).table().frame
     t = bench.seconds({"ten": lambda: frame.rank.evaluate(*TEN)}, 21)
@@ -259,7 +317,7 @@ def of_others(bench: Bench) -> Iterator[Bar]:
             yield Bar(f"{tool.name}, from the data frame", all_of_it, whole, "times ours", at_most=False)
 
 
-GUARDED = (of_ten_metrics, of_catalogue, of_one_metric, of_import, of_memory)
+GUARDED = (of_ten_metrics, of_lazy, of_catalogue, of_one_metric, of_import, of_memory)
 """Ratios that need no tool that the tests do not have anyway."""
 ALL = (*GUARDED, of_a_small_table, of_others, of_growth)
 

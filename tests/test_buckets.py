@@ -13,12 +13,12 @@ import pytest
 import rankframe as rf
 from rankframe._buckets import Guarded, Judging, Merge, Partial, Values, refuse_row_order
 from rankframe._combine import summary_of
-from rankframe._kernel import bound, kernel_of, largest_label
+from rankframe._kernel import arrow_kernel, bound, kernel_of, largest_label
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})
 TABLE = RUN.append_column("label", pa.array([0, 1, 1]))
-KERNEL = kernel_of(bound({}), ["rr", "recall"])
+KERNEL = kernel_of(bound({}, arrow_kernel), ["rr", "recall"])
 
 
 def guarded(function: Any, *tables: pa.Table) -> pa.Table:
@@ -38,12 +38,12 @@ def test_a_bucket_gives_its_values_and_no_message() -> None:
 
 
 def test_a_bucket_joins_its_judgments() -> None:
-    found = guarded(Values(KERNEL, Judging(bound({}), "keep", "drop")), RUN, QRELS)
+    found = guarded(Values(KERNEL, Judging(bound({}, arrow_kernel), "keep", "drop")), RUN, QRELS)
     assert found.drop(["!"]).to_pylist() == [
         {"query_id": 1, "rr": 0.5, "recall": 0.5},
         {"query_id": 3, "rr": 0.0, "recall": 0.0},
     ]
-    dropped = guarded(Values(KERNEL, Judging(bound({}), "drop", "keep")), RUN, QRELS)
+    dropped = guarded(Values(KERNEL, Judging(bound({}, arrow_kernel), "drop", "keep")), RUN, QRELS)
     assert dropped["query_id"].to_pylist() == [1, 2]
 
 
@@ -69,7 +69,7 @@ def test_timestamps_go_back_in_utc() -> None:
 
 
 def test_parts_of_a_summary_merge() -> None:
-    summary = summary_of(bound({}), ["rr"], "day", resamples=39)
+    summary = summary_of(bound({}, arrow_kernel), ["rr"], "day", resamples=39)
     parts = [Partial(summary, None)(TABLE.slice(0, 2)), Partial(summary, None)(TABLE.slice(2))]
     assert parts[0].schema.field("#by0").type == pa.string()
     merged = Merge(summary)(pa.concat_tables(parts))
@@ -79,7 +79,9 @@ def test_parts_of_a_summary_merge() -> None:
     ]
     assert Partial(summary, None).kept == {"#by0": "day"}
     assert Merge(summary).kept == {"day": "#by0"}
-    judged = Partial(replace(summary, missing_slices=True), Judging(bound({}), "keep", "drop"))(RUN, QRELS)
+    judged = Partial(replace(summary, missing_slices=True), Judging(bound({}, arrow_kernel), "keep", "drop"))(
+        RUN, QRELS
+    )
     assert judged["#by0"].to_pylist() == ["mo", None]
 
 
@@ -98,7 +100,7 @@ def test_the_largest_label_is_that_of_documents_that_count(
     options: dict[str, Any], metric: str, wanted: float, shown: bool
 ) -> None:
     table = pa.table({"query_id": [1] * 3, "doc_id": list("abc"), "score": [3.0, 2.0, None], "label": [1, 2, 3]})
-    kernel = kernel_of(bound(options), ["map"] * ("convention" not in options) + [metric])
+    kernel = kernel_of(bound(options, arrow_kernel), ["map"] * ("convention" not in options) + [metric])
     schema = kernel.seen(table.schema).schema
     assert kernel.needs_largest_label(schema)
     ranked, by_rows = largest_label(kernel, schema)
@@ -108,12 +110,12 @@ def test_the_largest_label_is_that_of_documents_that_count(
 
 def test_rows_without_an_order_do_not_break_ties() -> None:
     calls = rf.parse("map")
-    refuse_row_order(bound({}), calls, ["query_id", "doc_id"], "heap")
-    refuse_row_order(bound({"ties": "best"}), calls, ["query_id"], "heap")
+    refuse_row_order(bound({}, arrow_kernel), calls, ["query_id", "doc_id"], "heap")
+    refuse_row_order(bound({"ties": "best"}, arrow_kernel), calls, ["query_id"], "heap")
     for options, names, why in (
         ({}, ["query_id"], "tied rows would stand by, as no column names documents"),
         ({"ties": "order"}, ["query_id", "doc_id"], "ties='order' goes by"),
         ({"convention": "ranx"}, ["query_id", "doc_id"], "ties='order' goes by"),
     ):
         with pytest.raises(rf.InvalidOption, match=f"the rows of a heap have no order, which {why}"):
-            refuse_row_order(bound(options), calls, names, "heap")
+            refuse_row_order(bound(options, arrow_kernel), calls, names, "heap")

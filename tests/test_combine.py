@@ -15,7 +15,7 @@ from tables import frame, random_table
 
 import rankframe as rf
 from rankframe._combine import Summary, _poisson, _seeds, summary_of
-from rankframe._kernel import bound
+from rankframe._kernel import arrow_kernel, bound
 
 TABLE = random_table(11, queries=90)
 DF = frame(TABLE).with_columns(slice=pl.col("query_id").str.slice(-1).str.to_integer() % 3)
@@ -23,7 +23,7 @@ METRICS = ("ndcg@10", "map", "gm_map", "hits")
 
 
 def summed(df: pl.DataFrame, parts: int, *metrics: Any, by: Any = None, **given: Any) -> pl.DataFrame:
-    summary = summary_of(bound(given.pop("on", {})), metrics or METRICS, by, **given)
+    summary = summary_of(bound(given.pop("on", {}), arrow_kernel), metrics or METRICS, by, **given)
     split = df.with_columns(part=pl.col("query_id").rank("dense") % parts).partition_by("part", include_key=False)
     return summary.merge(pl.concat(summary.part(part) for part in split))
 
@@ -199,7 +199,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": 1.0, "label": 1, "day": ["mo", None]})
     with pytest.raises(rf.InvalidData, match="several values of 'day'"):
         summed(df, 1, "rr", by="day")
-    both = Summary(tuple(rf.parse("rr")), bound({}), ("day",), missing_slices=True)
+    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",), missing_slices=True)
     assert both.merge(both.part(df)).row(0, named=True)["day"] == "mo"
     with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
         summed(df, 1, "rr", by="market")

@@ -20,7 +20,7 @@ from tables import FRACTIONAL_LABELS, Table, frame, tables
 import rankframe as rf
 from rankframe._call import Call
 
-law = settings(deadline=None, derandomize=True, max_examples=4, phases=[Phase.generate])
+law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS, min_queries=1)
 
 Plain = Callable[[list[Row], int | None], float | None]

@@ -477,7 +477,7 @@ def test_a_report_shows_one_column_that_is_named_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("label", ["x}y", "{", "a\\b", "a%b", "a#b", "a~b", "a\nb", 3])
 def test_a_label_that_would_break_latex_is_refused(label: Any) -> None:
-    with pytest.raises(InvalidOption, match="write label='tab:results'"):
+    with pytest.raises(InvalidOption, match="label='tab:runs'"):
         comparison().to_latex(label=label)
     with pytest.raises(InvalidOption, match=r"caption=3 is no text; write caption='Results'"):
         comparison().to_latex(caption=3)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def test_the_benchmark_checks_duckdb_measures_everything_and_takes_its_tables_aw
     assert header.split() == ["rows", "queries", "seconds", "CPU", "s", "rows/s", "peak", "MB"]
     measured = [re.fullmatch(r"(.+?) +(\d+) +(\d+) +([\d.]+) +([\d.]+) +(\d+) +(\d+)", line) for line in lines]
     rows = [found.groups() for found in measured if found]
-    assert {int(row[1]) for row in rows if row[0] == "ten metrics, in buckets"} == {10_000, 20_000, 3_000, 4_000}
+    assert {int(row[1]) for row in rows if row[0] == "ten metrics, memory_limit=1GB"} == {10_000, 20_000, 3_000, 4_000}
     assert {row[0] for row in rows if row[1] == "20000"} >= {"summarize", "with_metrics", "curve", "ndcg@10"}
     assert all(50 < float(row[6]) < 2000 for row in rows)
     assert sum("seconds grow with rows to the power" in line for line in lines) == len(lines) - len(rows) > 0
