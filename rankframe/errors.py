@@ -14,6 +14,7 @@ __all__ = [
     "UnknownMetric",
     "did_you_mean",
     "nearest",
+    "shown",
 ]
 
 
@@ -38,7 +39,7 @@ class MissingExtra(ImportError, RankframeError):
 
 
 class UnknownMetric(RankframeError):
-    """A text that names no metric."""
+    """A text that names no metric, or one that names different metrics in different tools."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -52,3 +53,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     by_lower = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[near[0]] if near else None
+
+
+def shown(given: object) -> str:
+    """What was given, as an error repeats it: by its type where it fills more than a line, as a table does."""
+    text, kind = repr(given), type(given).__name__
+    is_long = len(text) > 80 or "\n" in text or " at 0x" in text
+    return f"a{'n' * kind.startswith(tuple('AEIOU'))} {kind}" if is_long else text
