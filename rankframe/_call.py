@@ -17,7 +17,7 @@ from ._ranking import NoExpectation
 from ._registry import Bounds, Judging, Metric
 from .errors import InvalidOption
 
-__all__ = ["Call", "call_of"]
+__all__ = ["OF_TABLES", "Call", "call_of"]
 
 OF_TABLES = {field.name for field in fields(Columns)}
 
@@ -151,8 +151,10 @@ def _cutoff(entry: Metric, k: Any) -> int:
             raise TypeError
         whole = operator.index(k)
     except TypeError:
+        each = [f"{entry.name}@{rank}" for rank in k] if isinstance(k, (list, tuple)) else []
+        write = f"one text for each cutoff: {', '.join(map(repr, each))}" if each else f"{entry.name}@10"
         raise InvalidOption(
-            f"{entry.name}: k={k!r} is no whole number; write {entry.name}@10, or leave k out for no cutoff"
+            f"{entry.name}: k={k!r} is no whole number; write {write}, or leave k out for no cutoff"
         ) from None
     if whole < 1:
         raise InvalidOption(f"{entry.name}@{whole}: a cutoff is 1 or more; leave it out (k=None) to count every rank")

@@ -9,7 +9,8 @@ import polars as pl
 
 from ._diversity import documents, row_faults
 from ._policies import Columns
-from ._table import USUAL_NAMES, Table, carried, failing, fresh, require
+from ._roles import USUAL_NAMES, carried, require
+from ._table import Table, failing, fresh
 from .errors import InvalidOption, RankframeError
 
 __all__ = ["check", "describe", "for_every_run", "only_common"]

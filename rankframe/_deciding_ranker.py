@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from . import _compare, _gate, _power, _summary, _verbs
+from ._asking import asks_for_metrics
 from ._compare import Comparison, Correction, Significance, Test
 from ._gate import Verdict
 from ._policies import is_number
 from ._ranker import Ranker
 from ._resampling import Method, Resampling
+from ._roles import score_columns
 from ._runs import Design, Lacking
-from ._table import score_columns
 
 __all__ = ["DecidingRanker"]
 
@@ -27,6 +28,7 @@ class DecidingRanker(Ranker[R]):
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         """The verb's result as the caller's kind of frame, or what has several such."""
 
+    @asks_for_metrics
     def summarize(
         self,
         *metrics: _verbs.Request,
@@ -91,6 +93,7 @@ class DecidingRanker(Ranker[R]):
         resampling = Resampling(ci, method, resamples, seed, progress)
         return self._run(_summary.summarize, _names(by), weights, resampling, *metrics)
 
+    @asks_for_metrics
     def compare(
         self,
         *metrics: _verbs.Request,
@@ -173,6 +176,7 @@ class DecidingRanker(Ranker[R]):
         testing = Significance(test, correction)
         return cast("Comparison[R]", self._run(_compare.compare, design, testing, resampling, *metrics))
 
+    @asks_for_metrics
     def power(
         self,
         *metrics: _verbs.Request,
@@ -228,6 +232,7 @@ class DecidingRanker(Ranker[R]):
         several = (difference,) if is_number(difference) else tuple(cast("Sequence[float]", difference))
         return self._run(_power.power, design, _power.Effects(several, power, alpha), *metrics)
 
+    @asks_for_metrics
     def gate(
         self,
         budgets: Mapping[_verbs.Request, float],
@@ -285,6 +290,7 @@ class DecidingRanker(Ranker[R]):
         resampling = Resampling(gate.ci, method, resamples, seed, progress)
         return cast("Verdict[R]", self._run(_gate.gate, design, gate, resampling))
 
+    @asks_for_metrics
     def noninferior(self, *metrics: _verbs.Request, margin: float, baseline: str, **options: Any) -> Verdict[R]:
         """Whether runs are no worse than the baseline by more than one margin: :meth:`gate` with equal budgets.
 

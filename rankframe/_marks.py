@@ -13,7 +13,7 @@ from ._extras import load
 from ._measure import measure
 from ._parse import parse
 from ._policies import Columns
-from ._table import require, score_columns
+from ._roles import require, score_columns
 from .errors import InvalidOption
 
 __all__ = [

@@ -18,8 +18,8 @@ from ._call import Call
 from ._crossing import cross, cross_lists
 from ._frame_ranker import FrameRanker
 from ._policies import Columns
+from ._roles import NotNumbers, carried
 from ._runs import Design
-from ._table import carried
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -50,7 +50,16 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         @wraps(FrameRanker.on)
         def on(self, **given: Any) -> PandasRanker:
             roles = {"query", "doc", "score", "label", "subtopic"} & given.keys()
-            return super().on(**given | {role: _as_text(given[role]) for role in roles})
+            try:
+                return super().on(**given | {role: _as_text(given[role]) for role in roles})
+            except RankframeError as error:
+                raise _of_pandas(error, self._frame) from None
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError as error:
+                raise AttributeError(_in_words_of_pandas(str(error)), name=name) from None
 
     def _with(self, columns: Columns) -> PandasRanker:
         return PandasRanker(self._frame, columns)
@@ -63,14 +72,14 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         try:
             return shape(self._frame, self._columns, verb, *args)
         except RankframeError as error:
-            raise type(error)(_in_words_of_pandas(str(error))) from None
+            raise _of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
             source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
             return work(source.polars, self._columns, *args)
         except RankframeError as error:
-            raise type(error)(_in_words_of_pandas(str(error))) from None
+            raise _of_pandas(error, self._frame) from None
 
     def __repr__(self) -> str:
         return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
@@ -338,9 +347,9 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
 
 def _as_text(label: Any) -> Any:
     """A column's label, or several, as the text that stands for it in Polars."""
-    if label is None or label is ... or isinstance(label, str):
+    if label is None or label is ... or isinstance(label, str) or hasattr(label, "name"):  # a Series is no label
         return label
-    return [str(x) for x in label] if isinstance(label, (list, tuple)) else str(label)
+    return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else str(label)
 
 
 def _as_texts(design: Design) -> Design:
@@ -349,12 +358,34 @@ def _as_texts(design: Design) -> Design:
     )
 
 
-IN_WORDS_OF_PANDAS = (
+IN_WORDS_OF_PANDAS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (
+        r"df\.sort\((.*?), descending=True, nulls_last=True\)\.unique\((\[.*?\]), keep='first', maintain_order=True\)",
+        r"df.sort_values(\1, ascending=False).drop_duplicates(\2)",
+    ),
     (r"df\.unique\((\[.*?\])\)", r"df.drop_duplicates(\1)"),
-    (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.astype({\1: float})"),
-    (r"qrels\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\..*\)\)", r"qrels.astype({\1: run[\1].dtype})"),
-    (r"qrels\.rename\((\{.*?\})\)", r"qrels.rename(columns=\1)"),
+    (
+        r"(\w+)\.with_columns\(pl\.col\((.*?)\)(?:\.cast\(pl\.String\))?\.cast\(pl\.(\w+)\)\)",
+        lambda cast: f"{cast[1]}.astype({{{cast[2]}: {'str' if cast[3] == 'String' else repr(cast[3].lower())}}})",
+    ),
+    (r"df\.with_columns\(pl\.col\((.*?)\)\.replace_strict\((\{.*?\})\)\)", r"df.assign(**{\1: df[\1].map(\2)})"),
+    (r"df\.with_columns\(pl\.col\((.*?)\)\.fill_null\(1\)\)", r"df.fillna({\1: 1})"),
+    (r"df\.with_columns\(score=-pl\.col\((.*?)\)\.cast\(pl\.Int64\)\)", r"df.assign(score=-df[\1].astype('int64'))"),
+    (r"df\.with_columns\(score=-pl\.col\((.*?)\)\)", r"df.assign(score=-df[\1])"),
+    (r"(\w+)\.with_columns\((\w+)=pl\.lit\((.*?)\)\)", r"\1.assign(\2=\3)"),
+    (r"df\.with_columns\(\.\.\.\)", "df.assign(...)"),
+    (r"by replace_strict\b", "by map"),
+    (r"\.filter\(pl\.col\('rank'\) <= 10\)", ".query('rank <= 10')"),
+    (r"(\w+)\.rename\((\{.*?\})\)", r"\1.rename(columns=\2)"),
 )
+"""Code of Polars in messages, and the same in pandas."""
+
+
+def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
+    """The error with the code that it advises as pandas spells it."""
+    if isinstance(error, NotNumbers):
+        error = error.among(Source(frame, {error.column}).polars)
+    return type(error)(_in_words_of_pandas(str(error)))
 
 
 def _in_words_of_pandas(message: str) -> str:

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from types import EllipsisType
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
-from .errors import InvalidOption, did_you_mean
+from .errors import InvalidOption, did_you_mean, shown
 
 __all__ = [
     "Columns",
@@ -97,7 +97,10 @@ class Columns:
         names = [*self.query, *others, self.score, self.label]
         for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
-                raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+                has = getattr(name, "name", None)  # a Series has one
+                added = f", as {has!r}" if isinstance(has, str) else ""
+                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
+                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
             if name == "*" or (name.startswith("^") and name.endswith("$")):
                 raise InvalidOption(
                     f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
@@ -161,4 +164,4 @@ def check_word(option: str, given: object, words: object) -> None:
     known = [word for arg in get_args(words) for word in (get_args(arg) or [arg]) if isinstance(word, str)]
     if given not in known:
         listed = ", ".join(map(repr, known))
-        raise InvalidOption(f"{option}={given!r}: write one of {listed}.{did_you_mean(str(given), known)}")
+        raise InvalidOption(f"{option}={shown(given)}: write one of {listed}.{did_you_mean(str(given), known)}")

@@ -16,7 +16,7 @@ from ._call import Call, call_of
 from ._conventions import bind
 from ._group import aggregation
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from ._registry import METRICS, find, of
+from ._registry import METRICS, elsewhere, find, of
 from .errors import UnknownMetric, did_you_mean
 
 __all__ = ["ExprRanker", "Ranker", "expr"]
@@ -38,6 +38,10 @@ def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concaten
 
 def _instead(name: str, methods: Sequence[str]) -> str:
     """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    if (said := elsewhere(name, name)) is not None:
+        return f"; {said}"
+    if name in ("mean", "average", "avg") and "summarize" in methods:
+        return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
     try:
         metric, _ = find(name, name, METRICS)
     except UnknownMetric:

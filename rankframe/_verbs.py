@@ -33,7 +33,8 @@ from ._plan import (
 )
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
-from ._table import Table, carried, failing, require, require_all
+from ._roles import carried, require, require_all
+from ._table import Table, failing
 from ._threads import in_threads
 from ._wanted import Wanted
 from .errors import InvalidData, InvalidOption
@@ -229,8 +230,8 @@ def judge(
     for name in keys:
         if run_schema[name] != qrels_schema[name]:
             raise InvalidData(
-                f"column {name!r} is {run_schema[name]} in the run and {qrels_schema[name]} in the judgments; cast one, "
-                f"as in qrels.with_columns(pl.col({name!r}).cast(pl.{run_schema[name]}))"
+                f"column {name!r} is {run_schema[name]} in the run and {qrels_schema[name]} in the judgments; "
+                + _cast(name, run_schema[name], qrels_schema[name])
             )
     shared = [name for name in qrels_schema if name in run_schema and name not in keys]
     if shared:
@@ -257,6 +258,20 @@ def judge(
     joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
     extra = [name for name in qrels_schema if name not in keys and name != columns.label]
     return like(frame, joined.select(cs.by_name(*run_schema, columns.label, *extra)), columns)
+
+
+def _cast(name: str, of_run: pl.DataType, of_qrels: pl.DataType) -> str:
+    """What to write so that two columns of ids have one type, in which all ids of both have a place."""
+    types = {"df": of_run, "qrels": of_qrels}
+    if any(dtype.is_nested() for dtype in types.values()):
+        return "make both of one type"
+    try:
+        both = pl.concat([pl.DataFrame(schema={name: dtype}) for dtype in types.values()], how="vertical_relaxed")
+        one = both.schema[name]
+    except pl.exceptions.SchemaError:
+        one = pl.String()
+    casts = [f"{frame}.with_columns(pl.col({name!r}).cast(pl.{one}))" for frame, dtype in types.items() if dtype != one]
+    return f"cast {'one' if len(casts) == 1 else 'both'}, as in {', '.join(casts)}"
 
 
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:

@@ -179,14 +179,14 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for --show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "cast it, or name another column: --score COLUMN"),
+    ("evaluate words.ndjson", "say which number each word is, or name another column: --score COLUMN"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
         "evaluate nan.csv",
         "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
     ),
-    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep one row of each (found in 2 rows"),
+    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows"),
     ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (

@@ -18,11 +18,11 @@ PACKAGE = Path(rankframe.__file__).parent
 LEVELS = [
     ["errors", "_greedy", "_by_score", "_threads"],
     ["_extras"],
-    ["_policies", "_progress", "_crossing", "stats"],
+    ["_policies", "_roles", "_progress", "_crossing", "stats"],
     ["_ranking"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
     ["metrics", "_parse", "_rows", "_expected", "_conventions", "_sort"],
-    ["io", "_frame", "_order"],
+    ["io", "_frame", "_order", "_asking"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
     ["_check"],

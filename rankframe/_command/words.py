@@ -28,7 +28,7 @@ PYTHON = (
     (r": invalid utf-?8.*", ": this is no UTF-8 text; convert it, as with iconv -f latin1 -t utf-8"),
     (r"(?:df\.rank\.(?:plot\.)?)\w+\('([^']*)'.*?\)", r"-m \1"),
     # what one does to a frame in Python has no other words here
-    (rf"[,;:]?(?: for instance)?(?: as)?(?: with| in)? (?:df|qrels|pl)\.[\w.]+{NESTED}(?: does)?", ""),
+    (rf"[,;:]?(?: for instance)?(?: as)?(?: with| in)? (?:df|qrels|pl)(?:\.[\w.]+{NESTED})+(?: does)?", ""),
 )
 
 
