@@ -31,6 +31,9 @@ TREC_DEFAULTS = {
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
 
+LONGEST = 500
+"""How many letters of several metrics in one text are looked at."""
+
 _TEXT = re.compile(
     r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
     re.DOTALL,
@@ -82,6 +85,8 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
 def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
     """The texts that stand in one, with commas or blanks between them; none unless each can be read."""
     texts: list[str] = []
+    if len(text) > LONGEST:
+        return []
     for part in re.split(r"[,;\s]+(?![^({]*[)}])", text.strip()):
         is_cutoff = texts and re.fullmatch(r"@?\d+", part)
         texts.append(f"{texts[-1].partition('@')[0]}@{part.removeprefix('@')}" if is_cutoff else part)

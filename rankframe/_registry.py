@@ -221,7 +221,8 @@ def _refuse_taken(entry: Metric) -> None:
     for name in own:
         if name.lower() in UNCLEAR:
             raise InvalidOption(f"{elsewhere(name, name)}; choose a name of one meaning")
-        if len({tuple(options.items()) for options in _meanings(entry, name)}) > 1:
+        first, *others = _meanings(entry, name)
+        if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
     for other in _metrics.values():
         taken = [name for name in own if _meanings(other, name)]
@@ -300,10 +301,10 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 
 def elsewhere(name: str, text: str) -> str | None:
     """What to write for a name that other tools have, and that is no single metric here; None for any other name."""
-    base, cutoff = re.fullmatch(r"(.*?)(?:_?(\d+))?", name, re.DOTALL).groups()  # type: ignore[union-attr]  # always
+    base, cutoff = _cut(name)
     if meant := UNCLEAR.get(base.lower()):
         tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
-        texts = [text.replace(name, metric if cutoff is None else f"{metric}@{cutoff}", 1) for metric in meant.values()]
+        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
         return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
     if name in TREC_SETS:
         return (
@@ -321,10 +322,14 @@ def elsewhere(name: str, text: str) -> str | None:
 
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
     """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    parts = re.fullmatch(r"(\w*?[^\W\d_])(?:_?at)?_?(\d+)", name)
-    if parts is None:
-        return []
-    base, cutoff = parts.groups()
+    base, cutoff = _cut(name)
+    base = base.removesuffix("_at")
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
-    sure = near is not None and (near.lower() == base.lower() or len(base) > 3)
+    sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
     return [f"{near}@{cutoff}"] if sure else []
+
+
+def _cut(name: str) -> tuple[str, str]:
+    """A name without the digits that it ends in, and these."""
+    base = name.rstrip("0123456789")
+    return base.rstrip("_"), name[len(base) :]
