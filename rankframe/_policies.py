@@ -107,7 +107,10 @@ class Columns:
         names = [*self.query, *others, self.score, self.label]
         for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
-                raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+                has = getattr(name, "name", None)  # a Series has one
+                added = f", as {has!r}" if isinstance(has, str) else ""
+                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
+                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
             if name == "*" or (name.startswith("^") and name.endswith("$")):
                 raise InvalidOption(
                     f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"

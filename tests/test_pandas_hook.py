@@ -26,7 +26,8 @@ HERE = Path(__file__).parent
 
 def python(*args: str, cwd: Path | None = None) -> str:
     """What a new interpreter prints; it sees the same packages, and warnings are errors."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)])}
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}  # which are those of this run
+    env |= {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run([sys.executable, *args], capture_output=True, text=True, env=env, cwd=cwd, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
