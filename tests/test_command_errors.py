@@ -132,7 +132,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
     Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
     Path("nameless.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,b,2,1\n,q1,c,,1\n")
-    Path("twice.txt").write_text("q1 0 d2 1\nq1 0 d2 2\n")
     Path("sliced.csv").write_text("query_id,doc_id,score,label,queries,map\nq1,a,2,1,x,y\n")
     Path("other.csv").write_text("qid,doc_id,score,rel\nq1,a,2,1\n")
     Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
