@@ -16,7 +16,7 @@ from ._ranking import NoExpectation
 from ._registry import Bounds, Judging, Metric
 from .errors import InvalidOption, shown
 
-__all__ = ["Call", "call_of"]
+__all__ = ["OF_TABLES", "Call", "call_of"]
 
 OF_TABLES = {field.name for field in fields(Columns)}
 
@@ -157,8 +157,12 @@ def _read(entry: Metric, name: str, value: Any) -> Any:
         try:
             return kind.read(value)
         except TypeError:
-            example = _example(entry, name)
+            several = isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value))
+            each = [_text(entry, name, kind.read(x)) for x in value] if several else []
+            example = _text(entry, name)
             advice = "" if example is None else f"; write {example}"
+            if each and None not in each:
+                advice = f"; write one text for each: {', '.join(map(repr, each))}"
             raise InvalidOption(
                 f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}.{kind.hint(value)}"
             ) from None
@@ -172,14 +176,16 @@ def _read(entry: Metric, name: str, value: Any) -> Any:
     )
 
 
-def _example(entry: Metric, name: str) -> str | None:
-    """A text that gives the option a value that it takes, and all options that have no default."""
+def _text(entry: Metric, name: str, value: Any = None) -> str | None:
+    """A text that gives the option the value, or one that it takes, and all options that have no default."""
     needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
     values = {}
     for each in needed:
         kind, default = entry.kinds.get(each), entry.parameters[each].default
         usual = default if kind is not None and default is not None and kind.fits(default) else None
         values[each] = usual if usual is not None or kind is None else kind.example
+    if value is not None:
+        values[name] = value
     if None in values.values():
         return None
     return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text

@@ -9,7 +9,8 @@ import polars as pl
 
 from ._diversity import documents, row_faults
 from ._policies import Columns
-from ._table import USUAL_NAMES, Table, carried, require
+from ._roles import USUAL_NAMES, carried, require
+from ._table import Table
 from ._two_tables import STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .errors import InvalidOption, RankframeError
 

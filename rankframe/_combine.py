@@ -19,8 +19,8 @@ from ._call import Call
 from ._measure import collect, refuse_names
 from ._policies import Columns
 from ._resampling import Resampling
+from ._roles import require
 from ._summary import by_query, calls_of, keys, refuse_bounds
-from ._table import require
 from ._verbs import evaluate
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from ._call import Call
-from ._policies import Columns, check_word
-from .errors import InvalidOption
+from ._policies import Columns
+from .errors import InvalidOption, nearest, shown
 
 __all__ = ["CONVENTIONS", "Convention", "bind", "under"]
 
@@ -34,11 +34,14 @@ class Convention:
         The tool's metrics by canonical name, each with what it has otherwise: options of the metric, or policies.
     note
         What of the tool no setting can repeat.
+    also
+        Other tools that count the same, and other names of the tool, for the hint in an error.
     """
 
     policies: Settings = field(default_factory=dict)
     metrics: Mapping[str, Settings] = field(default_factory=dict)
     note: str = ""
+    also: tuple[str, ...] = ()
 
 
 LIST_ONLY: Settings = {"unretrieved": "drop"}
@@ -108,6 +111,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "eleven_point_average": {"rounding": "up"},
         },
         "labels are cut to whole numbers; pytrec_eval is this version",
+        ("pytrec_eval", "pytrec_eval_terrier"),
     ),
     "ranx": Convention(
         {"ties": "order"},
@@ -130,6 +134,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "auc": {"no_relevant": "null"},
         },
         "average precision takes tied documents at their last place, which no rule here does",
+        ("scikit-learn",),
     ),
     "torchmetrics": Convention(
         {**LIST_ONLY, "ties": "order", "scores": "float32"},
@@ -183,6 +188,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "recall": {},
         },
         "given labels beside the relevant documents, nDCG is ndcg(gain=exponential,min_label=1) instead",
+        ("pyspark",),
     ),
     "tf_ranking": Convention(
         {**LIST_ONLY, "ties": "order", "scores": "float32"},
@@ -196,6 +202,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         },
         "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
         "pair accuracy is 0 where all labels are the same",
+        ("tensorflow_ranking",),
     ),
     "ptranking": Convention(
         {**LIST_ONLY, "ties": "order", "scores": "float32", "no_relevant": "null"},
@@ -213,7 +220,11 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 def bind(columns: Columns, name: str) -> Columns:
     """The columns with a tool's policies in place of all others."""
-    check_word("convention", name, Literal[tuple(CONVENTIONS)])
+    if not isinstance(name, str) or name not in CONVENTIONS:
+        known = {called: tool for tool, convention in CONVENTIONS.items() for called in (tool, *convention.also)}
+        near = nearest(name, known) if isinstance(name, str) else None
+        hint = "" if near is None else f" Did you mean {known[near]!r}?"
+        raise InvalidOption(f"convention={shown(name)}: write one of {', '.join(map(repr, CONVENTIONS))}.{hint}")
     roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight", "subtopic")}
     return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from . import _compare, _gate, _power, _summary, _verbs
+from ._asking import asks_for_metrics
 from ._compare import Comparison, Correction, Significance, Test
 from ._gate import Verdict
 from ._ranker import Ranker
 from ._resampling import Method, Resampling
+from ._roles import score_columns
 from ._runs import Design, Lacking
-from ._table import score_columns
 
 __all__ = ["DecidingRanker"]
 
@@ -26,6 +27,7 @@ class DecidingRanker(Ranker[R]):
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         """The verb's result as the caller's kind of frame, or what has several such."""
 
+    @asks_for_metrics
     def summarize(
         self,
         *metrics: _verbs.Request,
@@ -93,6 +95,7 @@ class DecidingRanker(Ranker[R]):
         resampling = Resampling(ci, method, resamples, seed, progress)
         return self._run(_summary.summarize, _names(by), weights, resampling, *metrics)
 
+    @asks_for_metrics
     def compare(
         self,
         *metrics: _verbs.Request,
@@ -175,6 +178,7 @@ class DecidingRanker(Ranker[R]):
         testing = Significance(test, correction)
         return cast("Comparison[R]", self._run(_compare.compare, design, testing, resampling, *metrics))
 
+    @asks_for_metrics
     def power(
         self,
         *metrics: _verbs.Request,
@@ -229,6 +233,7 @@ class DecidingRanker(Ranker[R]):
         design = Design(score_columns(runs), run, baseline, _names(by), None, missing)
         return self._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
 
+    @asks_for_metrics
     def gate(
         self,
         budgets: Mapping[_verbs.Request, float],
@@ -288,6 +293,7 @@ class DecidingRanker(Ranker[R]):
         resampling = Resampling(gate.ci, method, resamples, seed, progress)
         return cast("Verdict[R]", self._run(_gate.gate, design, gate, resampling))
 
+    @asks_for_metrics
     def noninferior(
         self, *metrics: _verbs.Request, margin: float, baseline: str | None = None, **options: Any
     ) -> Verdict[R]:

@@ -29,7 +29,7 @@ from ._marks import (
 from ._measure import by_document
 from ._parse import parse
 from ._policies import Columns
-from ._table import require
+from ._roles import require
 from .errors import InvalidOption
 
 __all__ = ["curve", "differences", "distribution", "judged", "precision_recall", "slices"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from . import _measure, _tools, _verbs
+from ._asking import asks_for_metrics
 from ._call import Call
 from ._deciding_ranker import DecidingRanker
 from ._showing import Showing
@@ -20,6 +21,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
     def _measure(self, call: Call) -> R:
         return self._run(_measure.measure, call)
 
+    @asks_for_metrics
     def evaluate(self, *metrics: _verbs.Request) -> R:
         """Many metrics in one pass: one row per query.
 
@@ -54,6 +56,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         """
         return self._run(_verbs.evaluate, *metrics)
 
+    @asks_for_metrics
     def with_metrics(self, *metrics: _verbs.Request) -> R:
         """The caller's rows, in their order, with the metrics of their query as further columns.
 
@@ -96,6 +99,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         """
         return self._run(_verbs.with_ranks, name)
 
+    @asks_for_metrics
     def curve(self, *metrics: str) -> R:
         """The metrics at every rank: one row per retrieved document.
 
@@ -123,6 +127,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         """
         return self._run(_verbs.curve, *metrics)
 
+    @asks_for_metrics
     def explain(self, *metrics: str) -> R:
         """What each document contributed to its query's value.
 

@@ -13,7 +13,7 @@ from ._extras import load
 from ._measure import mean, measure, refuse_texts
 from ._parse import parse
 from ._policies import Columns
-from ._table import require, score_columns
+from ._roles import require, score_columns
 from ._text import rewritten
 from .errors import InvalidOption
 

@@ -24,9 +24,9 @@ from ._paint import GREY, altair
 from ._policies import Columns
 from ._render import html
 from ._resampling import Resampling
+from ._roles import require
 from ._runs import Design
 from ._summary import FIGURES, calls_of, summarize
-from ._table import require
 from .errors import InvalidOption, MissingExtra, RankframeError
 
 __all__ = ["Contents", "write"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import wraps
@@ -17,9 +16,10 @@ from . import _compare, _gate, _measure, _summary, _verbs
 from ._call import Call
 from ._crossing import cross, cross_lists, text_of
 from ._frame_ranker import FrameRanker
+from ._in_pandas import in_words_of_pandas
 from ._policies import Columns
+from ._roles import USUAL_NAMES, NotNumbers, carried
 from ._runs import Design
-from ._table import USUAL_NAMES, carried
 from .errors import InvalidData, RankframeError
 
 __all__ = ["PandasRanker", "RankMethod"]
@@ -53,7 +53,16 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         @wraps(FrameRanker.on)
         def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
             roles = {"query", "doc", "score", "label", "subtopic", "weight"} & given.keys()
-            return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
+            try:
+                return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
+            except RankframeError as error:
+                raise _of_pandas(error, self._frame) from None
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError as error:
+                raise AttributeError(in_words_of_pandas(str(error)), name=name) from None
 
     def _with(self, columns: Columns) -> PandasRanker:
         return PandasRanker(self._frame, columns)
@@ -66,14 +75,14 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         try:
             return shape(self._frame, self._columns, verb, *args)
         except RankframeError as error:
-            raise type(error)(_in_words_of_pandas(str(error))) from None
+            raise _of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
             source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
             return work(source.polars, self._columns, *args)
         except RankframeError as error:
-            raise type(error)(_in_words_of_pandas(str(error))) from None
+            raise _of_pandas(error, self._frame) from None
 
     def __repr__(self) -> str:
         return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
@@ -275,7 +284,7 @@ def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.
     args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
     result = verb(source.polars, columns, *args)
     table = pd.DataFrame({x.name: _values(x) for x in result})
-    return table.assign(advice=table["advice"].map(_in_words_of_pandas)) if "advice" in table else table
+    return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
 
 
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
@@ -362,9 +371,9 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
 
 def _as_text(label: Any) -> Any:
     """A column's label, or several, as the text that stands for it in Polars."""
-    if label is None or label is ...:
+    if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
-    return [text_of(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
+    return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 
 def _as_texts(design: Design) -> Design:
@@ -373,27 +382,8 @@ def _as_texts(design: Design) -> Design:
     )
 
 
-IN_WORDS_OF_PANDAS = (
-    (r"df\.unique\((\[.*?\])\)", r"df.drop_duplicates(\1)"),
-    (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.astype({\1: float})"),
-    (r"df\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\.String\)\)", r"df.astype({\1: str})"),
-    (r"qrels\.with_columns\(pl\.col\((.*?)\)\.cast\(pl\..*\)\)", r"qrels.astype({\1: run[\1].dtype})"),
-    (r"df\.with_columns\(pl\.col\(([^()]*?)\)\.fill_null\((.*?)\)\)", r"df.fillna({\1: \2})"),
-    (
-        r"df\.with_columns\(pl\.col\(([^()]*?)\)\.cast\(pl\.String\)\.fill_null\((.*?)\)\)",
-        r"df.assign(**{\1: df[\1].astype(object).fillna(\2)})",
-    ),
-    (
-        r"\.sort\((.*?)\)\.unique\((\[.*?\]), keep='last'\)",
-        r".sort_values(\1, na_position='first').drop_duplicates(\2, keep='last')",
-    ),
-    (r"df\.with_columns\(-pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.assign(**{\1: -df[\1].astype(float)})"),
-    (r"qrels\.rename\((\{.*?\})\)", r"qrels.rename(columns=\1)"),
-)
-
-
-def _in_words_of_pandas(message: str) -> str:
-    """The message with the code that it advises as pandas spells it."""
-    for polars, pandas in IN_WORDS_OF_PANDAS:
-        message = re.sub(polars, pandas, message)
-    return message
+def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
+    """The error with the code that it advises as pandas spells it."""
+    if isinstance(error, NotNumbers):
+        error = error.among(Source(frame, {error.column}).polars)
+    return type(error)(in_words_of_pandas(str(error)))

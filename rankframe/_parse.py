@@ -6,13 +6,14 @@ import ast
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
 from ._call import Call, call_of
 from ._options import is_number
 from ._registry import METRICS, Metric, find
-from .errors import InvalidOption, UnknownMetric, shown
+from .errors import InvalidOption, RankframeError, UnknownMetric, shown
 
 __all__ = ["parse"]
 
@@ -29,6 +30,9 @@ TREC_DEFAULTS = {
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
+
+LONGEST = 500
+"""How many letters of several metrics in one text are looked at."""
 
 _TEXT = re.compile(
     r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
@@ -68,7 +72,28 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         raise InvalidOption(
             f"{shown(text)} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
         )
-    return list(_read(text, tuple(among.values())))
+    metrics = tuple(among.values())
+    try:
+        return list(_read(text, metrics))
+    except RankframeError:
+        several = _several(text, metrics)
+        if not several:
+            raise
+    raise InvalidOption(f"{text!r} names several metrics; write one text for each: {', '.join(map(repr, several))}")
+
+
+def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
+    """The texts that stand in one, with commas or blanks between them; none unless each can be read."""
+    texts: list[str] = []
+    if len(text) > LONGEST:
+        return []
+    for part in re.split(r"[,;\s]+(?![^({]*[)}])", text.strip()):
+        is_cutoff = texts and re.fullmatch(r"@?\d+", part)
+        texts.append(f"{texts[-1].partition('@')[0]}@{part.removeprefix('@')}" if is_cutoff else part)
+    try:
+        return texts if len(texts) > 1 and all(_read(one, metrics) for one in texts) else []
+    except RankframeError:
+        return []
 
 
 @lru_cache(maxsize=1024)  # an eighth of the time that a small table takes
@@ -81,15 +106,15 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
     try:
         entry, implied = find(name, text, among)
     except UnknownMetric:
-        if at is not None or "_" not in name:
-            raise
         # trec_eval: P_5, iprec_at_recall_0.30 (whose point was read as a dot)
         name, _, number = name.rpartition("_")
-        at = number if match["dotted"] is None else f"{number}.{match['dotted']}"
-        if re.fullmatch(r"\d+(\.\d+)?", at) is None:
+        at_rank = number if match["dotted"] is None else f"{number}.{match['dotted']}"
+        if at is not None or re.fullmatch(r"\d+(\.\d+)?", at_rank) is None:
             raise
-        entry, implied = find(name, text, among)
-        return [_call(entry, implied, at, match["level"], match["inside"], text)]
+        with suppress(UnknownMetric):
+            entry, implied = find(name, text, among)
+            return [_call(entry, implied, at_rank, match["level"], match["inside"], text)]
+        raise
     if name.lower() == "set_f" and match["dotted"] is not None:
         squares = [_number(part, text) for part in match["dotted"].split(",")]
         return [_call(entry, implied, at, match["level"], match["inside"], text, beta=_root(x, text)) for x in squares]

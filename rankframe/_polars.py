@@ -9,6 +9,7 @@ import polars as pl
 
 from ._frame_ranker import FrameRanker
 from ._policies import Columns
+from ._roles import NotNumbers
 
 __all__ = ["PolarsRanker"]
 
@@ -27,13 +28,20 @@ class PolarsRanker(FrameRanker[R]):
         return PolarsRanker(self._frame, columns)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        result: R = verb(self._frame, self._columns, *args)
+        try:
+            result: R = verb(self._frame, self._columns, *args)
+        except NotNumbers as error:
+            raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
         wanted = {*self._columns.names, *names}
-        return work(lf.select(x for x in lf.collect_schema() if x in wanted).collect(), self._columns, *args)
+        frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
+        try:
+            return work(frame, self._columns, *args)
+        except NotNumbers as error:
+            raise error.among(frame) from None
 
     def __repr__(self) -> str:
         return f".rank of a {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"

@@ -25,19 +25,19 @@ __all__ = [
     "is_number",
 ]
 
+GREATEST = 1e280
+"""The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
+
 Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Scores: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
-Label: TypeAlias = Annotated[float, Range(least=0)]
+Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
 
 DEFAULT_DOC = "doc_id"
-
-GREATEST = 1e280
-"""The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,10 @@ class Columns:
         names = [*self.query, *others, self.score, self.label]
         for name in [*names, *([] if self.weight is None else [self.weight])]:
             if not isinstance(name, str):
-                raise InvalidOption(f"{name!r} is no column name; a column is named by its text")
+                has = getattr(name, "name", None)  # a Series has one
+                added = f", as {has!r}" if isinstance(has, str) else ""
+                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
+                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
             if name == "*" or (name.startswith("^") and name.endswith("$")):
                 raise InvalidOption(
                     f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
@@ -154,7 +157,7 @@ def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
     if not fits(relevant, Label):
         raise InvalidOption(
-            f"relevant={shown(relevant)} is no threshold; give the least label that is relevant, 0 or more "
+            f"relevant={shown(relevant)} is no threshold; give the least label that is relevant, from 0 to {GREATEST:g} "
             "(a negative label means: in the pool, not judged)"
         )
 

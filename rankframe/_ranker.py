@@ -18,8 +18,8 @@ from ._conventions import bind
 from ._group import aggregation
 from ._memory import bytes_of
 from ._policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from ._registry import METRICS, find, of
-from ._table import USUAL_NAMES
+from ._registry import METRICS, elsewhere, find, of
+from ._roles import USUAL_NAMES
 from .errors import InvalidOption, UnknownMetric, did_you_mean, nearest
 
 __all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
@@ -88,6 +88,10 @@ def _of_known_options(on: Callable[P, T]) -> Callable[P, T]:
 
 def _instead(name: str, methods: Sequence[str]) -> str:
     """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    if (said := elsewhere(name, name)) is not None:
+        return f"; {said}"
+    if name in ("mean", "average", "avg") and "summarize" in methods:
+        return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
     try:
         metric, _ = find(name, name, METRICS)
     except UnknownMetric:

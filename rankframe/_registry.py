@@ -18,7 +18,7 @@ from .errors import InvalidOption, UnknownMetric, nearest, shown
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-__all__ = ["AGREEMENTS", "METRICS", "Metric", "agreement", "find", "metric", "of", "unregister"]
+__all__ = ["AGREEMENTS", "METRICS", "UNCLEAR", "Metric", "agreement", "elsewhere", "find", "metric", "of", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -33,6 +33,20 @@ METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
 _agreements: dict[str, Metric] = {}
 AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
 """Every measure of how two rankings agree, by its canonical name."""
+
+UNCLEAR: Mapping[str, Mapping[str, str]] = {
+    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
+}
+"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
+
+TREC_SETS = ("official", "set", "all_trec")
+"""Names of several measures on trec_eval's command line."""
+
+OF_ALL_QUERIES = {
+    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
+    "personalization", "popularity", "serendipity", "unexpectedness",
+}  # fmt: skip
+"""Words in the names of recommenders' metrics of all queries at once, or of what items are like."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +260,34 @@ def metric(
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
             )
-        for other in list(_metrics.values()):
-            taken = {other.name, *other.aliases, *other.spellings} & {name, *others, *known}
-            if taken and not (other.name == name and _same_place(other.formula, formula)):
-                raise InvalidOption(f"{sorted(taken)[0]!r} is a name of the metric {other.name!r}; choose another one")
+        _refuse_taken(entry)
         _metrics[name] = entry
         return formula
 
     return register if alone is None else register(alone)
+
+
+def _refuse_taken(entry: Metric) -> None:
+    """Refuse a name that another metric has, or the same one with other options: case tells no two names apart."""
+    own = [entry.name, *entry.aliases, *entry.spellings]
+    for name in own:
+        if name.lower() in UNCLEAR:
+            raise InvalidOption(f"{elsewhere(name, name)}; choose a name of one meaning")
+        first, *others = _meanings(entry, name)
+        if any(options != first for options in others):
+            raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
+    for other in _metrics.values():
+        taken = [name for name in own if _meanings(other, name)]
+        if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
+            raise InvalidOption(
+                f"{taken[0]!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
+            )
+
+
+def _meanings(entry: Metric, name: str) -> list[Mapping[str, Any]]:
+    """The options with which a name means the metric, in upper or lower case; none where it means another."""
+    named: list[Mapping[str, Any]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
+    return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
 
 
 def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
@@ -300,20 +334,54 @@ def of(formula: Callable[..., pl.Expr]) -> Metric:
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
-    """The metric called `name` in `text`, exactly or but for case, and the options that the name implies."""
+    """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
     if name in among:
         return among[name], {}
-    for key in (str, str.lower):
-        for entry in among.values():
-            if key(name) in map(key, (entry.name, *entry.aliases)):
-                return entry, {}
-            for spelling, options in entry.spellings.items():
-                if key(name) == key(spelling):
-                    return entry, options
-    known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
+    for entry in among.values():
+        if meanings := _meanings(entry, name):
+            return entry, meanings[0]
+    if said := elsewhere(name, text):
+        raise UnknownMetric(said)
     where = "" if name == text else f" in {shown(text)}"
+    known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
     near = nearest(name, known)
     longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
-    meant = dict.fromkeys([*([] if near is None else [near]), *longer])
+    meant = _with_cutoff(name, among) or dict.fromkeys([*([] if near is None else [near]), *longer])
     hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
     raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")
+
+
+def elsewhere(name: str, text: str) -> str | None:
+    """What to write for a name that other tools have, and that is no single metric here; None for any other name."""
+    base, cutoff = _cut(name)
+    if meant := UNCLEAR.get(base.lower()):
+        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
+        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
+        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
+    if name in TREC_SETS:
+        return (
+            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
+            "name each, as evaluate('map', 'P_10', 'ndcg')"
+        )
+    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
+        return (
+            f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
+            "queries, df.rank.with_ranks().filter(pl.col('rank') <= 10); for diversity by subtopics there is "
+            "'alpha_ndcg@10'"
+        )
+    return None
+
+
+def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
+    """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
+    base, cutoff = _cut(name)
+    base = base.removesuffix("_at")
+    near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
+    sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
+    return [f"{near}@{cutoff}"] if sure else []
+
+
+def _cut(name: str) -> tuple[str, str]:
+    """A name without the digits that it ends in, and these."""
+    base = name.rstrip("0123456789")
+    return base.rstrip("_"), name[len(base) :]

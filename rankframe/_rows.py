@@ -11,7 +11,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
-from ._table import USUAL_NAMES
+from ._roles import USUAL_NAMES
 from ._unreadable import BROKEN, as_invalid_data, delimiter, refuse_unreadable
 from .errors import InvalidData, InvalidOption, MissingColumn
 

@@ -12,8 +12,8 @@ import polars as pl
 from ._call import Call
 from ._measure import collect, measure, refuse_names
 from ._policies import Columns, check_word
+from ._roles import require
 from ._summary import by_query, keys
-from ._table import require
 from ._two_tables import to_name
 from .errors import InvalidData, InvalidOption
 

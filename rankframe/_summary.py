@@ -14,7 +14,8 @@ from ._parse import parse
 from ._policies import Columns
 from ._registry import of
 from ._resampling import Resampling, intervals_of
-from ._table import NO_WEIGHT, failing, is_weight, require, require_number
+from ._roles import require, require_number
+from ._table import NO_WEIGHT, failing, is_weight
 from .errors import InvalidOption
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]

@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from ._policies import GREATEST, Columns
-from .errors import InvalidData, InvalidOption, MissingColumn, nearest
+from ._roles import require, require_all, require_number
+from .errors import InvalidData, InvalidOption
 
 __all__ = [
     "BY_DOCUMENT",
     "MARK",
     "NO_WEIGHT",
-    "USUAL_NAMES",
     "Fault",
     "Table",
-    "carried",
     "failing",
     "fresh",
     "is_finite",
     "is_list",
     "is_weight",
     "naming",
-    "require",
-    "require_all",
-    "require_number",
     "said",
-    "score_columns",
 ]
 
 MARK = "rankframe: "
 """How a message of ours begins where it surfaces in an error of Polars."""
-
-USUAL_NAMES = {
-    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
-    "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
-    "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
-    "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
-    "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
-}
-"""What the columns are called elsewhere, for the hint in an error; taken unasked only where there is no doubt."""
-
-JUDGE = "; or bring the judgments of another table: df.rank.judge(qrels)"
-"""What else may be done where labels are lacking."""
 
 BY_DOCUMENT = ("doc_asc", "trec_eval")
 """The tie rules that say how documents are to be compared, so that there must be some."""
@@ -55,15 +37,16 @@ TEXTS = {
     "retrieved, as df.fill_nan(None) does",
     "label not finite": "column {label!r} holds NaN or an infinite label, or one beyond {greatest:g}; write null for a document that "
     "nobody judged, and smaller numbers for the others",
-    "repeated document": "a query holds the same {doc!r} twice; keep one row of each, for instance with df.unique({key}), "
-    "or name the columns that tell them apart, as query=['run', 'query_id']",
+    "repeated document": "a query holds the same {doc!r} twice; keep the best row of each, as with df.sort({score!r}, "
+    "descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True), or name the columns that tell "
+    "them apart, as query={with_run}",
     "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
     "df.unique({key_of_subtopic})",
     "subtopic listed twice": "a list in column {subtopic!r} names a subtopic twice; name each once",
     "two scores": "a document has different values of {score!r} on the rows of its subtopics; give it one score, the same "
     "on every row",
     "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
-    "doc_desc, doc_asc, order, best, worst or trec_eval",
+    "doc_desc, doc_asc, order, best, worst, expected or trec_eval",
     "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
     "them, or say ties='doc_desc' to compare them as they are",
     "weight": "column {weight!r} holds a weight that is {no_weight}, of a judged "
@@ -82,7 +65,8 @@ def said(problem: str, columns: Columns) -> str:
     key, doc = [*columns.query, columns.doc_name], columns.doc_name
     return TEXTS[problem].format(
         score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight,
-        subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic], greatest=GREATEST, no_weight=NO_WEIGHT,
+        with_run=["run", *columns.query], subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+        greatest=GREATEST, no_weight=NO_WEIGHT,
     )  # fmt: skip
 
 
@@ -105,11 +89,6 @@ class Fault:
     def column(self) -> str:
         """The plans' name of the column that flags it; no column of the caller has it."""
         return f"#{self.name} {self.at}"
-
-
-def carried(name: str) -> str:
-    """The plans' name of a column that is only carried along; no column of the plan has it."""
-    return f"#carried {name}"
 
 
 def fresh(name: str, taken: Container[str]) -> str:
@@ -296,62 +275,6 @@ def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
 
 
-def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant."""
-    if name in schema:
-        return
-    there = _of_caller(schema)
-    near = _meant(there, name, role)
-    if where == "qrels" and role == "label":
-        advice = f"Say df.rank.on(label={near or '...'!r})"
-    elif where == "qrels":
-        advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
-    elif role in ("agreement", "by", "run", "runs", "weights"):
-        what = "of scores " if role in ("agreement", "runs") else ""
-        advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
-    else:
-        advice = f"Say df.rank.on({role}={near!r})" if near else f"Say df.rank.on({role}=...) with the column's name"
-        if role == "label":
-            advice += JUDGE
-    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
-
-
-def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
-    """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
-    lacking = [(name, role) for name, role in roles if name not in schema]
-    if len(lacking) == 1:
-        require(schema, *lacking[0])
-    elif lacking:
-        there = _of_caller(schema)
-        names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        meant = {role: _meant(there, name, role) for name, role in lacking}
-        advice = ", ".join(f"{role}={'...' if near is None else repr(near)}" for role, near in meant.items())
-        named = " with the columns' names" if None in meant.values() else ""
-        raise MissingColumn(
-            f"no column {names}; the table has {', '.join(there) or 'no columns'}. Say df.rank.on({advice}){named}"
-            + (JUDGE if "label" in meant else "")
-        )
-
-
-def _of_caller(schema: Iterable[str]) -> list[str]:
-    return [name for name in schema if not name.startswith(carried(""))]
-
-
-def _meant(there: Sequence[str], name: str, role: str) -> str | None:
-    """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
-    return next((n for n in there if n.lower() in USUAL_NAMES.get(role, ())), None) or nearest(name, there)
-
-
-def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns of scores that were named, none or several."""
-    if isinstance(runs, str):
-        raise InvalidOption(
-            f"runs={runs!r} names one column; list the columns of scores, as runs=['bm25', 'ltr'], or say run={runs!r}, if "
-            "that column names the run of each row"
-        )
-    return tuple(runs or ())
-
-
 def is_list(dtype: pl.DataType) -> bool:
     """Whether a subtopic column of this type holds several a row."""
     return isinstance(dtype, (pl.List, pl.Array))
@@ -369,14 +292,4 @@ def _check_subtopic(columns: Columns, schema: pl.Schema) -> None:
         raise InvalidOption(
             f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say "
             "df.rank.on(doc=...), or give its subtopics as a list"
-        )
-
-
-def require_number(schema: pl.Schema, name: str, role: str) -> None:
-    dtype = schema[name]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        where = f"{role}=..." if role == "weights" else f"df.rank.on({role}=...)"
-        raise InvalidData(
-            f"column {name!r} for {role} holds {dtype}, not numbers; cast it, as in "
-            f"df.with_columns(pl.col({name!r}).cast(pl.Float64)), or name another column: {where}"
         )

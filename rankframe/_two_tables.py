@@ -11,7 +11,8 @@ import polars as pl
 import polars.selectors as cs
 
 from ._policies import Columns
-from ._table import USUAL_NAMES, failing, fresh, is_list, require, require_all
+from ._roles import USUAL_NAMES, require, require_all
+from ._table import failing, fresh, is_list
 from .errors import InvalidData, InvalidOption, warn
 
 __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
@@ -323,11 +324,23 @@ def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> str |
     """What to write where a column is of one type in the run and of another in the judgments."""
     for name in keys:
         if run[name] != qrels[name]:
-            differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments; cast one"
-            if qrels[name] == pl.String:  # which may hold what the other type cannot
-                return f"{differ}, as in df.with_columns(pl.col({name!r}).cast(pl.String))"
-            return f"{differ}, as in qrels.with_columns(pl.col({name!r}).cast(pl.{run[name]}))"
+            differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
+            return f"{differ}; {_cast(name, run[name], qrels[name])}"
     return None
+
+
+def _cast(name: str, of_run: pl.DataType, of_qrels: pl.DataType) -> str:
+    """What to write so that two columns of ids have one type, in which all ids of both have a place."""
+    types = {"df": of_run, "qrels": of_qrels}
+    if any(dtype.is_nested() for dtype in types.values()):
+        return "make both of one type"
+    try:
+        both = pl.concat([pl.DataFrame(schema={name: dtype}) for dtype in types.values()], how="vertical_relaxed")
+        one = both.schema[name]
+    except pl.exceptions.SchemaError:
+        one = pl.String()
+    casts = [f"{frame}.with_columns(pl.col({name!r}).cast(pl.{one}))" for frame, dtype in types.items() if dtype != one]
+    return f"cast {'one' if len(casts) == 1 else 'both'}, as in {', '.join(casts)}"
 
 
 def first_of(places: pl.DataFrame) -> str:

@@ -40,8 +40,9 @@ from ._plan import (
 )
 from ._policies import Columns, check_word
 from ._registry import AGREEMENTS, METRICS, Metric, of
+from ._roles import carried, require
 from ._source import source
-from ._table import Table, carried, failing, require
+from ._table import Table, failing
 from ._threads import in_threads
 from ._two_tables import Missing, Tables, unless
 from ._wanted import Wanted

@@ -56,7 +56,7 @@ class OutOfSpace(OSError, RankframeError):
 
 
 class UnknownMetric(RankframeError):
-    """A text that names no metric."""
+    """A text that names no metric, or one that names different metrics in different tools."""
 
 
 class RankframeWarning(UserWarning):
@@ -78,13 +78,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def shown(given: object) -> str:
-    """What was given, as an error repeats it: as Python writes it, without the middle if that is long."""
+    """What was given, as an error repeats it: as Python writes it, without the middle if that is long.
+
+    What takes several lines, as a table does, or has an address for a text, is named by its type.
+    """
+    kind = type(given).__name__
     if isinstance(given, int) and abs(given) >= 10**MOST_DIGITS:  # Python does not write out more than some thousands
         return f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} are the most>"
     try:
         text = repr(given)
     except Exception:  # of a list that holds such a number, or of a class that has no text
-        return f"<{type(given).__name__}>"
+        return f"<{kind}>"
+    if "\n" in text or " at 0x" in text:
+        return f"a{'n' * kind.startswith(tuple('AEIOU'))} {kind}"
     if len(text) <= MOST_LETTERS:
         return text
     half = MOST_LETTERS // 2

@@ -14,7 +14,7 @@ from pathlib import Path
 import rankframe as rf
 from rankframe._call import Call
 from rankframe._conventions import CONVENTIONS
-from rankframe._registry import Metric
+from rankframe._registry import UNCLEAR, Metric
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
@@ -35,7 +35,10 @@ NAMES_HEAD = """\
 # Names
 
 What other tools call each metric. All of these texts are read, by `evaluate` and everywhere else, in upper or lower case.
-Result columns have the name on the right.
+Result columns have the name on the right. A name that is one metric in one tool and another in the next is refused, in any
+case, and the error names both:
+
+UNCLEAR
 
 This page is made from the list of metrics by `python scripts/build_metrics_page.py`.
 """
@@ -74,8 +77,11 @@ def main() -> None:
 
 def names_page() -> str:
     """The page of names: each tool's texts, every metric's names, and what the tools have."""
-    parts = [NAMES_HEAD]
-    rows: list[tuple[str, ...]]
+    rows: list[tuple[str, ...]] = [
+        (f"`{name}`", ", ".join(f"{linked(metric)} in {tool}" for tool, metric in meant.items()))
+        for name, meant in UNCLEAR.items()
+    ]
+    parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("refused", "because it is"), rows))]
     for tool, texts in SPELLINGS.items():
         rows = [(f"`{text}`", ", ".join(link(call) for call in rf.parse(text))) for text in texts.split()]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")

@@ -25,7 +25,19 @@ PYTHON = re.compile(rf"\b(df|rf|pl|qrels)\.\w+[.(]|(?<![\w(,.])({NAMED})=(?!=)|\
 
 NOT_HERE = (
     # engines, frames and expressions that no command meets
-    *("spark", "dask", "hook", "_buckets", "_kernel", "_combine", "_pandas", "_polars", "_group", "_crossing"),
+    *(
+        "spark",
+        "dask",
+        "hook",
+        "_buckets",
+        "_kernel",
+        "_combine",
+        "_pandas",
+        "_polars",
+        "_group",
+        "_crossing",
+        "_in_pandas",
+    ),
     *("_power", "_grid", "_ranker", "_frame_ranker", "_deciding_ranker", "plot", "report", "__init__"),
     *("_command", "_paint"),  # its own words; code of charts
 )
@@ -120,7 +132,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("broken.run.gz").write_bytes(b"\x1f\x8b\x08\x00")
     Path("long.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,a,2,1\ny,q2,a,2,1\n")
     Path("nameless.csv").write_text("system,query_id,doc_id,score,label\nx,q1,a,2,1\ny,q1,b,2,1\n,q1,c,,1\n")
-    Path("twice.txt").write_text("q1 0 d2 1\nq1 0 d2 2\n")
     Path("sliced.csv").write_text("query_id,doc_id,score,label,queries,map\nq1,a,2,1,x,y\n")
     Path("other.csv").write_text("qid,doc_id,score,rel\nq1,a,2,1\n")
     Path("weighted.csv").write_text("query_id,doc_id,score,label,w\nq1,a,2,1,-1\n")
@@ -194,14 +205,14 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for --show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "cast it, or name another column: --score COLUMN"),
+    ("evaluate words.ndjson", "say which number each word is, or name another column: --score COLUMN"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
         "evaluate nan.csv",
         "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
     ),
-    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep one row of each (found in 2 rows"),
+    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows"),
     (
         "evaluate a.run --qrels twice.txt",
         "twice.txt, line 5: query_id 'q1' and doc_id 'd2' stand on line 2 too; keep one of them (the first of 2 such lines)",

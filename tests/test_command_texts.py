@@ -158,7 +158,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
 @pytest.mark.parametrize(
     ("command", "first"),
     [
-        ("compare --runs=@a,score -m rr --resamples 10", ["metric", "rr"]),
+        ("compare --runs=@a,score -m rr --resamples 99", ["metric", "rr"]),
         ("curve --runs=@a,score -m rr --to 1", ["run", "'@a", "score"]),
         ("check --qrels qrels.parquet", ["severity", "note"]),
         ("conventions -m rr", ["tool", "rankframe"]),

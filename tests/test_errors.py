@@ -101,7 +101,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "graded gains of RBP above 1": (
         lambda: OK.rank.rbp(gain={1: 2}),
         rf.InvalidOption,
-        "as {1: 0.5, 2: 1} (each key a finite number from 0 on, each value a number from 0 to 1)",
+        "as {1: 0.5, 2: 1} (each key a number from 0 to 1e+280, each value a number from 0 to 1)",
     ),
     "a word as gain of RBP": (
         lambda: OK.rank.evaluate("rbp(gain=exponential)"),
@@ -116,7 +116,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a negative gain": (
         lambda: OK.rank.ndcg(gain={1: -1}),
         rf.InvalidOption,
-        "each key a finite number from 0 on, each value a number from 0 to 1e+300",
+        "each key a number from 0 to 1e+280, each value a number from 0 to 1e+280",
     ),
     "a cutoff given twice": (
         lambda: rf.parse("ndcg(k=5,k=6)"),
@@ -136,7 +136,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a list as least label": (
         lambda: OK.rank.ndcg(min_label=[2]),
         rf.InvalidOption,
-        "ndcg(min_label=[2]): min_label is a finite number from 0 on or None; write ndcg(min_label=1)",
+        "ndcg(min_label=[2]): min_label is a number from 0 to 1e+280 or None; write ndcg(min_label=1)",
     ),
     "a list as recall": (
         lambda: OK.rank.explain("iprec(recall=[0.5])"),
@@ -151,7 +151,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a decimal as least label": (
         lambda: OK.rank.cg(min_label=Decimal(2)),
         rf.InvalidOption,
-        "cg(min_label=Decimal('2')): min_label is a finite",
+        "cg(min_label=Decimal('2')): min_label is a number from 0 to 1e+280",
     ),
     "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
     "a truth as top label": (lambda: OK.rank.err(max_label=True), rf.InvalidOption, "max_label=True"),
@@ -543,7 +543,7 @@ NAN = float("nan")
     [
         (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
         (OK.with_columns(label=pl.Series([NAN, 1.0, 1.0])), "write null for a document that nobody judged"),
-        (OK.with_columns(doc_id=pl.lit("a")), "keep one row of each, for instance with df.unique"),
+        (OK.with_columns(doc_id=pl.lit("a")), "keep the best row of each, as with df.sort"),
         (OK.with_columns(score=pl.lit(1.0)), "choose how ties stand: doc_desc"),
     ],
 )

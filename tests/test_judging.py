@@ -67,7 +67,7 @@ def test_a_column_that_alone_tells_runs_apart_is_found_by_its_name(form: Any, na
 
 @pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
 def test_runs_are_compared_as_they_are_judged_without_a_word(form: Any) -> None:
-    comparison = form(RUNS).rank.judge(form(QRELS)).rank.compare("map", "recall", run="run", baseline="x", resamples=10)
+    comparison = form(RUNS).rank.judge(form(QRELS)).rank.compare("map", "recall", run="run", baseline="x", resamples=99)
     found = dict(zip(comparison.table["metric"], comparison.table["difference"], strict=True))
     assert found == {"map": MAP["y"] - MAP["x"], "recall": RECALL["y"] - RECALL["x"]}
 

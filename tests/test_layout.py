@@ -16,13 +16,13 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
 LEVELS = [
-    ["errors", "_text", "_greedy", "_by_score", "_threads"],
+    ["errors", "_text", "_in_pandas", "_greedy", "_by_score", "_threads"],
     ["_extras", "_options", "_draws"],
-    ["_policies", "_progress", "_unreadable", "_crossing", "stats", "_memory", "_spill"],
+    ["_policies", "_roles", "_progress", "_unreadable", "_crossing", "stats", "_memory", "_spill"],
     ["_ranking", "_source"],
     ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
     ["metrics", "_parse", "_rows", "_expected", "_conventions", "_sort"],
-    ["io", "_frame", "_order"],
+    ["io", "_frame", "_order", "_asking"],
     ["_plan", "_group", "_bounds_gain"],
     ["_bounds", "_diversity"],
     ["_two_tables"],

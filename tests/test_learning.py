@@ -39,8 +39,8 @@ def test_pfound_of_a_label_above_1_says_to_give_the_scale_or_the_probabilities()
 @pytest.mark.parametrize("name", ["err", "nerr", "pfound"])
 def test_a_probability_above_1_is_an_error(name: str) -> None:
     df = frame({"q": [("a", 1.0, 3)]})
-    for gain in ({3: 1.5}, pl.col("label")):
-        with pytest.raises(rf.RankframeError, match="above 1"):
+    for gain, says in (({3: 1.5}, "each value a number from 0 to 1\\)"), (pl.col("label"), "above 1")):
+        with pytest.raises(rf.RankframeError, match=says):
             getattr(df.rank, name)(gain=gain)
 
 

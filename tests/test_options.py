@@ -398,7 +398,7 @@ def test_words_in_text_are_never_columns(declared: Metric) -> None:
         TABLE.rank.evaluate("declared(by=score)")
     with pytest.raises(rf.InvalidOption, match=r"ndcg\(gain='label'\): gain is"):
         TABLE.rank.evaluate("ndcg(gain=label)")
-    with pytest.raises(rf.InvalidOption, match=r"discount=<function .* gives 'abc'; let it make an expression"):
+    with pytest.raises(rf.InvalidOption, match=r"discount=a function gives 'abc'; let it make an expression"):
         TABLE.rank.dcg(discount=lambda rank: "abc")
 
 

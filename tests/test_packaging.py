@@ -81,6 +81,20 @@ def test_a_consumers_type_checker_sees_results_and_refuses_wrong_options(project
     assert all("error" in said[line] for line in REFUSED)
 
 
+def test_the_test_run_does_not_load_plugins_that_happen_to_be_installed(tmp_path: Path) -> None:
+    (tmp_path / "unasked.py").write_text("raise RuntimeError('a plugin that nobody asked for')")
+    info = tmp_path / "unasked-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: unasked\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pytest11]\nunasked = unasked\n")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_extras.py"]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
 def test_an_installation_pulls_four_packages() -> None:
     needed = [re.split(r"[\s<>=!~;\[]", line)[0] for line in requires("rankframe") or [] if "extra ==" not in line]
     assert sorted(needed) == ["numpy", "pandas", "polars", "pyarrow"]

@@ -235,7 +235,10 @@ def test_check_lists_what_is_wrong() -> None:
     assert problems == {"label not finite": 1, "repeated document": 2, "nothing retrieved": 1}
     assert found.loc[found["problem"] == "repeated document", "doc_id"].tolist() == [1]
     assert found["rows"].dtype == "Int64"
-    assert "df.drop_duplicates(['query_id', 'doc_id'])" in found.set_index("problem").loc["repeated document", "advice"]
+    assert (
+        "df.sort_values('score', ascending=False).drop_duplicates(['query_id', 'doc_id'])"
+        in found.set_index("problem").loc["repeated document", "advice"]
+    )
     both = RUN.rank.check(QRELS)
     assert set(zip(both["problem"], both["query_id"], strict=True)) >= {
         ("run only", "b"), ("run only", "z"), ("judged only", "c")
@@ -533,8 +536,8 @@ def test_empty_frames_have_empty_results() -> None:
          "no column 'query_id' for query; the table has qid, doc_id, score, label. Say df.rank.on(query='qid')"),
         (lambda: SMALL.set_axis(range(4), axis=1).rank.ndcg(), rf.MissingColumn, "the table has 0, 1, 2, 3"),
         (lambda: SMALL.rank.on(score=7).ndcg(), rf.MissingColumn, "no column '7' for score"),
-        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast it, as in df.astype({'doc_id': float})"),
-        (lambda: SMALL.assign(doc_id="x").rank.ndcg(), rf.InvalidData, "df.drop_duplicates(['query_id', 'doc_id'])"),
+        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "df.assign(**{'doc_id': df['doc_id'].map({'x': 0, 'y': 1})})"),
+        (lambda: SMALL.assign(doc_id="x").rank.ndcg(), rf.InvalidData, "df.sort_values('score', ascending=False).drop_duplicates(['query_id', 'doc_id'])"),
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),
         (lambda: SMALL.assign(doc_id=[1, "x", 1, "x"]).rank.ndcg(), rf.InvalidData,
          "column 'doc_id' holds objects of type int and str; give it one type, as df.astype({'doc_id': str}) does"),
@@ -548,7 +551,7 @@ def test_empty_frames_have_empty_results() -> None:
         (lambda: SMALL.rank.with_ranks("label"), rf.InvalidOption, "second column 'label'"),
         (lambda: SMALL.rank.evaluate("ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
         (lambda: SMALL.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
-        (lambda: RUN.rank.judge(QRELS.assign(doc_id="x")), rf.InvalidData, "df.astype({'doc_id': str})"),
+        (lambda: RUN.rank.judge(QRELS.assign(doc_id="x")), rf.InvalidData, "cast one, as in df.astype({'doc_id': str})"),
         (lambda: RUN.rank.judge(QRELS.rename(columns={"label": "rel"})), rf.MissingColumn, "no column 'label' for label; qrels has doc_id, rel, query_id, who. Say df.rank.on(label='rel')"),
         (lambda: SMALL.drop(columns="label").rename(columns={"doc_id": "d"}).rank.on(query="qid").judge(QRELS), rf.MissingColumn,
          "no column 'qid' for query, 'doc_id' for doc; the table has query_id, d, score. Say df.rank.on("),

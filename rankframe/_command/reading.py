@@ -15,8 +15,8 @@ import polars as pl
 import rankframe as rf
 
 from .._progress import Busy
+from .._roles import USUAL_NAMES
 from .._rows import COMPRESSED, QRELS, RUN, Layout, rows, spelled
-from .._table import USUAL_NAMES
 from .._verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
 from .options import COLUMNS

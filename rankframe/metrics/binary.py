@@ -230,7 +230,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.relevant), k)
 
 
-@metric("success", "accuracy", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("success", "hr", "hitrate", "hit_ratio", bounds=(0, 1), judging="monotone", gains_only=True)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     """Hit rate, also called success: 1 if a relevant document stands in the top `k`, else 0.
 

@@ -37,7 +37,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("Accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     """Pairwise accuracy: how often, of a relevant document and another in the top `k`, the relevant one stands above.
 

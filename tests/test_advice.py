@@ -1,0 +1,589 @@
+"""What an error advises works: the code in its message is run, and what was asked is asked again."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe import (
+    _asking,
+    _call,
+    _conventions,
+    _options,
+    _parse,
+    _policies,
+    _registry,
+    _roles,
+    _table,
+    _two_tables,
+    _verbs,
+)
+
+OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
+OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
+RUN, QRELS = OK.drop("label"), OK.drop("score")
+SUB = OK.with_columns(subtopic=pl.Series(["x", "y", "x"]))
+LISTS = OK.with_columns(subtopic=pl.Series([["x"], ["y", "x"], []], dtype=pl.List(pl.String)))
+RANKS = RUN.drop("score").with_columns(rank=pl.Series([1, 2, 1], dtype=pl.UInt32))
+TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
+STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
+NAN, INF = float("nan"), float("inf")
+
+CODE = r"\b(?:df|qrels|pl|pd)\."
+"""Where code stands in a message."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question that is refused, and how it is asked again with what the error advises.
+
+    `finds` is a pattern of the advice: code from the match on, or the texts of its group. It takes the place of ADVICE in
+    `again`; where the advice is words alone, `again` is what a reader writes. What the error leaves open as `...` is `fill`.
+    """
+
+    df: str
+    asks: str
+    again: str | None
+    finds: str = CODE
+    fill: str = ""
+    polars_only: bool = False  # pandas has no such table, or the question is one of Polars alone
+
+
+CASES = {
+    # the table
+    "NaN score": Case("OK.with_columns(score=pl.Series([1.0, NAN, 2]))", "df.rank.rr()", "ADVICE.rank.rr()", polars_only=True),
+    "label not finite": Case(
+        "OK.with_columns(label=pl.Series([1.0, INF, 2]))", "df.rank.rr()",
+        "rf.rank(table(label=[1, None, 2])).rr()",
+    ),
+    "repeated document, the best kept": Case(
+        "pl.concat([OK, OK.with_columns(pl.col('score') + 1)])", "df.rank.rr()", "ADVICE.rank.rr()"
+    ),
+    "repeated document, lazy": Case(
+        "pl.concat([OK, OK]).lazy()", "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True
+    ),
+    "repeated document, several runs": Case(
+        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"as query=(\[.*?\])"
+    ),
+    "repeated subtopic": Case(
+        "pl.concat([SUB, SUB])", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
+        "ADVICE.rank.on(subtopic='subtopic').alpha_ndcg()",
+    ),
+    "subtopic listed twice": Case(
+        "LISTS.with_columns(subtopic=pl.Series([['x', 'x'], [], []], dtype=pl.List(pl.String)))",
+        "df.rank.on(subtopic='subtopic').alpha_ndcg()",
+        "rf.rank(table(subtopic=[['x'], [], []])).on(subtopic='subtopic').alpha_ndcg()",
+    ),
+    "two scores": Case(
+        "pl.concat([SUB, SUB.with_columns(score=7.0, subtopic=pl.lit('z'))])",
+        "df.rank.on(subtopic='subtopic').alpha_ndcg()",
+        "df.assign(score=1.0).rank.on(subtopic='subtopic').alpha_ndcg() if hasattr(df, 'assign') else "
+        "df.with_columns(score=1.0).rank.on(subtopic='subtopic').alpha_ndcg()",
+    ),
+    "tied score": Case(
+        "OK.with_columns(score=1.0)", "df.rank.on(ties='error').rr()", "df.rank.on(ties='ADVICE').rr()",
+        r"how ties stand: (.*) \(found",
+    ),
+    "nested document": Case(
+        "OK.with_columns(pl.concat_list('doc_id'))", "df.rank.on(ties='trec_eval').rr()", "df.rank.on(ADVICE).rr()",
+        r"or say (\S+)", polars_only=True,
+    ),
+    "weight": Case(
+        "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').dcg()", "ADVICE.rank.on(weight='w').dcg()"
+    ),
+    "no document, named": Case(
+        "OK.rename({'doc_id': 'd'})", "df.rank.on(ties='doc_asc').rr()", "ADVICE.on(ties='doc_asc').rr()", fill="'d'"
+    ),
+    "no document, ties by row": Case(
+        "OK.drop('doc_id')", "df.rank.on(ties='doc_asc').rr()", "df.rank.on(ADVICE).rr()", r"or (ties='order')"
+    ),
+    "no document, in an expression": Case(
+        "OK.drop('doc_id')", "df.group_by('query_id').agg(rf.expr.on(doc=None, ties='doc_asc').rr())",
+        "df.group_by('query_id').agg(rf.expr.on(ADVICE).rr())", r"or (ties='order')", polars_only=True,
+    ),
+    "objects as ids": Case(
+        "OK.with_columns(query_id=pl.Series([1, 1, 2], dtype=pl.Object))", "df.rank.rr()", "ADVICE.rank.rr()",
+        polars_only=True,
+    ),
+    # columns by their roles
+    "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
+    "columns under other names": Case("OTHER", "df.rank.rr()", "ADVICE.rr()"),
+    "a column of any name": Case("OK.rename({'score': 'x'})", "df.rank.rr()", "ADVICE.rr()", fill="'x'"),
+    "no labels, but judgments": Case("RUN", "df.rank.rr()", "ADVICE.rank.rr()", r"df\.rank\.judge\("),
+    "ranks and no scores": Case("RANKS", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)"),
+    "whole ranks and no scores": Case(
+        "RANKS.with_columns(pl.col('rank').cast(pl.Int64))", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)"
+    ),
+    "ranks turned round in a name": Case(
+        "RANKS", "df.rank.on(score='-rank').judge(qrels)", "ADVICE.rank.on(score='score').judge(qrels)"
+    ),
+    "ranks, and other names": Case(
+        "RANKS.rename({'query_id': 'qid'}).join(QRELS.rename({'query_id': 'qid'}), on=['qid', 'doc_id'])",
+        "df.rank.on(score='-rank').rr()", "ADVICE.rank.on(query='qid', score='score').rr()",
+    ),
+    "distances": Case("RUN.rename({'score': 'distance'})", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)"),
+    "judgments under other names": Case(
+        "RUN", "(qrels := OTHER_QUERY) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
+    ),
+    "judgments whose labels have another name": Case(
+        "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
+    ),
+    "judgments without labels, of a column": Case(
+        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\(", fill="'note'"
+    ),
+    "judgments without labels, all relevant": Case(
+        "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
+    "a run that is nearly named": Case(
+        "TWO", "df.rank.compare('rr', runs=['score', 'nwe'], resamples=99)",
+        "df.rank.compare('rr', runs=['score', ADVICE], resamples=99)", r"Did you mean (.*)\?",
+    ),
+    "runs as one text": Case(
+        "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
+    ),
+    "tables as runs": Case(
+        "OK", "df.rank.compare('rr', runs=[df_a, df_b])", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+    ),
+    "a table among the metrics": Case(
+        "OK", "df.rank.compare('rr', df_b)", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+    ),
+    "text that is numbers": Case("OK.with_columns(pl.col('label').cast(pl.String))", "df.rank.rr()", "ADVICE.rank.rr()"),
+    "categories that are numbers": Case(
+        "OK.with_columns(pl.col('label').cast(pl.String).cast(pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()"
+    ),
+    "an enum of numbers": Case(
+        "OK.with_columns(pl.col('label').cast(pl.String).cast(pl.Enum(['0', '1'])))", "df.rank.rr()", "ADVICE.rank.rr()"
+    ),
+    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", "ADVICE.rank.rr()"),
+    "words as categories": Case(
+        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()"
+    ),
+    "words of an enum": Case(
+        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good'])))",
+        "df.rank.rr()", "ADVICE.rank.rr()",
+    ),
+    "words of an enum, lazy": Case(
+        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good']))).lazy()",
+        "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True,
+    ),
+    "numbers and a word": Case(
+        "OK.with_columns(label=pl.Series(['1', '0.5', 'NA']))", "df.rank.rr()", "ADVICE.rank.rr()"
+    ),
+    "numbers as text, lazy": Case(
+        "OK.with_columns(pl.col('label').cast(pl.String)).lazy()", "df.rank.rr().collect()",
+        "ADVICE.rank.rr().collect()", polars_only=True,
+    ),
+    "many words": Case(
+        "pl.DataFrame({'query_id': range(20), 'score': map(chr, range(97, 117)), 'x': range(20), 'label': 1})",
+        "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'x'",
+    ),
+    "dates as scores": Case(
+        "OK.with_columns(score=pl.date(2020, 1, 'label'.__len__()))", "df.rank.rr()", "ADVICE.rank.rr()", polars_only=True
+    ),
+    "lists as scores": Case(
+        "OK.with_columns(pl.concat_list('score'), x=1)", "df.rank.rr()", "ADVICE.rr()", fill="'x'", polars_only=True
+    ),
+    "words as weights of queries": Case(
+        "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)",
+        "ADVICE.rank.summarize('rr', weights='w', resamples=99)",
+    ),
+    "subtopics of rows without documents": Case(
+        "SUB.rename({'doc_id': 'd'})", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
+        "ADVICE.on(subtopic='subtopic').alpha_ndcg()", fill="'d'",
+    ),
+    "subtopics that are objects": Case(
+        "OK.with_columns(subtopic=pl.Series([1, 1, 2], dtype=pl.Object))",
+        "df.rank.on(subtopic='subtopic').alpha_ndcg()", "SUB.rank.on(subtopic='subtopic').alpha_ndcg()", polars_only=True,
+    ),
+    "a dictionary": Case(
+        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE.rank.judge(QRELS_Q)", polars_only=True
+    ),
+    # policies
+    "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", "df.rank.on(query=ADVICE).rr()", r"as (\S+);"),
+    "an expression as column": Case("OK", "df.rank.on(score=-pl.col('score')).rr()", None),
+    "a number as column": Case("OK", "df.rank.on(query=3).rr()", "df.rank.on(query='query_id').rr()", polars_only=True),
+    "a pattern as column": Case(
+        "OK.rename({'score': '*'})", "df.rank.on(score='*').rr()", "ADVICE.rank.on(score='x').rr()", fill="'x'"
+    ),
+    "no query column": Case("OK", "df.rank.on(query=[]).rr()", "df.rank.on(ADVICE).rr()", r"as (query='query_id')"),
+    "a column of two roles": Case("OK", "df.rank.on(query='doc_id').rr()", "df.rank.on(query='doc_id', doc=None).rr()"),
+    "a word near to one": Case(
+        "OK", "df.rank.on(ties='doc_dsc').rr()", "df.rank.on(ties=ADVICE).rr()", r"Did you mean (.*)\?"
+    ),
+    "a word of the list": Case(
+        "OK", "df.rank.on(no_relevant=0).rr()", "df.rank.on(no_relevant=ADVICE).rr()", r"write one of (.*)\."
+    ),
+    "a depth of 0": Case("OK", "df.rank.on(depth=0).rr()", "df.rank.on(depth=ADVICE).rr()", r"from (\d+) on"),
+    "labels of the unjudged": Case(
+        "OK", "df.rank.on(unjudged='bounds', unjudged_labels=3).rr()",
+        "df.rank.on(unjudged='bounds', unjudged_labels=ADVICE).rr()", r"as (\(0, 3\))",
+    ),
+    "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),
+    "bounds and weights": Case("OK", "df.rank.on(unjudged='bounds', weight='label').dcg()", "ADVICE.on(weight='label').dcg()"),
+    "depth and expected ties": Case(
+        "OK", "df.rank.on(depth=3, ties='expected').ndcg()", "df.rank.on(ties='expected').evaluate('ADVICE')", r"cutoff: (\S+)"
+    ),
+    "a threshold below 0": Case("OK", "df.rank.on(relevant=-1).rr()", "df.rank.on(relevant=0).rr()"),
+    "a tool by another name": Case(
+        "OK", "df.rank.on(convention='pytrec_eval').evaluate('map')", "df.rank.on(convention=ADVICE).evaluate('map')",
+        r"Did you mean (.*)\?",
+    ),
+    "a metric that a tool lacks": Case(
+        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
+    ),
+    "an option of on under another name": Case(
+        "OK", "df.rank.on(qid='query_id').rr()", "df.rank.on(ADVICE).rr()", r"Did you mean (.*)\?"
+    ),
+    "an option of metrics given to on": Case("OK", "df.rank.on(decay=0.5).rr()", "ADVICE"),
+    "the order of ranks": Case(
+        "OK.rename({'score': 'distance'})", "df.rank.on(score='distance', ascending=True).rr()",
+        "rf.rank(table(score=ADVICE)).rr()", r"as (-df\S+)$",
+    ),
+    "an option of on without its name": Case("OK", "df.rank.on('query_id').rr()", "ADVICE.rr()"),
+    # verbs
+    "one name twice": Case(
+        "OK", "df.rank.evaluate(pl.col('score').sum(), pl.col('score').mean())",
+        "df.rank.evaluate(pl.col('score').sum(), pl.col('score').mean()ADVICE)", r"with (\.alias\(\.\.\.\))", fill="'x'",
+    ),
+    "several columns of one expression": Case(
+        "TWO", "df.rank.evaluate(pl.col('score', 'new').mean())",
+        "(lambda names: df.rank.evaluate(ADVICE))(['score', 'new'])", r"as (\*\(.*\))$", polars_only=True,
+    ),
+    "no metric": Case("OK", "df.rank.evaluate()", "ADVICE"),
+    "an expression as shape": Case("OK", "df.rank.explain(rf.expr.rr())", "df.rank.ADVICE", r"as in (.*)$"),
+    "ranks in all orders": Case(
+        "OK", "df.rank.on(ties='expected').with_ranks()", "df.rank.on(ADVICE).with_ranks()", r"as with (\S+)$"
+    ),
+    "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve(ADVICE)", r"write (.*),"),
+    "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.ADVICE", r"as in (.*)$"),
+    "an expression where a kernel reads metrics": Case("OK", "_verbs.calls_of(rf.expr.rr())", "_verbs.calls_of(ADVICE)", r"as (.*)$"),
+    "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
+    "two policies in one plot of ranks": Case(
+        "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"
+    ),
+    "judging without documents": Case(
+        "RUN.rename({'doc_id': 'd'})", "df.rank.on(doc=None).judge(QRELS_D)", "ADVICE.judge(QRELS_D)", fill="'d'"
+    ),
+    "judging what is judged": Case("OK", "df.rank.judge(qrels)", "df.rank.rr()"),
+    "judging with a column of both": Case(
+        "RUN", "df.rank.judge(BOTH)", "df.rank.judge(BOTH[['query_id', 'doc_id', 'label']])"
+    ),
+    "ids of another type, text in the judgments": Case("RUN", "df.rank.judge(QRELS_TEXT)", "ADVICE.rank.judge(QRELS_TEXT)"),
+    "ids of another type, text in the run": Case(
+        "RUN.with_columns(pl.col('query_id').cast(pl.String))", "df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
+    ),
+    "ids of a wider type": Case(
+        "RUN.with_columns(pl.col('query_id').cast(pl.Int8))", "df.rank.judge(qrels.tail(1))", "ADVICE.rank.judge(qrels)"
+    ),
+    "ids of categories": Case(
+        "RUN.with_columns(pl.col('doc_id').cast(pl.Categorical))", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)",
+        polars_only=True,
+    ),
+    "ids that are lists": Case(
+        "RUN.with_columns(pl.concat_list('doc_id'))", "df.rank.judge(qrels)", None, polars_only=True
+    ),
+    "no query in common": Case(
+        "RUN.with_columns(pl.col('query_id').cast(pl.String))", "df.rank.judge(QRELS_Q)", "df.rank.judge(QRELS_TEXT)"
+    ),
+    "judgments that repeat": Case(
+        "RUN", "(qrels := QRELS_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\.sort"
+    ),
+    "judgments of subtopics": Case(
+        "RUN", "df.rank.judge(QRELS_TWICE)", "ADVICE.judge(QRELS_TWICE)", r"df\.rank\.on\(", fill="'note'"
+    ),
+    "several runs": Case(
+        "STACK.drop('label').with_columns(system=pl.col('run'))", "df.rank.judge(qrels)", "ADVICE", r"df\.rank\.judge\("
+    ),
+    "one run that repeats": Case(
+        "pl.concat([RUN, RUN])", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)", r"df\.sort"
+    ),
+    "runs by more than one column": Case(
+        "pl.concat([STACK, STACK]).with_columns(fold=pl.Series([1] * 6 + [2] * 6)).drop('label')",
+        "df.rank.judge(qrels, run='run')", "ADVICE.judge(qrels)", r"df\.rank\.on\(", fill="'fold', 'run', 'query_id'",
+    ),
+    "a run without a name": Case(
+        "STACK.drop('label').with_columns(run=pl.Series(['a'] * 3 + [None] * 3))", "df.rank.judge(qrels, run='run')",
+        "ADVICE.rank.judge(qrels, run='run')", r"df\.(?:with_columns|assign)",
+    ),
+    "queries that nobody judged": Case(
+        "RUN", "df.rank.judge(qrels.head(2), run_only='error')", "df.rank.judge(qrels.head(2), ADVICE)",
+        r"(run_only='drop')",
+    ),
+    "queries of the judgments alone": Case(
+        "RUN.head(2)", "df.rank.judge(qrels, judged_only='error')", "df.rank.judge(qrels, ADVICE)",
+        r"(judged_only='keep')",
+    ),
+    "judgments of pandas": Case("RUN", "df.rank.judge(QRELS.to_pandas())", "df.rank.judge(pl.from_pandas(QRELS.to_pandas()))",
+                                polars_only=True),
+    # options of verbs
+    "metrics by name": Case("OK", "df.rank.evaluate(metrics=['map', 'rr'])", "ADVICE"),
+    "a cutoff beside the text": Case("OK", "df.rank.evaluate('ndcg', k=10)", "ADVICE"),
+    "a policy beside the text": Case("OK", "df.rank.evaluate('ndcg', ties='order')", "ADVICE"),
+    "a summary of several runs": Case("STACK", "df.rank.summarize('map', run='run', resamples=99)", "ADVICE"),
+    "runs where one is looked at": Case("TWO", "df.rank.evaluate('map', runs=['score', 'new'])", "ADVICE"),
+    "an option spelt wrong": Case(
+        "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",
+        "df.rank.compare('rr', runs=['score', 'new'], ADVICE='new', resamples=99)", r"Did you mean '(.*)'\?",
+    ),
+    # methods
+    "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
+    "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
+    "a mean": Case("OK", "df.rank.mean", "ADVICE"),
+    "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
+    # texts
+    "a text spelt wrong": Case("OK", "df.rank.evaluate('ndgc@10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
+    "a text that may be two": Case("OK", "df.rank.evaluate('hit@3')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
+    "a text of two meanings": Case("OK", "df.rank.evaluate('Accuracy@3')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a cutoff without its @": Case("OK", "df.rank.evaluate('ndcg10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
+    "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
+    "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE"),
+    "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
+    "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10, map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "a list of cutoffs": Case("OK", "df.rank.ndcg(k=[5, 10])", "df.rank.evaluate(ADVICE)", r"each: (.*)\."),
+    "a list of cutoffs in a text": Case(
+        "OK", "df.rank.evaluate('ndcg(k=[5,10])')", "df.rank.evaluate(ADVICE)", r"each: (.*)\."
+    ),
+    "a broken cutoff": Case("OK", "df.rank.ndcg(k=1.5)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
+    "a cutoff of 0": Case("OK", "df.rank.ndcg(k=0)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
+    "a cutoff that is a word": Case("OK", "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
+    "a list of metrics": Case("OK", "df.rank.evaluate(['map'])", "(lambda metrics: df.rank.ADVICE)(['map'])", r"as (evaluate.*)$"),
+    "an unreadable text": Case("OK", "df.rank.evaluate('rbp(')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
+    "unreadable options": Case("OK", "df.rank.evaluate('err(4)')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
+    "an option twice": Case("OK", "rf.parse('rbp(p=0.5,p=0.8)')", "rf.parse('rbp(p=0.5)')"),
+    "a cutoff twice": Case("OK", "rf.parse('ndcg(k=3)@10')", "rf.parse('ndcg@10')"),
+    "a cutoff where there is none": Case("OK", "df.rank.evaluate('bpref@10')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a parameter where there is none": Case("OK", "df.rank.evaluate('bpref.5')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "the gain twice": Case("OK", "rf.parse(\"nDCG(gains={1:1},dcg='exp-log2')\")", "rf.parse('nDCG(gains={1:1})')"),
+    "a policy in a text": Case("OK", "df.rank.evaluate('nDCG(judged_only=True)@10')", "ADVICE.evaluate('nDCG@10')"),
+    "a least label in a text": Case("OK", "rf.parse('nDCG(min_rel=1)')", "rf.parse('nDCG(gain={1: 0, 2: 1})')"),
+    "too few numbers after a dot": Case("OK", "rf.parse('utility.1,2')", "rf.parse('utility.1,2,0,0')"),
+    "a square below 0": Case("OK", "rf.parse('set_F.-1')", "rf.parse('set_F.1')"),
+    "an unknown option of a metric": Case("OK", "df.rank.evaluate('rbp(q=1)')", "df.rank.evaluate('rbp@1')"),
+    "a policy as an option of a metric": Case("OK", "df.rank.ndcg(ties='order')", "ADVICE.ndcg()", fill="'order'"),
+    "an option of another type": Case("OK", "df.rank.ndcg(gain=[1])", "df.rank.ndcg(gain=ADVICE)", r"as (\{.*?\})"),
+    "an option of any type": Case(
+        "OK", "_call.call_of(_registry.Metric('any', ANY), (), {'x': [1]})",
+        "_call.call_of(_registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
+    ),
+    "a mapping of words for an option of any type": Case(
+        "OK", "_call.call_of(_registry.Metric('any', ANY), (), {'x': {'a': 1}})",
+        "_call.call_of(_registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
+    ),
+    "a mapping of words": Case("OK", "df.rank.ndcg(gain={'a': 1})", "df.rank.ndcg(gain=ADVICE)", r"as (\{.*?\})"),
+    "weights that a metric lacks": Case("OK", "df.rank.on(weight='label').rr()", "df.rank.rr()"),
+    "ties that a metric has no mean for": Case("OK", "df.rank.on(ties='expected').bpref()", None),
+    # the list of metrics
+    "a function that is no metric": Case("OK", "df.rank.evaluate(len)", None),
+    "a metric of one's own under a name of two meanings": Case("OK", "rf.metric('Accuracy')(OWN)", None),
+    "a metric of one's own under a name that is taken": Case("OK", "rf.metric('NDCG')(OWN)", None),
+    "a metric of one's own with two meanings": Case("OK", "rf.metric('x', spellings={'X': {'k': 3}})(OWN)", None),
+    "a metric of one's own that cannot stand in text": Case(
+        "OK", "rf.metric(text='a b')(OWN)", "rf.unregister(rf.metric(text=ADVICE)(OWN))", r"as (\S+)$"
+    ),
+    "a metric of one's own with another name that is no text": Case(
+        "OK", "rf.metric(3)(OWN)", "rf.unregister(ADVICE(OWN))", r"as @(.*)$"
+    ),
+    "the library's own, taken out": Case("OK", "rf.unregister('ndcg')", None),
+    # what a check advises
+    "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),
+    "scores like ranks": Case("OK", "df.rank.check()", "ADVICE.rank.check()", r"df\.(?:with_columns|assign)"),
+    "no labels": Case("RUN.head(2).with_columns(pl.col('score') / 2)", "df.rank.check()", "ADVICE.rank.check()", r"df\.rank\.judge\("),
+    "repeated documents, in a check": Case("pl.concat([OK, OK])", "df.rank.check()", "ADVICE.rank.check()"),
+    "weights, in a check": Case(
+        "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').check()", "ADVICE.rank.on(weight='w').check()"
+    ),
+}  # fmt: skip
+
+
+def table(**columns: Any) -> pl.DataFrame:
+    return OK.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
+
+
+def own(r: Any, k: int | None = None) -> pl.Expr:
+    """How many documents were retrieved."""
+    return r.total(r.retrieved, k)
+
+
+FRAMES = {
+    "qrels": QRELS,
+    "QRELS_D": QRELS.rename({"doc_id": "d"}),
+    "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
+    "QRELS_Q": QRELS.with_columns(pl.format("q{}", "query_id").alias("query_id")),
+    "OTHER_QUERY": QRELS.rename({"query_id": "qid"}),
+    "OTHER_LABEL": QRELS.rename({"label": "rel"}),
+    "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
+    "BOTH": OK,
+    "WITHOUT": QRELS.select("query_id", "doc_id", note=pl.lit(1)),
+    "df_a": OK,
+    "df_b": OK,
+}
+
+
+def names(case: Case, library: str) -> dict[str, Any]:
+    """What a reader of the message has at hand."""
+    made = {**globals(), "pd": pd, "nan": NAN, "inf": INF, "OWN": own, "ANY": lambda r, x: r.total(r.retrieved)}
+    frames = {name: frame.clone() for name, frame in FRAMES.items()} | {"df": eval(case.df, made)}
+    if library == "pandas":
+        frames = {name: frame.to_pandas() for name, frame in frames.items()}
+    return {**made, **frames, "run": frames["df"]}
+
+
+def refused(question: str, at_hand: dict[str, Any]) -> Exception | None:
+    """The error of a question; None for a check, which answers."""
+    try:
+        result = eval(question, at_hand)
+    except (
+        rf.RankframeError,
+        AttributeError,
+        pl.exceptions.InvalidOperationError,
+    ) as error:  # the last, of a lazy frame
+        return error
+    assert "advice" in getattr(result, "columns", ()), f"{question} was answered"
+    return None
+
+
+def message_of(question: str, at_hand: dict[str, Any]) -> str:
+    """What is said against a question: the error, or the advice of a check."""
+    error = refused(question, at_hand)
+    if error is None:
+        return "\n".join(eval(question, at_hand)["advice"])
+    inside = re.search(r'\["rankframe: (.*?)"[],]', str(error))
+    return str(error) if inside is None else inside[1]
+
+
+def advised(message: str, finds: str) -> Iterator[str]:
+    """The code from a match on, as far as Python can read it; or the texts of the pattern's group."""
+    match = re.search(finds, message, re.MULTILINE)
+    assert match is not None, message
+    if match.re.groups:
+        several = finds.startswith(("write", "Did", "how ties"))  # of which any will do
+        yield from re.split(r", | or ", match[1]) if several else [match[1]]
+        return
+    for end in range(len(message), match.start(), -1):
+        try:
+            parsed = ast.parse(message[match.start() : end], mode="eval").body
+        except SyntaxError:
+            continue
+        if isinstance(parsed, ast.Call):
+            yield message[match.start() : end].rstrip()
+            return
+    raise AssertionError(f"no code in {message!r}")
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, library: str) -> None:
+    case = CASES[name]
+    if case.polars_only and library == "pandas":
+        library = "polars"
+    at_hand = names(case, library)
+    message = message_of(case.asks, at_hand)
+    if library == "pandas":
+        assert not re.search(r"\bpl\.|with_columns|replace_strict|\.unique\(", message), message
+    if case.again is None:
+        return
+    for advice in advised(message, case.finds) if "ADVICE" in case.again else [""]:
+        question = case.again.replace("ADVICE", advice.replace("...", case.fill) if case.fill else advice)
+        try:
+            result = eval(question, at_hand)
+        except Exception as error:
+            raise AssertionError(f"{message!r} advises {advice!r}, but {question}: {error}") from error
+        if "check()" in case.asks:
+            assert not any(advice in text for text in result["advice"])
+
+
+MODULES: list[ModuleType] = [
+    _asking,
+    _call,
+    _conventions,
+    _options,
+    _parse,
+    _policies,
+    _registry,
+    _roles,
+    _table,
+    _two_tables,
+    _verbs,
+]
+"""Where the errors of a table, its policies, its metrics and its options are raised."""
+
+
+def lines_of(error: BaseException | None) -> Iterator[tuple[str, int]]:
+    """The lines that an error came through, and those of the errors that it was made of."""
+    while error is not None:
+        at = error.__traceback__
+        while at is not None:
+            yield at.tb_frame.f_code.co_filename, at.tb_lineno
+            at = at.tb_next
+        error = error.__context__
+
+
+def is_ours(node: ast.AST) -> bool:
+    """Whether a line raises an error of the library's own, with a message."""
+    return (
+        isinstance(node, ast.Raise)
+        and isinstance(node.exc, ast.Call)
+        and ast.unparse(node.exc.func) in rf.errors.__all__
+    )
+
+
+def test_every_error_of_a_table_and_a_metric_is_among_the_cases() -> None:
+    reached: set[tuple[str, int]] = set()
+    said: list[str] = []
+    for case in CASES.values():
+        error = refused(case.asks, names(case, "polars"))
+        reached.update(lines_of(error))
+        said.append(str(error))
+    for module in MODULES:
+        file = inspect.getfile(module)
+        for raised in filter(is_ours, ast.walk(ast.parse(inspect.getsource(module)))):
+            lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
+            assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
+    for problem, text in _table.TEXTS.items():
+        pattern = ".*".join(map(re.escape, re.split(r"\{.*?\}", text)))
+        assert any(re.search(pattern, message) for message in said), problem
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_words_get_their_numbers_from_the_advice(library: str) -> None:
+    case = CASES["numbers and a word"]
+    at_hand = names(case, library)
+    (code,) = advised(message_of(case.asks, at_hand), CODE)
+    labels = pl.DataFrame(eval(code, at_hand))["label"].fill_nan(None)
+    assert labels.to_list() == [1.0, 0.5, None]
+
+
+def test_the_best_of_repeated_documents_is_kept_by_the_advice() -> None:
+    case = Case(
+        "pl.concat([OK, OK.with_columns(pl.col('score') + 1), OK.with_columns(score=None)])", "df.rank.rr()", None
+    )
+    for library in ("polars", "pandas"):
+        at_hand = names(case, library)
+        (code,) = advised(message_of(case.asks, at_hand), CODE)
+        kept = pl.DataFrame(eval(code, at_hand)).sort("query_id", "doc_id")
+        assert kept["score"].to_list() == [3.0, 2.0, 2.0]
+
+
+def test_ranks_are_turned_round_by_the_advice() -> None:
+    at_hand = names(CASES["ranks and no scores"], "polars")
+    (code,) = advised(message_of("df.rank.judge(qrels)", at_hand), CODE)
+    ranked = eval(code, at_hand)
+    assert ranked.drop("rank").rank.with_ranks()["rank"].to_list() == ranked["rank"].to_list()
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_series_is_named_by_its_type_and_not_printed(library: str) -> None:
+    at_hand = names(CASES["a Series as column"], library)
+    assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("a Series is no column name;")

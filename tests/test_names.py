@@ -1,0 +1,110 @@
+"""A name means one metric, in upper and lower case; one that tools have for several is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._command.trec_eval import MEASURES, NICKNAMES
+from rankframe._registry import TREC_SETS, UNCLEAR
+
+
+def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Every name, alias and spelling in lower case, with the metric and the options that it means."""
+    for entry in (*rf.METRICS.values(), *rf.AGREEMENTS.values()):
+        for name in (entry.name, *entry.aliases):
+            yield name.lower(), (entry.name, "")
+        for name, options in entry.spellings.items():
+            yield name.lower(), (entry.name, str(dict(options)))
+
+
+def test_no_two_metrics_have_names_that_are_equal_but_for_case() -> None:
+    meant: dict[str, set[tuple[str, str]]] = {}
+    for name, meaning in meanings():
+        meant.setdefault(name, set()).add(meaning)
+    assert {name: found for name, found in meant.items() if len(found) > 1} == {}
+
+
+def test_a_name_of_several_meanings_is_the_name_of_no_metric() -> None:
+    assert UNCLEAR.keys().isdisjoint(name for name, _ in meanings())
+    assert all(metric in rf.METRICS for meant in UNCLEAR.values() for metric in meant.values())
+
+
+@pytest.mark.parametrize("text", ["accuracy", "Accuracy", "ACCURACY", "accuracy@10", "Accuracy(k=3)", "accuracy_10"])
+def test_a_name_of_two_metrics_is_refused_and_both_are_named(text: str) -> None:
+    with pytest.raises(
+        rf.UnknownMetric, match=r"hit_rate in sentence-transformers .* pairwise_accuracy in ir_measures"
+    ):
+        rf.parse(text)
+
+
+@pytest.mark.parametrize("name", ["Accuracy", "accuracy", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"])
+def test_a_metric_of_ones_own_takes_no_name_that_is_taken_but_for_case(name: str) -> None:
+    def mine(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        return r.total(r.relevant, k)
+
+    for how in ({"text": name}, {"spellings": {name: {"k": 3}}}):
+        with pytest.raises(rf.InvalidOption, match="choose"):
+            rf.metric(**how)(mine)  # type: ignore[arg-type]
+    with pytest.raises(rf.InvalidOption, match="choose"):
+        rf.metric(name)(mine)
+    assert "mine" not in rf.METRICS
+
+
+def test_a_metric_of_ones_own_means_one_thing_by_each_name() -> None:
+    def mine(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        return r.total(r.relevant, k)
+
+    with pytest.raises(rf.InvalidOption, match="names 'mine' twice, with other options"):
+        rf.metric(spellings={"Mine": {"k": 3}})(mine)
+    rf.metric("MINE")(mine)  # which says the same twice
+    assert rf.parse("Mine@3")[0].text == "mine@3"
+    rf.unregister(mine)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("runid", "num_q")])  # which are no metrics
+def test_every_measure_of_trec_eval_is_read_in_its_own_case(name: str) -> None:
+    assert rf.parse(name)
+
+
+def test_the_names_of_many_measures_are_those_of_the_command() -> None:
+    assert set(TREC_SETS) == set(NICKNAMES)
+    for name in TREC_SETS:
+        with pytest.raises(rf.UnknownMetric, match=f"rankframe trec_eval -m {name}"):
+            rf.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("hr@10", "hit_rate@10"), ("HR@10", "hit_rate@10"), ("hitrate@5", "hit_rate@5"), ("hit_ratio@5", "hit_rate@5")],
+)
+def test_recommenders_names_of_the_hit_rate_are_read(text: str, meant: str) -> None:
+    assert [call.text for call in rf.parse(text)] == [meant]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("ndcg10", "'ndcg@10'"),
+        ("ndcg_at_10", "'ndcg@10'"),
+        ("mrr10", "'mrr@10'"),
+        ("ndgc10", "'ndcg@10'"),
+        ("bpref5", "'bpref'"),
+    ],
+)
+def test_a_name_with_its_cutoff_in_it_is_answered_by_the_text_that_is_meant(text: str, hint: str) -> None:
+    with pytest.raises(rf.UnknownMetric) as caught:
+        rf.parse(text)
+    assert str(caught.value).endswith(f"Did you mean {hint}?")
+
+
+@pytest.mark.parametrize(
+    "name", ["coverage", "item_coverage", "Catalog-Coverage", "novelty", "gini", "intra_list_diversity"]
+)
+def test_a_metric_of_all_queries_at_once_gets_no_hint_at_another(name: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match="is no metric here") as caught:
+        rf.parse(name)
+    assert "Did you mean" not in str(caught.value)
