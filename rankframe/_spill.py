@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -69,9 +70,16 @@ def _split(
     """Files of whole queries; one that exceeds the limit and holds several is split again, by other digits of the hash."""
     digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
-    target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
+    here.mkdir()
+
+    def path_of(file: Any) -> Path:
+        return here / f"{file.partition_keys.item()}-{file.index_in_partition}.ipc"
+
+    target = pl.PartitionBy(
+        here, key=digits, include_key=False, file_path_provider=path_of, approximate_bytes_per_file=None
+    )
     try:
-        rows.sink_ipc(target, mkdir=True, engine="streaming")
+        rows.sink_ipc(target, engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
         if any(word in str(error).lower() for word in FULL):
             raise OutOfSpace(
@@ -80,16 +88,15 @@ def _split(
                 "df.rank.on(memory_limit='8GB')"
             ) from error
         raise
-    for path in sorted(here.rglob("*.ipc")):
+    for path in sorted(here.iterdir()):
         bucket = folder / f"{level}.ipc"
         path.replace(bucket)  # so that the next level may have folders of its own
         if _size(bucket) > limit and _holds_several(bucket, query):
             yield from _split(pl.scan_ipc(bucket), query, limit, folder, level + 1)
             _remove([bucket])
         else:
-            done = folder / f"{level}-{path.parent.name}-{path.name}"
-            yield bucket.replace(done)
-    shutil.rmtree(here, ignore_errors=True)
+            yield bucket.replace(folder / f"{level}-{path.name}")
+    here.rmdir()
 
 
 def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:

@@ -198,8 +198,18 @@ def test_nothing_waits_for_ever_where_polars_has_one_thread() -> None:
 # Larger than memory ---------------------------------------------------------------------------------------------------
 
 
+THIRDS = [
+    TEXTS[0::3],
+    pytest.param(TEXTS[1::3], marks=pytest.mark.exhaustive),
+    pytest.param(TEXTS[2::3], marks=pytest.mark.exhaustive),
+]
+
+
+@pytest.mark.parametrize("texts", THIRDS, ids=["first", "second", "third"])
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
-def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_split(policies: Options) -> None:
+def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_split(
+    policies: Options, texts: list[str]
+) -> None:
     levels: list[int] = []
     split = _spill._split
 
@@ -208,9 +218,9 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
         return split(rows, query, limit, folder, level)
 
     with patch.object(_spill, "_split", seen), patch.object(_spill, "BUCKETS", 3):
-        found = DF.lazy().rank.on(**policies, memory_limit=8000).evaluate(*TEXTS).collect()
+        found = DF.lazy().rank.on(**policies, memory_limit=8000).evaluate(*texts).collect()
     assert max(levels) > 0
-    assert_same(found, DF.rank.on(**policies).evaluate(*TEXTS))
+    assert_same(found, DF.rank.on(**policies).evaluate(*texts))
 
 
 @pytest.mark.parametrize("limit", [1, 5000])
