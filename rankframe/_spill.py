@@ -7,9 +7,9 @@ import shutil
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -33,9 +33,11 @@ def temporary_folder() -> Iterator[Path]:
     root = Path(tempfile.gettempdir())
     _remove_abandoned(root)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name:
-        lock = os.open(Path(name, LOCK), os.O_CREAT | os.O_RDWR)
+        unlocked = Path(name, f"not-{LOCK}")
+        lock = os.open(unlocked, os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock)
+            unlocked.rename(Path(name, LOCK))  # only now, so that no other process finds a lock that nobody holds
             yield Path(name)
         finally:
             os.close(lock)
@@ -72,14 +74,19 @@ def _split(
     here = folder / str(level)
     here.mkdir()
 
-    def path_of(file: Any) -> Path:
-        return here / f"{file.partition_keys.item()}-{file.index_in_partition}.ipc"
-
-    target = pl.PartitionBy(
-        here, key=digits, include_key=False, file_path_provider=path_of, approximate_bytes_per_file=None
-    )
     try:
-        rows.sink_ipc(target, engine="streaming")
+        with ExitStack() as files:
+
+            def opened(file: Any) -> IO[bytes]:  # not by its path: Polars would make the folder again after an error
+                path = here / f"{file.partition_keys.item()}-{file.index_in_partition}.ipc"
+                return files.enter_context(path.open("wb"))
+
+            rows.sink_ipc(
+                pl.PartitionBy(
+                    here, key=digits, include_key=False, file_path_provider=opened, approximate_bytes_per_file=None
+                ),
+                engine="streaming",
+            )
     except (pl.exceptions.PolarsError, OSError) as error:
         if any(word in str(error).lower() for word in FULL):
             raise OutOfSpace(
