@@ -7,9 +7,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
 
 import polars as pl
 
@@ -22,6 +21,12 @@ BUCKETS = 32
 
 PREFIX = "rankframe-"
 LOCK = "in-use"
+
+PAUSE, QUIET, MOST = 0.02, 25, 500
+"""A folder is gone for good if it is not there at 25 looks in a row, 0.02 seconds apart; 500 looks are the most."""
+
+OLD = 3600
+"""After how many seconds a folder without a lock is an abandoned one."""
 
 FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
 """How the operating system says that a file cannot grow."""
@@ -39,13 +44,22 @@ def temporary_folder() -> Iterator[Path]:
             _lock(lock)
             unlocked.rename(Path(name, LOCK))  # only now, so that no other process finds a lock that nobody holds
             yield Path(name)
+        except BaseException:
+            _remove_for_good(Path(name))
+            raise
         finally:
             os.close(lock)
-            for _ in range(100):  # after an error, threads of Polars may still be writing
-                shutil.rmtree(name, ignore_errors=True)
-                if not Path(name).exists():
-                    break
-                time.sleep(0.05)
+
+
+def _remove_for_good(folder: Path) -> None:
+    """Remove a folder that threads of Polars may make again: after an error they go on writing for some milliseconds."""
+    gone = 0
+    for _ in range(MOST):
+        shutil.rmtree(folder, ignore_errors=True)
+        gone = 0 if folder.exists() else gone + 1
+        if gone == QUIET:
+            break
+        time.sleep(PAUSE)
 
 
 def buckets_of(
@@ -72,21 +86,9 @@ def _split(
     """Files of whole queries; one that exceeds the limit and holds several is split again, by other digits of the hash."""
     digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
-    here.mkdir()
-
+    target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
     try:
-        with ExitStack() as files:
-
-            def opened(file: Any) -> IO[bytes]:  # not by its path: Polars would make the folder again after an error
-                path = here / f"{file.partition_keys.item()}-{file.index_in_partition}.ipc"
-                return files.enter_context(path.open("wb"))
-
-            rows.sink_ipc(
-                pl.PartitionBy(
-                    here, key=digits, include_key=False, file_path_provider=opened, approximate_bytes_per_file=None
-                ),
-                engine="streaming",
-            )
+        rows.sink_ipc(target, mkdir=True, engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
         if any(word in str(error).lower() for word in FULL):
             raise OutOfSpace(
@@ -95,15 +97,15 @@ def _split(
                 "df.rank.on(memory_limit='8GB')"
             ) from error
         raise
-    for path in sorted(here.iterdir()):
+    for path in sorted(here.rglob("*.ipc")):
         bucket = folder / f"{level}.ipc"
         path.replace(bucket)  # so that the next level may have folders of its own
         if _size(bucket) > limit and _holds_several(bucket, query):
             yield from _split(pl.scan_ipc(bucket), query, limit, folder, level + 1)
             _remove([bucket])
         else:
-            yield bucket.replace(folder / f"{level}-{path.name}")
-    here.rmdir()
+            yield bucket.replace(folder / f"{level}-{path.parent.name}-{path.name}")
+    shutil.rmtree(here)
 
 
 def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
@@ -145,12 +147,16 @@ def _lock(file: int) -> bool:
 
 
 def _remove_abandoned(root: Path) -> None:
-    """Remove the folders of processes that were killed: nobody holds the lock in them."""
-    for lock in root.glob(f"{PREFIX}*/{LOCK}"):
+    """Remove the folders of processes that were killed: nobody holds the lock in them, or they are old and have none."""
+    for folder in root.glob(f"{PREFIX}*"):
         with suppress(OSError):
-            file = os.open(lock, os.O_RDWR)
+            if not Path(folder, LOCK).exists():
+                if time.time() - folder.stat().st_mtime > OLD:
+                    shutil.rmtree(folder, ignore_errors=True)
+                continue
+            file = os.open(Path(folder, LOCK), os.O_RDWR)
             try:
                 if _lock(file):
-                    shutil.rmtree(lock.parent, ignore_errors=True)
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(file)

@@ -352,6 +352,18 @@ def test_the_files_of_a_killed_process_go_with_the_next_one_and_those_of_a_livin
         ended(living, signal.SIGINT)
 
 
+def test_an_old_folder_without_a_lock_is_abandoned_and_a_new_one_is_not(temporary: Path) -> None:
+    old, new, other = (temporary / name for name in ("rankframe-old", "rankframe-new", "other"))
+    for folder in (old, new, other):
+        folder.mkdir()
+    for folder in (old, other):
+        os.utime(folder, (0, 0))
+    assert DF.lazy().rank.on(memory_limit=1).evaluate("map").collect().height == 40
+    assert sorted(temporary.iterdir()) == [other, new]
+    for folder in (new, other):
+        folder.rmdir()
+
+
 FULL = """
 import resource, signal, polars as pl, rankframe as rf
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
