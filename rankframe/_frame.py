@@ -107,7 +107,7 @@ class FrameRanking(Ranking):
 
     @property
     def _few_labels(self) -> Sequence[float]:
-        """The labels that pairs are counted by, one after the other; none where they are many, or rows lie anywhere."""
+        """The labels that pairs are counted by, one after the other; none where they are many."""
         labels = () if self.wanted.labels is None else self.wanted.labels.all()
         return labels if len(labels) <= FEW else ()
 

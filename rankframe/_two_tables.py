@@ -90,6 +90,8 @@ class Tables:
             require(qrels_schema, columns.query[-1], "query", "qrels")
         require(qrels_schema, doc, "doc", "qrels")
         require(qrels_schema, columns.label, "label", "qrels")
+        tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
+        run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
         if message := types_differ(run_schema, qrels_schema, tables.keys):
             raise InvalidData(message)
         shared = [name for name in qrels_schema if name in run_schema and name not in tables.keys]
@@ -318,6 +320,12 @@ def to_name(run: str, dtype: pl.DataType) -> str:
     """What to do with rows of which the run is not known."""
     named = "fill_null(-1)" if dtype.is_numeric() else "cast(pl.String).fill_null('unnamed')"
     return f"name the run there, too, as with df.with_columns(pl.col({run!r}).{named})"
+
+
+def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
+    """The rows with the type of the other table's column where a column has none, as that of a table without rows may."""
+    schema = rows.collect_schema()
+    return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
 
 
 def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> str | None:

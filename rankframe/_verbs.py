@@ -250,7 +250,7 @@ def judge(
         joined = tables.join(judged_only, unjudged, ordered=False)
         refusals = tables.refusals(judged_only, unjudged, apart=tables.usual_runs)
         return unless(joined, [*refusals, tables.strangers(unjudged)])
-    tables = replace(tables, qrels=qrels.lazy().collect().lazy())
+    tables = replace(tables, qrels=tables.qrels.collect().lazy())
     apart: list[str] | None = tables.usual_runs
     if not part:
         tables.refuse_strangers(unjudged)

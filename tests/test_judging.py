@@ -197,6 +197,14 @@ def test_no_judgments_at_all_may_be_kept_and_an_empty_run_has_nothing_to_refuse(
     assert polars(form(ONE.clear()).rank.judge(form(QRELS))).height == QRELS.height
 
 
+def test_a_table_without_rows_need_not_say_its_types() -> None:
+    nothing = pl.DataFrame({"query_id": [], "doc_id": [], "label": []})
+    assert ONE.rank.judge(nothing, run_only="keep").height == ONE.height
+    assert nothing.rename({"label": "score"}).rank.judge(QRELS).schema["query_id"] == pl.String
+    with pytest.raises(rf.InvalidData, match="no query of the run is judged"):
+        ONE.rank.judge(nothing)
+
+
 @pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
 def test_a_run_of_strangers_is_refused_even_if_they_are_to_be_kept(form: Any) -> None:
     with pytest.raises(rf.InvalidData, match="no query of the run is judged"):
