@@ -181,7 +181,7 @@ def of_lazy(bench: Bench) -> Iterator[Bar]:
             path = Path(folder) / "table.parquet"
             frame.write_parquet(path)
             scan = pl.scan_parquet(path)
-            limit = int(frame.estimated_size()) // 2  # so that an eighth of the rows is in memory at a time
+            limit = int(frame.estimated_size()) // 2  # rows may take a quarter of it: an eighth of the table at a time
             wanted = frame.rank.evaluate(LINEAR).sort("query_id").to_series(1)
             for way in (by_hand, by_windows):
                 if (way(scan).sort("query_id").collect().to_series(1) - wanted).abs().max() > 1e-12:  # type: ignore[operator]

@@ -26,7 +26,7 @@ CORRECTIONS["by"] = "Benjamini and Yekutieli's correction"
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
-MOST_DIGITS = 17  # that a float has
+MOST_DIGITS = 17  # a float has no more
 COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_value", "p_adjusted", "effect_size"} | {
     "wins",
     "ties",

@@ -92,7 +92,7 @@ def _eager(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
 
 
 def _as_source(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> pl.LazyFrame:
-    """The metrics of a LazyFrame, as a node that measures those whose columns the plan goes on with."""
+    """The metrics of a LazyFrame as a node of its plan, which computes only the columns that the plan selects."""
 
     def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
         asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(columns, call))]

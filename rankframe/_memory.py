@@ -60,7 +60,7 @@ def size_of(frame: pl.DataFrame) -> int:
 def _memory() -> float:
     """The memory of the machine, or of the container if that may take less."""
     found = [float(UNKNOWN)]
-    with suppress(AttributeError, ValueError, OSError):  # which Windows does not tell
+    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
         found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
     for path in OF_CONTAINERS:
         with suppress(OSError, ValueError):  # "max" is no limit
