@@ -58,7 +58,7 @@ def signature(
     arguments = arguments and re.sub(r"[~\w.]*Annotated\[([~\w.]+), [~\w.]*Range\([^()]*\)\]", r"\1", arguments)
     if what == "class" and not name.endswith("Error"):
         return "", None
-    if name.startswith("rankframe._ranker.Ranker.") and (returns or "").endswith("Expr"):
+    if name.startswith("rankframe._rankers.metric_methods.Ranker.") and (returns or "").endswith("Expr"):
         return arguments, "R"
     return arguments, returns
 

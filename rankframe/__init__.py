@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import polars as pl
 
 from . import hook
-from ._namespace import register
+from ._rankers.namespace import register
 from .errors import (
     InvalidData,
     InvalidOption,
@@ -32,15 +32,15 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._compare import Comparison
-    from ._gate import Verdict
-    from ._kernel import arrow_kernel
-    from ._pandas import PandasRanker
-    from ._parse import parse
-    from ._polars import PolarsRanker
-    from ._ranker import ExprRanker
-    from ._ranking import Ranking
-    from ._registry import AGREEMENTS, METRICS, metric, unregister
+    from ._catalog.parse import parse
+    from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
+    from ._decisions.compare import Comparison
+    from ._decisions.gate import Verdict
+    from ._engines.arrow_kernel import arrow_kernel
+    from ._rankers.metric_methods import ExprRanker
+    from ._rankers.pandas import PandasRanker
+    from ._rankers.polars import PolarsRanker
+    from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
@@ -78,21 +78,21 @@ if TYPE_CHECKING:
     """The metrics as Polars expressions."""
 
 LATER = {
-    "AGREEMENTS": "_registry",
-    "METRICS": "_registry",
-    "Comparison": "_compare",
-    "Ranking": "_ranking",
-    "Verdict": "_gate",
-    "arrow_kernel": "_kernel",
-    "expr": "_ranker",
+    "AGREEMENTS": "_catalog.registry",
+    "METRICS": "_catalog.registry",
+    "Comparison": "_decisions.compare",
+    "Ranking": "_words.ranking",
+    "Verdict": "_decisions.gate",
+    "arrow_kernel": "_engines.arrow_kernel",
+    "expr": "_rankers.metric_methods",
     "load_example": "io",
-    "metric": "_registry",
-    "parse": "_parse",
+    "metric": "_catalog.registry",
+    "parse": "_catalog.parse",
     "read_qrels": "io",
     "read_run": "io",
     "scan_qrels": "io",
     "scan_run": "io",
-    "unregister": "_registry",
+    "unregister": "_catalog.registry",
 }
 """Where names are that nobody has to wait for at import: it takes a tenth longer than that of Polars."""
 
@@ -139,7 +139,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     >>> rf.rank(df).precision(k=1)["precision@1"].item()
     0.0
     """
-    from ._polars import PolarsRanker
+    from ._rankers.polars import PolarsRanker
 
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
@@ -150,7 +150,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]
     pandas = sys.modules.get("pandas")  # never imported for its own sake
     if pandas is not None and isinstance(frame, pandas.DataFrame):
-        from ._pandas import PandasRanker
+        from ._rankers.pandas import PandasRanker
 
         return PandasRanker(frame)
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from . import _measure, _summary, _verbs
-from ._buckets import refuse_row_order
-from ._call import Call
-from ._combine import Summary, summary_of
-from ._extras import load
-from ._frame_ranker import FrameRanker
-from ._kernel import LARGEST, ArrowKernel, largest_label
-from ._pandas import PandasRanker, Source
-from ._policies import Columns
+from ._catalog.call import Call
+from ._decisions import summary
+from ._engines.arrow_kernel import LARGEST, ArrowKernel, largest_label
+from ._engines.mergeable_summary import Summary, summary_of
+from ._engines.workers import refuse_row_order
+from ._plan import per_query
+from ._rankers.pandas import PandasRanker, Source
+from ._rankers.verb_methods import FrameRanker
+from ._support.extras import load
+from ._table.policies import Columns
+from ._verbs import verbs
 from .errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -33,13 +35,13 @@ __all__ = ["DaskRanker"]
 
 T = TypeVar("T")
 
-BY_METRIC = (_measure.measure, _verbs.evaluate, _verbs.with_metrics, _verbs.curve, _verbs.explain)
+BY_METRIC = (per_query.measure, verbs.evaluate, verbs.with_metrics, verbs.curve, verbs.explain)
 """The verbs whose arguments are metrics."""
 
-WITHIN_QUERIES = (*BY_METRIC, _verbs.with_ranks, _verbs.agreement)
+WITHIN_QUERIES = (*BY_METRIC, verbs.with_ranks, verbs.agreement)
 """The verbs that look at one query at a time; others would see a partition where they mean the table."""
 
-PER_QUERY = (_measure.measure, _verbs.evaluate)
+PER_QUERY = (per_query.measure, verbs.evaluate)
 """The verbs whose results have none of the table's columns but those of the query."""
 
 
@@ -54,17 +56,17 @@ class DaskRanker(FrameRanker[Any]):
         return DaskRanker(self._frame, columns)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
-        if verb is _verbs.judge:
+        if verb is verbs.judge:
             return self._judge(*args)
-        if verb is _summary.summarize:
+        if verb is summary.summarize:
             return self._summarize(*args)
         if verb not in WITHIN_QUERIES:
             raise _whole(verb.__name__)
         calls: list[Call] = []
         if verb in BY_METRIC:
-            calls = [call for request in args if not isinstance(request, pl.Expr) for call in _verbs.calls_of(request)]
-        if verb in (_verbs.evaluate, _verbs.with_metrics):  # in which workers need not know metrics by name
-            args = tuple(call for arg in args for call in ([arg] if isinstance(arg, pl.Expr) else _verbs.calls_of(arg)))
+            calls = [call for request in args if not isinstance(request, pl.Expr) for call in verbs.calls_of(request)]
+        if verb in (verbs.evaluate, verbs.with_metrics):  # in which workers need not know metrics by name
+            args = tuple(call for arg in args for call in ([arg] if isinstance(arg, pl.Expr) else verbs.calls_of(arg)))
         work = _Work(replace(self._columns, largest_label=0.0) if calls else self._columns, verb, args)
         meta = work(self._frame._meta)
         refuse_row_order(self._columns, calls, _names(self._frame._meta), "Dask frame")
@@ -79,7 +81,7 @@ class DaskRanker(FrameRanker[Any]):
 
     def summarize(  # type: ignore[override]
         self,
-        *metrics: _verbs.Request,
+        *metrics: verbs.Request,
         by: str | Sequence[str] | None = None,
         ci: float = 0.95,
         weights: str | None = None,
@@ -119,7 +121,7 @@ class DaskRanker(FrameRanker[Any]):
             If a query has several values of a slice or a weight, or a weight is no number from 0 on, when Dask runs.
         """
         options: dict[str, Any] = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
-        return self._run(_summary.summarize, summary_of(self._columns, metrics, by, **options))
+        return self._run(summary.summarize, summary_of(self._columns, metrics, by, **options))
 
     def _summarize(self, summary: Summary) -> Any:
         dask, dd = load("dask", "dask"), load("dask.dataframe", "dask")
@@ -137,16 +139,14 @@ class DaskRanker(FrameRanker[Any]):
         figures = dask.delayed(_figures)(summary, [dask.delayed(_part)(summary, part) for part in parts])
         return dd.from_delayed([figures], meta=meta)
 
-    def _judge(
-        self, qrels: Any, named: str | None, judged_only: _verbs.Missing, run_only: _verbs.Missing | None
-    ) -> Any:
+    def _judge(self, qrels: Any, named: str | None, judged_only: verbs.Missing, run_only: verbs.Missing | None) -> Any:
         dd = load("dask.dataframe", "dask")
         columns, run = self._columns, self._rows
         if named is not None:
             columns = replace(columns, query=(named, *(name for name in columns.query if name != named)))
         judged = qrels if isinstance(qrels, dd.DataFrame) else dd.from_pandas(qrels, npartitions=1)
         judged = _with_columns(judged, columns.query)
-        work = _Work(columns, _verbs.judge, (named, judged_only, run_only, True))
+        work = _Work(columns, verbs.judge, (named, judged_only, run_only, True))
         meta = work(run._meta, judged._meta)
         runs = [name for name in columns.query if name not in judged.columns]
         if runs:  # judgments hold for every run of the table, not for those of a partition alone

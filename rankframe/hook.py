@@ -28,7 +28,7 @@ class Hook:
     def __get__(self, frame: Any, owner: type) -> Any:
         if frame is None:
             return self.method
-        from ._pandas import RankMethod
+        from ._rankers.pandas import RankMethod
 
         return RankMethod(self.method, frame)
 

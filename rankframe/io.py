@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import polars as pl
 
-from ._rows import QRELS, RUN, DType, Format, Source, rows
+from ._files.read import QRELS, RUN, DType, Format, Source, rows
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
 

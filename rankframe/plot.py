@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _figures
-from ._marks import Figure, Runs
-from ._paint import altair, matplotlib
+from ._pictures import plots
+from ._pictures.draw import altair, matplotlib
+from ._pictures.figure import Figure, Runs
 
 __all__ = ["Plots"]
 
@@ -63,7 +63,7 @@ class Plots:
         'precision, recall at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.curve, chosen.columns, chosen, metrics, cutoffs)
+        return self._draw(ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
     def precision_recall(self, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None) -> Any:
         """Interpolated precision at eleven levels of recall: what does finding more cost.
@@ -85,7 +85,7 @@ class Plots:
         'Interpolated precision at eleven levels of recall'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.precision_recall, chosen.columns, chosen)
+        return self._draw(ax, plots.precision_recall, chosen.columns, chosen)
 
     def differences(
         self,
@@ -122,7 +122,7 @@ class Plots:
         ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.differences, chosen.columns, chosen, metric, baseline)
+        return self._draw(ax, plots.differences, chosen.columns, chosen, metric, baseline)
 
     def distribution(
         self, metric: str, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None
@@ -146,7 +146,7 @@ class Plots:
         'How rr is spread over the queries'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.distribution, chosen.columns, chosen, metric)
+        return self._draw(ax, plots.distribution, chosen.columns, chosen, metric)
 
     def slices(
         self,
@@ -178,7 +178,7 @@ class Plots:
         'rr by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, _figures.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
+        return self._draw(ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
     def judged(self, metric: str, *, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does the number speak of the ranking or of the judging.
@@ -200,7 +200,7 @@ class Plots:
         >>> df.rank.plot.judged("rr").title.text
         'rr against the number of judged documents'
         """
-        return self._draw(ax, _figures.judged, (), metric)
+        return self._draw(ax, plots.judged, (), metric)
 
     def _draw(self, ax: Any, figure: Callable[..., Figure], names: Sequence[str], *args: Any) -> Any:
         made = self._work(figure, names, *args)

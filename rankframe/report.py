@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _render
-from ._grid import grid_of, plain, records
+from ._text import markup
+from ._text.result_table import grid_of, plain, records
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
@@ -38,7 +38,7 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     | rr     |  0.5 |       2 |
     <BLANKLINE>
     """
-    return _render.markdown(grid_of(of, digits, alpha))
+    return markup.markdown(grid_of(of, digits, alpha))
 
 
 def latex(
@@ -70,7 +70,7 @@ def latex(
     >>> report.latex(df.rank.summarize("rr", "hit_rate@1")).splitlines()[5]
     '\\midrule'
     """
-    return _render.latex(grid_of(of, digits, alpha), caption, label)
+    return markup.latex(grid_of(of, digits, alpha), caption, label)
 
 
 def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
@@ -100,7 +100,7 @@ def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = N
     >>> "0.500" in report.html(df.rank.summarize("rr"), title="Mean reciprocal rank")
     True
     """
-    return _render.great_html(grid_of(of, digits, alpha), title)
+    return markup.great_html(grid_of(of, digits, alpha), title)
 
 
 def dictionary(of: Any) -> dict[str, Any]:
@@ -110,4 +110,4 @@ def dictionary(of: Any) -> dict[str, Any]:
 
 def notebook(of: Any) -> str:
     """A table in plain HTML, in the colours of the notebook."""
-    return _render.html(grid_of(of))
+    return markup.html(grid_of(of))

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from . import _verbs
-from ._buckets import Guarded, Judging, Merge, OnBucket, Partial, Values, refuse_row_order
-from ._combine import Summary, summary_of
-from ._kernel import ArrowKernel, bound, kernel_of, largest_label
-from ._measure import refuse_names
-from ._policies import check_word
-from ._table import fresh
+from ._engines.arrow_kernel import ArrowKernel, bound, kernel_of, largest_label
+from ._engines.mergeable_summary import Summary, summary_of
+from ._engines.workers import Guarded, Judging, Merge, OnBucket, Partial, Values, refuse_row_order
+from ._plan.per_query import refuse_names
+from ._table.policies import check_word
+from ._table.table import fresh
+from ._verbs import verbs
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ ROWS_PER_BUCKET = 100_000
 
 def evaluate(
     df: DataFrame,
-    *metrics: _verbs.Request,
+    *metrics: verbs.Request,
     qrels: DataFrame | None = None,
-    judged_only: _verbs.Missing = "keep",
-    run_only: _verbs.Missing = "drop",
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
@@ -81,7 +81,7 @@ def evaluate(
     return _on_buckets(source, Values(kernel, source.judging), buckets)
 
 
-def with_metrics(df: DataFrame, *metrics: _verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
+def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
     """The rows of the table with the metrics of their query as further columns.
 
     Parameters
@@ -111,15 +111,15 @@ def with_metrics(df: DataFrame, *metrics: _verbs.Request, buckets: int | None = 
 
 def summarize(
     df: DataFrame,
-    *metrics: _verbs.Request,
+    *metrics: verbs.Request,
     by: str | Sequence[str] | None = None,
     ci: float = 0.95,
     weights: str | None = None,
     resamples: int = 1000,
     seed: int = 0,
     qrels: DataFrame | None = None,
-    judged_only: _verbs.Missing = "keep",
-    run_only: _verbs.Missing = "drop",
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
@@ -182,16 +182,16 @@ def _source(
     df: DataFrame,
     kernel: ArrowKernel,
     qrels: DataFrame | None = None,
-    judged_only: _verbs.Missing = "keep",
-    run_only: _verbs.Missing = "drop",
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
     summary: Summary | None = None,
 ) -> _Source:
     """The tables of a call, checked as far as their columns go."""
     for table in (df, *([] if qrels is None else [qrels])):
         if not type(table).__module__.startswith("pyspark."):
             raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
-    check_word("judged_only", judged_only, _verbs.Missing)
-    check_word("run_only", run_only, _verbs.Missing)
+    check_word("judged_only", judged_only, verbs.Missing)
+    check_word("run_only", run_only, verbs.Missing)
     columns, names = kernel.columns, [*df.columns]
     if summary is not None:
         summary.require(names)

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ._draws import Step, exponentials, parts, resampled, streams, words
-from ._extras import load
+from ._support.draws import Step, exponentials, parts, resampled, streams, words
+from ._support.extras import load
 from .errors import InvalidOption
 
 __all__ = [

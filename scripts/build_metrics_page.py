@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import rankframe as rf
-from rankframe._call import Call
-from rankframe._conventions import CONVENTIONS
-from rankframe._registry import UNCLEAR, Metric
+from rankframe._catalog.call import Call
+from rankframe._catalog.conventions import CONVENTIONS
+from rankframe._catalog.registry import UNCLEAR, Metric
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"

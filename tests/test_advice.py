@@ -15,19 +15,12 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe import (
-    _asking,
-    _call,
-    _conventions,
-    _options,
-    _parse,
-    _policies,
-    _registry,
-    _roles,
-    _table,
-    _two_tables,
-    _verbs,
-)
+from rankframe._catalog import call, conventions, parse, registry
+from rankframe._rankers import misplaced_options
+from rankframe._support import option_kinds
+from rankframe._table import policies, roles, run_and_judgments
+from rankframe._table import table as table_module
+from rankframe._verbs import verbs
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
@@ -266,7 +259,7 @@ CASES = {
     ),
     "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve(ADVICE)", r"write (.*),"),
     "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.ADVICE", r"as in (.*)$"),
-    "an expression where a kernel reads metrics": Case("OK", "_verbs.calls_of(rf.expr.rr())", "_verbs.calls_of(ADVICE)", r"as (.*)$"),
+    "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "verbs.calls_of(ADVICE)", r"as (.*)$"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(
         "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"
@@ -374,12 +367,12 @@ CASES = {
     "a policy as an option of a metric": Case("OK", "df.rank.ndcg(ties='order')", "ADVICE.ndcg()", fill="'order'"),
     "an option of another type": Case("OK", "df.rank.ndcg(gain=[1])", "df.rank.ndcg(gain=ADVICE)", r"as (\{.*?\})"),
     "an option of any type": Case(
-        "OK", "_call.call_of(_registry.Metric('any', ANY), (), {'x': [1]})",
-        "_call.call_of(_registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
+        "OK", "call.call_of(registry.Metric('any', ANY), (), {'x': [1]})",
+        "call.call_of(registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
     ),
     "a mapping of words for an option of any type": Case(
-        "OK", "_call.call_of(_registry.Metric('any', ANY), (), {'x': {'a': 1}})",
-        "_call.call_of(_registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
+        "OK", "call.call_of(registry.Metric('any', ANY), (), {'x': {'a': 1}})",
+        "call.call_of(registry.Metric('any', ANY), (), {'x': ADVICE})", r"as (\{.*\})",
     ),
     "a mapping of words": Case("OK", "df.rank.ndcg(gain={'a': 1})", "df.rank.ndcg(gain=ADVICE)", r"as (\{.*?\})"),
     "weights that a metric lacks": Case("OK", "df.rank.on(weight='label').rr()", "df.rank.rr()"),
@@ -505,17 +498,17 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 
 MODULES: list[ModuleType] = [
-    _asking,
-    _call,
-    _conventions,
-    _options,
-    _parse,
-    _policies,
-    _registry,
-    _roles,
-    _table,
-    _two_tables,
-    _verbs,
+    misplaced_options,
+    call,
+    conventions,
+    option_kinds,
+    parse,
+    policies,
+    registry,
+    roles,
+    table_module,
+    run_and_judgments,
+    verbs,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 
@@ -551,7 +544,7 @@ def test_every_error_of_a_table_and_a_metric_is_among_the_cases() -> None:
         for raised in filter(is_ours, ast.walk(ast.parse(inspect.getsource(module)))):
             lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
             assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
-    for problem, text in _table.TEXTS.items():
+    for problem, text in table_module.TEXTS.items():
         pattern = ".*".join(map(re.escape, re.split(r"\{.*?\}", text)))
         assert any(re.search(pattern, message) for message in said), problem
 

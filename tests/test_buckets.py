@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
-from rankframe._buckets import Guarded, Judging, Merge, Partial, Values, refuse_row_order
-from rankframe._combine import summary_of
-from rankframe._kernel import arrow_kernel, bound, kernel_of, largest_label
+from rankframe._engines.arrow_kernel import arrow_kernel, bound, kernel_of, largest_label
+from rankframe._engines.mergeable_summary import summary_of
+from rankframe._engines.workers import Guarded, Judging, Merge, Partial, Values, refuse_row_order
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})

@@ -14,8 +14,8 @@ from scipy import stats
 from tables import frame, random_table
 
 import rankframe as rf
-from rankframe._combine import Summary, _poisson, _seeds, summary_of
-from rankframe._kernel import arrow_kernel, bound
+from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.mergeable_summary import Summary, _poisson, _seeds, summary_of
 
 TABLE = random_table(11, queries=90)
 DF = frame(TABLE).with_columns(slice=pl.col("query_id").str.slice(-1).str.to_integer() % 3)

@@ -29,17 +29,16 @@ NOT_HERE = (
         "spark",
         "dask",
         "hook",
-        "_buckets",
-        "_kernel",
-        "_combine",
-        "_pandas",
-        "_polars",
-        "_group",
-        "_crossing",
-        "_in_pandas",
+        "_engines",
+        "_rankers/pandas",
+        "_rankers/polars",
+        "_plan/group_ranking",
+        "_rankers/pandas_columns",
+        "_rankers/pandas_messages",
     ),
-    *("_power", "_grid", "_ranker", "_frame_ranker", "_deciding_ranker", "plot", "report", "__init__"),
-    *("_command", "_paint"),  # its own words; code of charts
+    *("_decisions/power", "_text/result_table", "plot", "report", "__init__"),
+    *("_rankers/metric_methods", "_rankers/verb_methods", "_rankers/decision_methods"),
+    *("_command", "_pictures/draw"),  # its own words; code of charts
 )
 UNREACHED = (
     "label_dtype=pl.Float64",  # the command line always reads fractions
@@ -92,7 +91,8 @@ MESSAGES = sorted(
     {
         (path.stem, text)
         for path in PACKAGE.rglob("*.py")
-        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") not in NOT_HERE
+        for at in [path.relative_to(PACKAGE).with_suffix("").parts]
+        if not {"/".join(at[:1]), "/".join(at)} & set(NOT_HERE)
         for text in texts(path)
         if " " in text and len(text) > 20 and PYTHON.search(text) and not any(part in text for part in UNREACHED)
     }

@@ -20,13 +20,13 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe import _progress
 from rankframe.__main__ import main
+from rankframe._catalog.conventions import CONVENTIONS
 from rankframe._command.options import COLUMNS, POLICIES
 from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options
-from rankframe._conventions import CONVENTIONS
-from rankframe._policies import Columns
+from rankframe._support import progress
+from rankframe._table.policies import Columns
 
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\nq2 Q0 d5 2 4 t\n"
 B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\nq2 Q0 d4 2 4 u\n"
@@ -451,27 +451,27 @@ class Terminal(io.StringIO):
 def test_long_work_says_what_it_does_on_a_terminal(out: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    with _progress.Busy("reading [a.run]") as busy:
+    with progress.Busy("reading [a.run]") as busy:
         busy._later.join()
-        with _progress.Progress("a second one", show=True) as bar, _progress.Busy("a third one") as third:
+        with progress.Progress("a second one", show=True) as bar, progress.Busy("a third one") as third:
             third._later.join()
             bar(1, 2)
     assert "reading [a.run]" in screen.getvalue()
     assert "second" not in screen.getvalue()
     assert "third" not in screen.getvalue()
-    assert not _progress.SCREEN.locked()
+    assert not progress.SCREEN.locked()
     out("evaluate a.run --qrels qrels.txt")
-    assert not _progress.SCREEN.locked()
+    assert not progress.SCREEN.locked()
 
 
 def test_without_rich_long_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    with _progress.Busy("reading a.run") as busy:
+    with progress.Busy("reading a.run") as busy:
         busy._later.join()
     assert screen.getvalue() == ""
 

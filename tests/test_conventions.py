@@ -18,7 +18,7 @@ from tools import conventions as oracle
 from tools import formulas
 
 import rankframe as rf
-from rankframe._conventions import CONVENTIONS
+from rankframe._catalog.conventions import CONVENTIONS
 
 OURS = {
     "average_precision": "map", "reciprocal_rank": "rr", "mean_position": "average_relevance_position",

@@ -97,10 +97,10 @@ def table_with_edges(seed: int) -> Table:
 @pytest.fixture
 def in_parts_of_a_query() -> Iterator[None]:
     with (
-        patch("rankframe._order.PART", 1),
-        patch("rankframe._order.LEAST", 1),
-        patch("rankframe._threads.LEAST", 1),
-        patch("rankframe._measure.SMALL", 0),
+        patch("rankframe._plan.rank_order.PART", 1),
+        patch("rankframe._plan.rank_order.LEAST", 1),
+        patch("rankframe._plan.threads.LEAST", 1),
+        patch("rankframe._plan.per_query.SMALL", 0),
     ):
         yield
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rankframe as rf
-from rankframe._extras import load
+from rankframe._support.extras import load
 from rankframe.errors import MissingExtra
 
 

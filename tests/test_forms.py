@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from tables import FRACTIONAL_LABELS, Table, frame, tables
 
 import rankframe as rf
-from rankframe._call import Call
+from rankframe._catalog.call import Call
 
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS, min_queries=1)
@@ -162,11 +162,11 @@ def _declared() -> Iterator[None]:
 def in_parts() -> Iterator[None]:
     with ExitStack() as patches:
         for name, value in PARTS.items():
-            patches.enter_context(patch(f"rankframe.{name}", value))
+            patches.enter_context(patch(f"rankframe._plan.{name}", value))
         yield
 
 
-PARTS = {"_order.PART": 3, "_order.LEAST": 1, "_threads.LEAST": 1, "_order.SPARSE": 1, "_measure.SMALL": 0}
+PARTS = {"rank_order.PART": 3, "rank_order.LEAST": 1, "threads.LEAST": 1, "rank_order.SPARSE": 1, "per_query.SMALL": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -242,7 +242,7 @@ def test_a_value_does_not_depend_on_its_company(table: Table, policies: Options)
 @given(hostile, st.sampled_from(POLICIES))
 def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table, policies: Options) -> None:
     df = frame(table)
-    with patch("rankframe._measure.SMALL", 0):  # so that metrics that look at gains only have a plan of their own
+    with patch("rankframe._plan.per_query.SMALL", 0):  # so that metrics that go by gains only have their own plan
         values = df.rank.on(**policies).evaluate(*TEXTS)
         with patch.object(Call, "gains_only", lambda *_: False):
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
@@ -255,7 +255,7 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options) ->
              for i in range(40)}  # fmt: skip
     df = frame(table)
     values = df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS)
-    with patch.dict("rankframe._order.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
+    with patch.dict("rankframe._plan.rank_order.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
         assert_same(values, df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS))
     if not policies:
         assert_same(values.select("query_id", *OWN_TEXTS), oracle(table))

@@ -1,11 +1,15 @@
-"""The layout of the package: imports run one way, and formulas see nothing but a ranking."""
+"""The layout of the package: imports between folders run one way, and formulas see nothing but a ranking."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
+import typing
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,107 +18,89 @@ import rankframe
 
 PACKAGE = Path(rankframe.__file__).parent
 
-# Each module may import those of the levels above its own, and of its own level nothing but what is named with it.
-LEVELS = [
-    ["errors", "_text", "_in_pandas", "_greedy", "_by_score", "_threads"],
-    ["_extras", "_options", "_draws"],
-    ["_policies", "_roles", "_progress", "_unreadable", "_crossing", "stats", "_memory", "_spill"],
-    ["_ranking", "_source"],
-    ["_registry", "_call", "_table", "_wanted", "_pair", "_topics"],
-    ["metrics", "_parse", "_rows", "_expected", "_conventions", "_sort"],
-    ["io", "_frame", "_order", "_asking"],
-    ["_plan", "_group", "_bounds_gain"],
-    ["_bounds", "_diversity"],
-    ["_two_tables"],
-    ["_check"],
-    ["_measure"],
-    ["_verbs"],
-    ["_resampling"],
-    ["_tools", "_summary", "_marks", "_grid"],
-    ["_runs", "_figures", "_render"],
-    ["_paint", "report"],
-    ["_compare"],
-    ["plot", "_page", "_gate", "_power"],
-    ["_showing"],
-    ["_ranker"],
-    ["_deciding_ranker"],
-    ["_frame_ranker"],
-    ["_polars", "hook", "_pandas"],
-    ["_kernel", "_combine"],
-    ["_buckets"],
-    ["spark", "dask"],
-    ["_namespace"],
-    ["__init__"],
-    ["_command"],
-    ["__main__"],
-]
-SIDEWAYS = {
-    ("_call", "_registry"),
-    ("_wanted", "_table"),
-    ("_pair", "_wanted"),
-    ("_topics", "_wanted"),
-    ("hook", "_pandas"),
-    ("_pandas", "_polars"),
-}
-# The same of the modules of the command line.
-OF_THE_COMMAND_LINE = [
-    ["command", "words"],
-    ["options", "output"],
-    ["reading"],
-    ["evaluate", "curve", "check", "conventions", "listing", "demo", "trec_eval"],
-    ["decide"],
-    ["report"],
-    ["__init__"],
-]
-LEVEL = {name: i for i, names in enumerate(LEVELS) for name in names}
+# The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
+FLOORS = [
+    *("errors", "_support", "stats"),
+    *("_table", "_files", "io"),
+    *("_words", "_catalog", "metrics"),
+    *("_text", "report"),
+    *("_lazy", "_plan", "_verbs", "_decisions"),
+    *("_pictures", "plot"),
+    *("_rankers", "hook"),
+    *("_engines", "spark", "dask"),
+    *("__init__", "_command", "__main__"),
+]  # fmt: skip
+PATHS = sorted(PACKAGE.rglob("*.py"))
+MODULES = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in PATHS}
 
 
-def imports(path: Path) -> set[str]:
-    """The modules of the package that a file imports, wherever in the file."""
-    found = set()
-    depth = len(path.relative_to(PACKAGE).parts) - 1
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level > depth:
-            found |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import) and any(alias.name == "rankframe" for alias in node.names):
-            found.add("__init__")
-    return found
+def imports(module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The modules of the package that a module imports, wherever in its file."""
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = ("rankframe", *module)[: -node.level] if node.level else ()
+            parent = (*above, *(node.module or "").split(".")) if node.module else above
+            names = [(*parent, alias.name) for alias in node.names]
+        else:
+            continue
+        for package, *name in names:
+            if package == "rankframe":
+                possible = [found for part in (name, name[:-1]) for found in ((*part,), (*part, "__init__"))]
+                yield next(found for found in possible if found in MODULES)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_run_one_way(path: Path) -> None:
-    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    for other in imports(path) - {own}:
-        assert LEVEL[other] < LEVEL[own] or (own, other) in SIDEWAYS, f"{own} imports {other}"
+def room(module: tuple[str, ...]) -> str:
+    """The folder of a module, or the public module itself."""
+    return module[0]
 
 
-def test_imports_of_the_command_line_run_one_way() -> None:
-    level = {name: i for i, names in enumerate(OF_THE_COMMAND_LINE) for name in names}
-    paths = sorted((PACKAGE / "_command").glob("*.py"))
-    assert level.keys() == {path.stem for path in paths}
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                for other in [node.module] if node.module else [alias.name for alias in node.names]:
-                    assert level[other] < level[path.stem], f"{path.stem} imports {other}"
+def test_every_folder_and_public_module_has_its_floor() -> None:
+    assert sorted(FLOORS) == sorted({room(module) for module in MODULES})
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "metrics").glob("*.py")), ids=lambda path: path.name)
-def test_formulas_import_polars_the_words_of_rankings_and_each_other(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+@pytest.mark.parametrize("module", MODULES, ids="/".join)
+def test_imports_between_folders_run_one_way(module: tuple[str, ...]) -> None:
+    above = FLOORS[FLOORS.index(room(module)) + 1 :]
+    assert [other for other in imports(module) if room(other) in above] == []
+
+
+def test_imports_run_in_no_circle() -> None:
+    TopologicalSorter({module: set(imports(module)) - {module} for module in MODULES}).prepare()
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in PATHS} - {PACKAGE}), ids=lambda folder: folder.name)
+def test_a_folder_says_who_lives_there(folder: Path) -> None:
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+
+
+FORMULAS = [metric.formula for metric in (*rankframe.METRICS.values(), *rankframe.AGREEMENTS.values())]
+
+
+def seen(formula: object) -> str:
+    """The module of what a formula sees: the class of its first parameter."""
+    return next(iter(typing.get_type_hints(formula).values())).__module__
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if room(module) == "metrics"], ids="/".join)
+def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, ...]) -> None:
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert named <= {"polars", "math"}
-    assert imports(path) <= {"_ranking", "_registry", "_pair", "_topics", "errors"}
+    at_hand = {*map(seen, FORMULAS), rankframe.metric.__module__, rankframe.errors.__name__}
+    others = {".".join(("rankframe", *other)) for other in imports(module) if room(other) != "metrics"}
+    assert others <= at_hand
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_modules_stay_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 def test_the_methods_of_rankers_stand_by_family_in_the_order_of_the_page_of_metrics() -> None:
-    source = (PACKAGE / "_ranker.py").read_text()
-    source = source[source.index("    # counts") : source.index("class ExprRanker")]
+    source = inspect.getsource(next(kind for kind in type(rankframe.expr).__mro__ if "ndcg" in vars(kind)))
+    source = source[source.index("    # counts") :]
     families = [re.findall(r"= method\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
     formulas = [x.formula for x in rankframe.METRICS.values() if x.formula.__module__.startswith("rankframe.metrics.")]
     modules = dict.fromkeys(formula.__module__ for formula in formulas)

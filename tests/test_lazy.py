@@ -22,7 +22,8 @@ from polars.testing import assert_frame_equal
 from tables import DOCS, frame, random_pairs, random_table
 
 import rankframe as rf
-from rankframe import _measure, _memory, _source, _spill
+from rankframe._lazy import memory_limit, node, rows_on_disk
+from rankframe._plan import per_query
 
 DF = frame(random_table(71, queries=40))
 TEXTS = [spell(*call) for call in SOME]
@@ -82,13 +83,13 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
     for name in eager.columns:
         assert_frame_equal(lazy.select(name).collect().sort(name), eager.select(name).sort(name), rel_tol=1e-12)
     asked: list[str] = []
-    measured = _measure._eager
+    measured = per_query._eager
 
     def seen(rows: pl.DataFrame, columns: Any, *calls: Any) -> pl.DataFrame:
         asked.extend(call.text for call in calls if rows.height)
         return measured(rows, columns, *calls)
 
-    with patch.object(_measure, "_eager", seen):
+    with patch.object(per_query, "_eager", seen):
         DF.lazy().rank.evaluate("ndcg", "map", "rr").select("query_id", "map").collect()
         assert asked == ["map"]
         DF.lazy().rank.evaluate("ndcg", "map", "rr").filter(pl.col("rr") > 0).select("map").collect()
@@ -104,14 +105,14 @@ def test_columns_that_no_metric_reads_are_not_read() -> None:
 def test_a_filter_on_the_query_reaches_the_rows(condition: pl.Expr, tmp_path: Path) -> None:
     DF.write_parquet(tmp_path / "table.parquet")
     heights: list[int] = []
-    run = _source._collected
+    run = node._collected
 
     def seen(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
         found = run(rows, limit)
         heights.append(0 if found is None else found.height)
         return found
 
-    with patch.object(_source, "_collected", seen):
+    with patch.object(node, "_collected", seen):
         lazy = pl.scan_parquet(tmp_path / "table.parquet").rank.evaluate("ndcg", "map").filter(condition)
         assert_same(lazy.collect(), DF.rank.evaluate("ndcg", "map").filter(condition))
         assert heights == [DF.filter(condition).height]
@@ -211,13 +212,13 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
     policies: Options, texts: list[str]
 ) -> None:
     levels: list[int] = []
-    split = _spill._split
+    split = rows_on_disk._split
 
     def seen(rows: pl.LazyFrame, query: Any, limit: int, folder: Path, level: int) -> Any:
         levels.append(level)
         return split(rows, query, limit, folder, level)
 
-    with patch.object(_spill, "_split", seen), patch.object(_spill, "BUCKETS", 3):
+    with patch.object(rows_on_disk, "_split", seen), patch.object(rows_on_disk, "BUCKETS", 3):
         found = DF.lazy().rank.on(**policies, memory_limit=8000).evaluate(*texts).collect()
     assert max(levels) > 0
     assert_same(found, DF.rank.on(**policies).evaluate(*texts))
@@ -280,8 +281,8 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     table |= {f"q{i}": [(doc, float(j), j % 2) for j, doc in enumerate(DOCS[:4])] for i in range(50)}
     df, seen = frame(table), []
     with (
-        patch.object(_source, "_run", wraps=_source._run),
-        patch.object(_measure, "_eager", wraps=_measure._eager) as run,
+        patch.object(node, "_run", wraps=node._run),
+        patch.object(per_query, "_eager", wraps=per_query._eager) as run,
     ):
         df.lazy().rank.on(memory_limit=16_000).evaluate("map").collect()
         seen = [call.args[0] for call in run.call_args_list if call.args[0].height]
@@ -301,7 +302,7 @@ def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -
 
 
 SLOW = """
-import sys, time, polars as pl, rankframe as rf, rankframe._measure as measure
+import sys, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")
 eager, print_once = measure._eager, []
@@ -406,7 +407,7 @@ def test_other_errors_while_rows_are_spilled_stay_what_they_are() -> None:
 @pytest.mark.parametrize("limit", [1, 3000, None])
 def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, temporary: Path) -> None:
     by_query = DF.sort("query_id", maintain_order=True)
-    with patch.object(_source, "temporary_folder", side_effect=AssertionError):
+    with patch.object(node, "temporary_folder", side_effect=AssertionError):
         ranker = by_query.lazy().rank.on(grouped=True, memory_limit=limit)
         texts = [spell(*call) for call in ALL]
         assert_same(ranker.evaluate(*texts).collect(), DF.rank.evaluate(*texts))
@@ -426,7 +427,7 @@ def test_a_query_that_comes_back_is_refused_by_name(query: str | list[str], limi
 def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     rows = pl.DataFrame({"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": 1})
     rows.write_parquet(tmp_path / "table.parquet", row_group_size=7777)
-    with patch.object(_measure, "_eager", wraps=_measure._eager) as run:
+    with patch.object(per_query, "_eager", wraps=per_query._eager) as run:
         scan = pl.scan_parquet(tmp_path / "table.parquet")
         found = scan.rank.on(grouped=True, memory_limit=4_000_000).evaluate("num_ret").collect()
         heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
@@ -446,8 +447,8 @@ def test_batches_end_where_queries_end(tmp_path: Path) -> None:
 def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert DF.rank.on(memory_limit=given)._columns.memory_limit == size
     monkeypatch.setenv("RANKFRAME_MEMORY_LIMIT", str(given))
-    assert _memory.memory_limit(None) == size
-    assert _memory.memory_limit(3) == 3
+    assert memory_limit.memory_limit(None) == size
+    assert memory_limit.memory_limit(3) == 3
 
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
@@ -472,20 +473,20 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
 ) -> None:
     monkeypatch.delenv("RANKFRAME_MEMORY_LIMIT", raising=False)
     container = tmp_path / "memory.max"
-    monkeypatch.setattr(_memory, "OF_CONTAINERS", [str(container)])
-    of_machine = _memory.memory_limit(None)
+    monkeypatch.setattr(memory_limit, "OF_CONTAINERS", [str(container)])
+    of_machine = memory_limit.memory_limit(None)
     assert of_machine > 10**8
     container.write_text("max\n")
-    assert _memory.memory_limit(None) == of_machine
+    assert memory_limit.memory_limit(None) == of_machine
     container.write_text("600000000\n")
-    assert _memory.memory_limit(None) == 10**8
+    assert memory_limit.memory_limit(None) == 10**8
     container.unlink()
     monkeypatch.delattr(os, "sysconf")
-    assert _memory.memory_limit(None) == _memory.UNKNOWN // 6
+    assert memory_limit.memory_limit(None) == memory_limit.UNKNOWN // 6
 
 
 def test_texts_count_with_what_they_take() -> None:
-    assert _memory.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
+    assert memory_limit.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
 
 
 def test_a_reader_that_goes_away_ends_the_work() -> None:
@@ -495,9 +496,9 @@ def test_a_reader_that_goes_away_ends_the_work() -> None:
         while not give(DF):
             given.append(time.monotonic())
 
-    results = _source._aside(work)
+    results = node._aside(work)
     next(results)
     results.close()
     n = len(given)
-    time.sleep(3 * _source.PATIENCE)
+    time.sleep(3 * node.PATIENCE)
     assert len(given) == n

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.registry import TREC_SETS, UNCLEAR
 from rankframe._command.trec_eval import MEASURES, NICKNAMES
-from rankframe._registry import TREC_SETS, UNCLEAR
 
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:

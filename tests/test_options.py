@@ -15,9 +15,9 @@ from calls import CALLS, CANONICAL, close, expected, values
 from tables import frame, random_table
 
 import rankframe as rf
-from rankframe._call import call_of
-from rankframe._options import Range
-from rankframe._registry import Metric
+from rankframe._catalog.call import call_of
+from rankframe._catalog.registry import Metric
+from rankframe._support.option_kinds import Range
 
 HUGE = 10**400
 
@@ -339,7 +339,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, Optional
 import polars as pl
 import rankframe as rf
-from rankframe._options import Range
+from rankframe._support.option_kinds import Range
 
 @rf.metric()
 def declared(

@@ -153,7 +153,7 @@ def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(few: int) -> None
     df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
     expected = [a * 10_000 + b * 100 + c for a, b, c in map(wanted, range(20))]
     try:
-        with patch("rankframe._frame.FEW", few):
+        with patch("rankframe._words.frame_ranking.FEW", few):
             assert df.rank.evaluate(pairs)["pairs"].to_list() == expected
         assert df.lazy().rank.evaluate(pairs).sort("query_id").collect()["pairs"].to_list() == expected
         grouped = df.group_by("query_id", maintain_order=True).agg(rf.expr.pairs())

@@ -18,11 +18,11 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
-from rankframe import _figures, _marks
-from rankframe._figures import BARS, CELLS
-from rankframe._marks import Figure, Runs
-from rankframe._paint import PALETTE
-from rankframe._policies import Columns
+from rankframe._pictures import figure, plots
+from rankframe._pictures.draw import PALETTE
+from rankframe._pictures.figure import Figure, Runs
+from rankframe._pictures.plots import BARS, CELLS
+from rankframe._table.policies import Columns
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -78,7 +78,7 @@ def approx(rows: Any) -> Any:
 
 
 def test_a_curve_is_the_mean_at_every_cutoff_with_students_interval() -> None:
-    found = _figures.curve(OLD, COLUMNS, Runs(), ["rr"], None)
+    found = plots.curve(OLD, COLUMNS, Runs(), ["rr"], None)
     at = [[0, 1, 0, 0], [0.5, 1, 0, 0], [0.5, 1, 1 / 3, 0]]
     line, band = marks(found, "line"), marks(found, "band")
     assert line.select("x", "y", "queries").rows() == approx((k + 1.0, float(np.mean(x)), 4) for k, x in enumerate(at))
@@ -90,18 +90,18 @@ def test_a_curve_is_the_mean_at_every_cutoff_with_students_interval() -> None:
 
 
 def test_curves_of_metrics_and_of_runs_are_named_by_what_tells_them_apart() -> None:
-    assert _figures.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("rr", "recall")
-    assert _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], [1]).series == ("old", "new")
-    both = _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr", "recall"], [1, 2])
+    assert plots.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("rr", "recall")
+    assert plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], [1]).series == ("old", "new")
+    both = plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr", "recall"], [1, 2])
     assert set(both.series) == {"rr, old", "rr, new", "recall, old", "recall, new"}
-    assert _figures.curve(long(), COLUMNS, Runs((), "system"), ["rr"], [1]).series == ("old", "new")
+    assert plots.curve(long(), COLUMNS, Runs((), "system"), ["rr"], [1]).series == ("old", "new")
     assert both.y.title == "mean"
 
 
 def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_ratios() -> None:
-    assert marks(_figures.curve(OLD, Columns(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
+    assert marks(plots.curve(OLD, Columns(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
     deep = many(3, 500)
-    found = _figures.curve(deep, COLUMNS, Runs(), ["recall"], None)
+    found = plots.curve(deep, COLUMNS, Runs(), ["recall"], None)
     cutoffs = marks(found, "line")["x"].to_list()
     assert cutoffs[:21] == [*range(1, 21), 22]
     assert cutoffs[-1] == 500
@@ -110,12 +110,12 @@ def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_
     assert deep.to_pandas().rank.plot.curve("recall").get_xscale() == "log"
     assert [name for _, name in found.x.ticks or ()] == ["1", "2", "5", "10", "20", "50", "100", "200", "500"]
     wanted = deep.rank.recall(k=200)["recall@200"].mean()
-    near = _figures.curve(deep, COLUMNS, Runs(), ["recall"], [200])
+    near = plots.curve(deep, COLUMNS, Runs(), ["recall"], [200])
     assert marks(near, "line")["y"].item() == pytest.approx(wanted)
 
 
 def test_precision_and_recall_are_those_of_the_eleven_points() -> None:
-    found = _figures.precision_recall(DF, COLUMNS, Runs(("new",)))
+    found = plots.precision_recall(DF, COLUMNS, Runs(("new",)))
     line = marks(found, "line")
     assert line["x"].to_list() == [i / 10 for i in range(11)]
     # one relevant document each in three queries, found at rank 1, 2 and 1; none in the fourth
@@ -124,7 +124,7 @@ def test_precision_and_recall_are_those_of_the_eleven_points() -> None:
 
 
 def test_differences_are_sorted_and_counted() -> None:
-    found = _figures.differences(DF, COLUMNS, Runs(("old", "new")), "rr", None)
+    found = plots.differences(DF, COLUMNS, Runs(("old", "new")), "rr", None)
     bars = marks(found, "bar")
     assert bars.select("x", "x2", "y", "y2", "series").rows() == approx(
         [
@@ -137,13 +137,13 @@ def test_differences_are_sorted_and_counted() -> None:
     assert found.title == "Differences in rr from old, query by query"
     assert found.subtitle == "new: 2 better, 1 worse, 1 equal, +0.167 on average"
     assert found.y.title == "rr less that of old"
-    other = _figures.differences(long(), COLUMNS, Runs((), "system"), "rr", "new")
+    other = plots.differences(long(), COLUMNS, Runs((), "system"), "rr", "new")
     assert marks(other, "bar")["y"].to_list() == pytest.approx([0.5, 0, -0.5, -2 / 3])
 
 
 def test_several_runs_are_lines_of_differences_in_their_order() -> None:
     three = DF.with_columns(worst=-pl.col("old"))
-    found = _figures.differences(three, COLUMNS, Runs(("old", "worst", "new")), "rr", None)
+    found = plots.differences(three, COLUMNS, Runs(("old", "worst", "new")), "rr", None)
     assert found.series == ("worst", "new")
     line = marks(found, "line")
     assert line.filter(series="new").select("x", "y").rows() == approx(
@@ -157,7 +157,7 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
     columns = Columns(collection_size=10)
-    found = _figures.differences(DF, columns, Runs(("old", "new")), f"{name}@1", None)
+    found = plots.differences(DF, columns, Runs(("old", "new")), f"{name}@1", None)
     values = DF.rank.on(collection_size=10, score="new").evaluate(f"{name}@1")[f"{name}@1"]
     gained = values - DF.rank.on(collection_size=10, score="old").evaluate(f"{name}@1")[f"{name}@1"]
     assert f"new: {(gained < 0).sum()} better, {(gained > 0).sum()} worse" in found.subtitle
@@ -168,7 +168,7 @@ def test_a_metric_where_less_is_better_says_better_of_less() -> None:
 def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
     df = many(1001)
     a, b = (df.rank.on(score=run).ndcg()["ndcg"] for run in "ab")
-    bars = marks(_figures.differences(df, COLUMNS, Runs(("a", "b")), "ndcg", None), "bar")
+    bars = marks(plots.differences(df, COLUMNS, Runs(("a", "b")), "ndcg", None), "bar")
     assert len(bars) == BARS
     assert bars["x"].to_list()[1:] == bars["x2"].to_list()[:-1]
     assert bars["queries"].sum() == 1001
@@ -178,7 +178,7 @@ def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
 
 
 def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> None:
-    found = _figures.distribution(DF, COLUMNS, Runs(("old", "new")), "rr")
+    found = plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr")
     bars = marks(found, "bar").sort("series", "x")
     old = bars.filter(series="old")
     assert old.select("x", "x2", "queries", "share").rows() == approx(
@@ -193,14 +193,14 @@ def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> N
 
 
 def test_the_axis_of_a_metric_without_bounds_is_that_of_its_values() -> None:
-    found = _figures.distribution(OLD, COLUMNS, Runs(), "dcg")
+    found = plots.distribution(OLD, COLUMNS, Runs(), "dcg")
     assert found.x.limits == (0, pytest.approx(2 / math.log2(3)))
     nothing = OLD.with_columns(label=0)
-    assert _figures.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (0, 1)
+    assert plots.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (0, 1)
 
 
 def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
-    found = _figures.slices(OLD, COLUMNS, Runs(), "rr", "day")
+    found = plots.slices(OLD, COLUMNS, Runs(), "rr", "day")
     assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
     assert marks(found, "point").sort("y").select("x", "y", "slice").rows() == approx(
         [(0.0, 0.0, "null"), (5 / 12, 1.0, "mo"), (1.0, 2.0, "tu")]
@@ -212,36 +212,36 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
 
 
 def test_runs_stand_side_by_side_in_a_slice() -> None:
-    points = marks(_figures.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
+    points = marks(plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
     assert points.filter(slice="mo").select("series", "x", "y").rows() == approx(
         [("old", 5 / 12, 1.25), ("new", 1.0, 0.75)]  # over both runs, tu is at 0.75, above
     )
-    same = marks(_figures.slices(long(), COLUMNS, Runs((), "system"), "rr", "day"), "point")
+    same = marks(plots.slices(long(), COLUMNS, Runs((), "system"), "rr", "day"), "point")
     assert same.sort("series", "y").rows() == points.sort("series", "y").rows()
 
 
 def test_of_many_slices_the_largest_are_shown() -> None:
     df = many(119)  # a slice of one query, 59 of two
-    found = _figures.slices(df, COLUMNS, Runs(), "ndcg", "market")
+    found = plots.slices(df, COLUMNS, Runs(), "ndcg", "market")
     assert len(marks(found, "point")) == 40
     assert set(marks(found, "point")["queries"]) == {2}
     assert "the 40 largest of 60 slices" in found.subtitle
 
 
 def test_queries_stand_at_their_number_of_judged_documents() -> None:
-    found = _figures.judged(OLD, COLUMNS, "rr")
+    found = plots.judged(OLD, COLUMNS, "rr")
     points = marks(found, "point")
     assert points.select("x", "y", "queries").rows() == approx(
         [(1.0, 0.0, 1), (1.0, 1.0, 1), (2.0, 1 / 3, 1), (3.0, 0.5, 1)]
     )
     assert [mark.kind for mark in found.marks] == ["point"]  # no mean of so few
     twice = pl.concat([OLD, OLD.with_columns(pl.col("query_id") + 10)])
-    assert marks(_figures.judged(twice, COLUMNS, "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
+    assert marks(plots.judged(twice, COLUMNS, "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
 
 
 def test_many_queries_make_few_dots_and_a_line_of_means() -> None:
     df = many(3000, 60)
-    found = _figures.judged(df, COLUMNS, "ndcg")
+    found = plots.judged(df, COLUMNS, "ndcg")
     points = marks(found, "point")
     assert len(points) <= CELLS**2
     assert points["queries"].sum() == 3000
@@ -256,12 +256,12 @@ def test_negative_labels_are_not_judged_and_subtopics_count_a_document_once() ->
     df = pl.DataFrame(
         {"query_id": [1] * 3, "doc_id": list("aab"), "subtopic": list("xyx"), "score": [2, 2, 1], "label": [1, 0, 1]}
     )
-    assert marks(_figures.judged(df, Columns(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
+    assert marks(plots.judged(df, Columns(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
 
 
 def test_one_query_is_drawn_without_an_interval() -> None:
     one = OLD.filter(query_id=1)
-    found = _figures.curve(one, COLUMNS, Runs(), ["rr"], None)
+    found = plots.curve(one, COLUMNS, Runs(), ["rr"], None)
     assert marks(found, "line")["y"].to_list() == [0, 0.5, 0.5]
     assert len(marks(found, "band")) == 0
 
@@ -371,10 +371,10 @@ def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
 def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     draw, _ = DRAWINGS[name]
     figures: dict[str, Figure] = {
-        "curve": _figures.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], None),
-        "distribution": _figures.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
-        "slices": _figures.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
-        "judged": _figures.judged(OLD, COLUMNS, "rr"),
+        "curve": plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], None),
+        "distribution": plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
+        "slices": plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
+        "judged": plots.judged(OLD, COLUMNS, "rr"),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()
@@ -520,4 +520,4 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     for name, (draw, (title, *_)) in DRAWINGS.items():
         assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
         assert draw(empty.to_pandas().rank.plot).get_title(loc="left") == title, name
-    assert _marks.count(empty) == "0 queries"
+    assert figure.count(empty) == "0 queries"

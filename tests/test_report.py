@@ -15,8 +15,8 @@ import pytest
 
 import rankframe as rf
 from rankframe import report
-from rankframe._compare import Comparison
-from rankframe._grid import letters
+from rankframe._decisions.compare import Comparison
+from rankframe._text.result_table import letters
 from rankframe.errors import InvalidOption
 
 ROWS = [

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from rankframe import stats
-from rankframe._gate import LEAST as FEWEST
+from rankframe._decisions.gate import LEAST as FEWEST
 
 pytestmark = pytest.mark.simulation
 

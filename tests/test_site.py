@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe import _plan
+from rankframe._plan import plan
 
 DOCS = Path(__file__).parents[1] / "docs"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ COLUMNS = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label
 def called(call: Callable[[], Any]) -> list[tuple[str, str]]:
     """The functions of the package that a call runs, as (module, name), in the order in which they are first run."""
     call()  # so that all modules are imported
-    _plan._asked.cache_clear()  # so that formulas run
+    plan._asked.cache_clear()  # so that formulas run
     found: dict[tuple[str, str], None] = {}
 
     def note(frame: Any, event: str, arg: Any) -> None:
@@ -48,7 +48,7 @@ def told(start: str, end: str) -> list[tuple[str, str]]:
     section = DESIGN[DESIGN.index("## The path of a call") :]
     text = section[section.index(start) : section.index(end)]
     names = re.findall(r"`((?:_|metrics\.|hook\.)[\w.]+)`", text)
-    modules = (re.match(r"metrics\.\w+|\w+", name) for name in names)
+    modules = (re.match(r"hook|\w+\.\w+", name) for name in names)
     return [(module[0], name.rpartition(".")[2]) for module, name in zip(modules, names, strict=True) if module]
 
 
@@ -78,8 +78,8 @@ def test_the_path_of_a_call_is_told_as_it_is(call: Callable[[], Any], start: str
 
 def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
     assert ("metrics.gain", "ndcg") in called(EAGER)
-    assert ("_source", "source") not in called(EAGER)
-    assert ("_group", "aggregation") not in called(LAZY)
+    assert ("_lazy.node", "source") not in called(EAGER)
+    assert ("_plan.group_ranking", "aggregation") not in called(LAZY)
 
 
 def links(page: Path) -> Iterator[str]:

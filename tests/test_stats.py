@@ -15,8 +15,10 @@ import pytest
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe import _draws, _progress, stats
-from rankframe._progress import Progress
+from rankframe import stats
+from rankframe._support import draws as drawing
+from rankframe._support import progress
+from rankframe._support.progress import Progress
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -62,7 +64,7 @@ def test_the_streams_of_random_numbers_are_those_of_every_machine() -> None:
     first, second = (np.random.PCG64(child).random_raw(2).tolist() for child in np.random.SeedSequence(0).spawn(2))
     assert [first, second] == RECORDED
     counts = np.bincount([half * 4 // 2**32 for half in HALVES], minlength=4)
-    assert _draws.counts(np.random.PCG64(np.random.SeedSequence(0).spawn(1)[0]), 1, 4).tolist() == [counts.tolist()]
+    assert drawing.counts(np.random.PCG64(np.random.SeedSequence(0).spawn(1)[0]), 1, 4).tolist() == [counts.tolist()]
 
 
 RECORDED = [[17394127715520444142, 5835390491061343638], [12492077108140196533, 4482314363672241088]]
@@ -206,7 +208,7 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
         ]
 
     whole = all_of_them()
-    monkeypatch.setattr(_draws, "CHUNK", 100)
+    monkeypatch.setattr(drawing, "CHUNK", 100)
     for a, b in zip(whole, all_of_them(), strict=True):
         assert a == pytest.approx(b, rel=1e-12)
     assert steps == [(100, 250), (200, 250), (250, 250)] * 10
@@ -387,16 +389,16 @@ class Terminal:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     screen = Terminal()
-    monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=screen))
-    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     monkeypatch.setenv("TERM", "xterm")
     return screen
 
 
 def work(*, show: bool = True) -> None:
-    with Progress("resampling queries", show) as progress:
-        progress(1, 2)
-        progress(2, 2)
+    with Progress("resampling queries", show) as shown:
+        shown(1, 2)
+        shown(2, 2)
 
 
 def test_long_work_shows_a_bar_on_a_terminal(terminal: Terminal) -> None:
@@ -408,7 +410,7 @@ def test_the_bar_can_be_turned_off_and_does_not_come_at_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work(show=False)
-    monkeypatch.setattr(_progress, "PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
     work()
     assert terminal.text == ""
 
@@ -420,6 +422,6 @@ def test_without_rich_there_is_no_bar(terminal: Terminal, monkeypatch: pytest.Mo
 
 
 def test_scripts_see_no_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
     work()
     assert capfd.readouterr() == ("", "")

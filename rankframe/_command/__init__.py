@@ -16,7 +16,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._text import visible
+from .._text.user_text import visible
 from ..errors import RankframeError
 from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
 from .command import Parser, epilog

@@ -10,10 +10,10 @@ import polars as pl
 
 import rankframe as rf
 
-from .._call import Call
-from .._conventions import CONVENTIONS, Convention
-from .._progress import Busy
-from .._tools import short
+from .._catalog.call import Call
+from .._catalog.conventions import CONVENTIONS, Convention
+from .._support.progress import Busy
+from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, ranker

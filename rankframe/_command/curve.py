@@ -10,12 +10,12 @@ import polars as pl
 
 import rankframe as rf
 
-from .._call import Call
-from .._extras import load
-from .._figures import deepest
-from .._marks import Runs
-from .._measure import mean
-from .._progress import Busy
+from .._catalog.call import Call
+from .._pictures.figure import Runs
+from .._pictures.plots import deepest
+from .._plan.per_query import mean
+from .._support.extras import load
+from .._support.progress import Busy
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_files, add_format, add_metrics, at_least, ranker

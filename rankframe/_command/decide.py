@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from .._compare import Correction, Test
-from .._gate import Style
-from .._resampling import Method
-from .._rows import spelled
-from .._runs import Lacking
-from .._text import visible
+from .._decisions.compare import Correction, Test
+from .._decisions.gate import Style
+from .._decisions.resampling import Method
+from .._decisions.runs import Lacking
+from .._files.read import spelled
+from .._text.user_text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked

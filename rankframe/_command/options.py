@@ -10,10 +10,10 @@ from typing import Any, get_args, get_type_hints
 
 import rankframe as rf
 
-from .._conventions import CONVENTIONS
-from .._policies import Columns
-from .._rows import Format
-from .._verbs import Missing
+from .._catalog.conventions import CONVENTIONS
+from .._files.read import Format
+from .._table.policies import Columns
+from .._verbs.verbs import Missing
 from .command import Parser
 
 __all__ = [

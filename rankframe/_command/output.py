@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from .._render import markdown_text
-from .._text import CONTROL, rewritten, visible
+from .._text.markup import markdown_text
+from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
 from .words import in_options
 

@@ -14,10 +14,10 @@ import polars as pl
 
 import rankframe as rf
 
-from .._progress import Busy
-from .._roles import USUAL_NAMES
-from .._rows import COMPRESSED, QRELS, RUN, Layout, rows, spelled
-from .._verbs import Missing
+from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
+from .._support.progress import Busy
+from .._table.roles import USUAL_NAMES
+from .._verbs.verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
 from .options import COLUMNS
 from .output import note, warnings_as_notes

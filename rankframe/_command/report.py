@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .._progress import Busy
-from .._rows import spelled
+from .._files.read import spelled
+from .._support.progress import Busy
 from .command import Answer, Command, Parser
 from .decide import add_draws
 from .evaluate import asked

@@ -12,8 +12,8 @@ import polars as pl
 
 import rankframe as rf
 
-from .._rows import QRELS, RUN
-from .._verbs import Missing
+from .._files.read import QRELS, RUN
+from .._verbs.verbs import Missing
 from ..errors import InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser
 from .options import at_least

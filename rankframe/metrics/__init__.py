@@ -3,8 +3,8 @@
 from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, f_beta, fall_out, hit_rate, hits, precision, r_precision, recall, set_average_precision
 from .cascade import err, nerr, pfound, rbp
-from .cascade_readers import nerr8, nerr9, nerr10, nerr11
 from .cwl import bpm, insq, inst, rbp_residual, sdcg
+from .cwl_nerr import nerr8, nerr9, nerr10, nerr11
 from .diversity import (
     alpha_dcg,
     alpha_ndcg,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._pair import Pair
-from .._ranking import Persistence
-from .._registry import agreement
+from .._catalog.registry import agreement
+from .._words.ranking import Persistence
+from .._words.two_rankings import Pair
 
 __all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman", "tau_ap"]
 

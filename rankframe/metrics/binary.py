@@ -6,8 +6,8 @@ from typing import Annotated
 
 import polars as pl
 
-from .._ranking import PrecisionDivisor, Range, Ranking
-from .._registry import Judging, metric
+from .._catalog.registry import Judging, metric
+from .._words.ranking import PrecisionDivisor, Range, Ranking
 
 __all__ = [
     "f1", "f_beta", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall", "set_average_precision",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import ChanceGain, MaxLabel, Persistence, Proportion, Ranking, ShareGain, is_number
-from .._registry import Judging, metric
+from .._catalog.registry import Judging, metric
+from .._words.ranking import ChanceGain, MaxLabel, Persistence, Proportion, Ranking, ShareGain, is_number
 
 __all__ = ["err", "nerr", "pfound", "rbp"]
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import polars as pl
 
-from .._ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
-from .._registry import Judging, metric
-from ._reading import (
+from .._catalog.registry import Judging, metric
+from .._words.ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
+from .user_models import (
     BEYOND,
     Gains,
     Reading,

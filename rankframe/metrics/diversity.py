@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import ListedCutoff, Persistence, Proportion
-from .._registry import metric
-from .._topics import Topics
+from .._catalog.registry import metric
+from .._words.ranking import ListedCutoff, Persistence, Proportion
+from .._words.subtopics import Topics
 
 __all__ = [
     "alpha_dcg", "alpha_ndcg", "average_precision_ia", "err_ia", "nerr_ia", "nnrbp", "nrbp", "precision_ia",

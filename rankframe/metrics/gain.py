@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import LISTED, Discount, Gain, Ideal, Label, Ranking, is_number
-from .._registry import metric
+from .._catalog.registry import metric
+from .._words.ranking import LISTED, Discount, Gain, Ideal, Label, Ranking, is_number
 from ..errors import InvalidOption, shown
 
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]

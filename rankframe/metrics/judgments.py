@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Ranking
-from .._registry import metric
+from .._catalog.registry import metric
+from .._words.ranking import Ranking
 
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
 

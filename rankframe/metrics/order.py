@@ -6,8 +6,8 @@ from typing import Annotated
 
 import polars as pl
 
-from .._ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
-from .._registry import Judging, metric
+from .._catalog.registry import Judging, metric
+from .._words.ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
 
 __all__ = [
     "auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "ordered_pair_accuracy",

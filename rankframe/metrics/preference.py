@@ -7,9 +7,9 @@ from typing import Annotated
 
 import polars as pl
 
-from .._ranking import Range, Ranking
-from .._registry import metric
-from ._reading import running, table
+from .._catalog.registry import metric
+from .._words.ranking import Range, Ranking
+from .user_models import running, table
 
 __all__ = ["compatibility"]
 

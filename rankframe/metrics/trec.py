@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from .._ranking import Persistence, Range, Ranking
-from .._registry import metric
+from .._catalog.registry import metric
+from .._words.ranking import Persistence, Range, Ranking
 from .order import average_precision, bpref
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._ranking import Gain, Ranking
-from .._registry import metric
+from .._catalog.registry import metric
+from .._words.ranking import Gain, Ranking
 from .gain import dcg
 
 __all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]

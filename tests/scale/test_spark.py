@@ -18,8 +18,8 @@ from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 import rankframe.spark
-from rankframe._combine import summary_of
-from rankframe._kernel import arrow_kernel, bound
+from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.mergeable_summary import summary_of
 from scale.conftest import CONNECT
 
 pytestmark = [

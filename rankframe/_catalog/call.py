@@ -1,0 +1,243 @@
+"""A metric with its options: one column of a result, and its canonical text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from .._support.option_kinds import as_number, is_number
+from .._table.policies import Columns, NoRelevant, check_threshold
+from .._words.ranking import NoExpectation
+from ..errors import InvalidOption, shown
+from .registry import Bounds, Judging, Metric
+
+__all__ = ["OF_TABLES", "Call", "call_of"]
+
+OF_TABLES = {field.name for field in fields(Columns)}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A metric with its options: one result column.
+
+    Attributes
+    ----------
+    metric
+        The metric.
+    options
+        The options that differ from their defaults, in the formula's order.
+    relevant
+        A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
+    said
+        The options that were given, defaults among them: what a convention leaves as it is.
+    """
+
+    metric: Metric
+    options: tuple[tuple[str, Any], ...] = ()
+    relevant: float | None = None
+    said: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @cached_property
+    def text(self) -> str:
+        """The canonical text, which :func:`rankframe.parse` reads back to an equal call."""
+        options = dict(self.options)
+        first = self.metric.first
+        at = f"@{_literal(options.pop(first))}" if first in options else ""
+        if self.relevant is not None:
+            options["relevant"] = self.relevant
+        inside = ",".join(f"{name}={_literal(value)}" for name, value in options.items())
+        return self.metric.name + (f"({inside})" if inside else "") + at
+
+    @property
+    def cutoff(self) -> bool:
+        """Whether the call names a rank to stop at."""
+        return any(name == "k" for name, _ in self.options)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the greatest value that the call can have; ``None`` where there is no limit."""
+        return (None, None) if any(name in self.metric.beyond for name, _ in self.options) else self.metric.bounds
+
+    def value(self, ranking: Any, no_relevant: NoRelevant) -> pl.Expr:
+        """The formula over `ranking`, of the kind that it takes, as a float; for a query without relevant documents, what the policy says."""
+        if self.relevant is not None:
+            ranking = ranking.with_threshold(self.relevant)
+        ranking.asked.clear()
+        try:
+            value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
+            if ranking.expected is not None and "total" in ranking.asked and not self.metric.adds_up:
+                raise NoExpectation  # that of a sum is known, not what a formula makes of it
+        except NoExpectation as error:
+            raise InvalidOption(f"{self.text}: {error}") from None
+        if ranking.weight is not None and "weight" not in ranking.asked:
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
+        if self.metric.dtype != pl.Float64:
+            return value
+        value = value.fill_nan(0.0)
+        if no_relevant == "null":
+            return pl.when(ranking.n_relevant > 0).then(value)
+        if no_relevant == "one" and self.bounds == (0, 1) and self.metric.higher_is_better:
+            return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
+        return value
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+        """The same call with other values of options that it leaves at their defaults."""
+        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, said=self.said | call.said)
+
+    @property
+    def judging(self) -> Judging:
+        """How the value follows the judgments of unjudged documents."""
+        judging = self.metric.judging
+        return judging(**self.arguments) if callable(judging) else judging
+
+    def gains_only(self, columns: Columns) -> bool:
+        """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
+        gains_only = self.metric.gains_only
+        if not (gains_only(**self.arguments) if callable(gains_only) else gains_only):
+            return False
+        threshold = columns.relevant if self.relevant is None else self.relevant
+        worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())
+        return threshold > 0 and not worth_at_0 and not self.expressions
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options as the formula's keyword arguments."""
+        return {name: _thaw(value) for name, value in self.options}
+
+    @property
+    def expressions(self) -> list[pl.Expr]:
+        """The options that are expressions over the table's columns."""
+        return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
+
+    @property
+    def columns(self) -> list[str]:
+        """The table's columns that options name."""
+        return [name for x in self.expressions for name in x.meta.root_names()]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:
+    """Bind arguments to a metric's options; defaults are left out, so equal calls are equal."""
+    signature = inspect.Signature(list(entry.parameters.values()))
+    try:
+        bound = signature.bind(*args, **options)
+    except TypeError as error:
+        takes = ", ".join(entry.parameters) or "none"
+        at = f"; {entry.first} may stand after @" if entry.first else ""
+        if said := [name for name in options if name in OF_TABLES]:
+            at += f". Columns and policies are said first: df.rank.on({said[0]}=...)"
+        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
+    given = {}
+    for name, value in bound.arguments.items():
+        default = entry.parameters[name].default
+        if value is default:
+            continue
+        value = _read(entry, name, value)
+        if isinstance(value, (bool, pl.Expr)) or value != default:  # True equals 1
+            given[name] = _freeze(value)
+    if relevant is not None:
+        check_threshold(relevant)
+        relevant = as_number(relevant)
+    options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
+    return Call(entry, options_given, relevant, frozenset(bound.arguments))
+
+
+def _read(entry: Metric, name: str, value: Any) -> Any:
+    """An option's value as the formula takes it."""
+    kind = entry.kinds.get(name)
+    if kind is not None:
+        try:
+            return kind.read(value)
+        except TypeError:
+            several = isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value))
+            each = [_text(entry, name, kind.read(x)) for x in value] if several else []
+            example = _text(entry, name)
+            advice = "" if example is None else f"; write {example}"
+            if each and None not in each:
+                advice = f"; write one text for each: {', '.join(map(repr, each))}"
+            raise InvalidOption(
+                f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}.{kind.hint(value)}"
+            ) from None
+    if is_number(value):
+        return as_number(value)
+    if value is None or isinstance(value, (str, bool, Mapping, pl.Expr)) or callable(value):
+        return value
+    raise InvalidOption(
+        f"{entry.name}: {name}={shown(value)} is of type {type(value).__name__}; an option is a number (int or float), "
+        "a word or a mapping, as {1: 3, 2: 7}"
+    )
+
+
+def _text(entry: Metric, name: str, value: Any = None) -> str | None:
+    """A text that gives the option the value, or one that it takes, and all options that have no default."""
+    needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
+    values = {}
+    for each in needed:
+        kind, default = entry.kinds.get(each), entry.parameters[each].default
+        usual = default if kind is not None and default is not None and kind.fits(default) else None
+        values[each] = usual if usual is not None or kind is None else kind.example
+    if value is not None:
+        values[name] = value
+    if None in values.values():
+        return None
+    return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
+
+
+def _freeze(value: Any) -> Any:
+    """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
+    if isinstance(value, pl.Expr):
+        return _Expression(value)
+    if not isinstance(value, Mapping):
+        return value
+    if not all(is_number(x) for pair in value.items() for x in pair):
+        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}")
+    return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
+
+
+class _Pairs(tuple[tuple[Any, Any], ...]):
+    """A frozen mapping."""
+
+    __slots__ = ()
+
+
+class _Expression:
+    """A frozen expression: equal to another one that says the same."""
+
+    def __init__(self, x: pl.Expr) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Expression) and self.x.meta.eq(other.x)
+
+    def __hash__(self) -> int:
+        return hash(self.x.meta.serialize())
+
+    def __repr__(self) -> str:
+        return str(self.x)
+
+
+def _thaw(value: Any) -> Any:
+    if isinstance(value, _Expression):
+        return value.x
+    return dict(value) if isinstance(value, _Pairs) else value
+
+
+def _literal(value: Any) -> str:
+    """An option's value as text: words bare, whole numbers with all their digits and without a point."""
+    if isinstance(value, _Pairs):
+        return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
+    if isinstance(value, str):
+        return value if value.isidentifier() else repr(value)
+    if value is None or isinstance(value, int):
+        return str(value)
+    if not isinstance(value, float):
+        return getattr(value, "__name__", repr(value))
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

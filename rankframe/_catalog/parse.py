@@ -1,0 +1,233 @@
+"""Text to calls: our own canonical text, and the spellings of ranx, ir_measures and trec_eval."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from .._support.option_kinds import is_number
+from ..errors import InvalidOption, RankframeError, UnknownMetric, shown
+from .call import Call, call_of
+from .registry import METRICS, Metric, find
+
+__all__ = ["parse"]
+
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+"""The ranks at which trec_eval cuts off where none is given."""
+
+TREC_DEFAULTS = {
+    "ndcg_cut": TREC_CUTOFFS,
+    "map_cut": TREC_CUTOFFS,
+    "iprec_at_recall": tuple(tenth / 10 for tenth in range(11)),
+    "Rprec_mult": tuple(fifth / 5 for fifth in range(1, 11)),
+}
+"""The names that trec_eval reads as several measures, and their parameters."""
+
+OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
+"""ir_measures' names of options, and ours."""
+
+LONGEST = 500
+"""How many letters of several metrics in one text are looked at."""
+
+_TEXT = re.compile(
+    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
+    re.DOTALL,
+)
+
+
+def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
+    """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names several cutoffs.
+
+    Parameters
+    ----------
+    text
+        A metric as in ``ndcg@10``, ``err(max_label=4)@20``, or in the spelling of ranx (``ndcg_burges@10``,
+        ``rbp.95``, ``map@100-l2``), ir_measures (``nDCG(dcg='exp-log2')@10``, ``AP(rel=2)@5``) or trec_eval
+        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``).
+
+    Returns
+    -------
+    Calls, whose ``text`` is the canonical text.
+
+    Raises
+    ------
+    UnknownMetric
+        If no metric has the name.
+    InvalidOption
+        If an option is unknown or out of its range.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> [call.text for call in rf.parse("ndcg_cut.5,10")]
+    ['ndcg@5', 'ndcg@10']
+    """
+    if not isinstance(text, str):
+        unpack = "; unpack a list, as evaluate(*metrics)" if isinstance(text, (list, tuple)) else ""
+        raise InvalidOption(
+            f"{shown(text)} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
+        )
+    metrics = tuple(among.values())
+    try:
+        return list(_read(text, metrics))
+    except RankframeError:
+        several = _several(text, metrics)
+        if not several:
+            raise
+    raise InvalidOption(f"{text!r} names several metrics; write one text for each: {', '.join(map(repr, several))}")
+
+
+def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
+    """The texts that stand in one, with commas or blanks between them; none unless each can be read."""
+    texts: list[str] = []
+    if len(text) > LONGEST:
+        return []
+    for part in re.split(r"[,;\s]+(?![^({]*[)}])", text.strip()):
+        is_cutoff = texts and re.fullmatch(r"@?\d+", part)
+        texts.append(f"{texts[-1].partition('@')[0]}@{part.removeprefix('@')}" if is_cutoff else part)
+    try:
+        return texts if len(texts) > 1 and all(_read(one, metrics) for one in texts) else []
+    except RankframeError:
+        return []
+
+
+@lru_cache(maxsize=1024)  # an eighth of the time that a small table takes
+def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
+    among = {entry.name: entry for entry in metrics}
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
+    name, at = match["name"], match["at"]
+    try:
+        entry, implied = find(name, text, among)
+    except UnknownMetric:
+        # trec_eval: P_5, iprec_at_recall_0.30 (whose point was read as a dot)
+        name, _, number = name.rpartition("_")
+        at_rank = number if match["dotted"] is None else f"{number}.{match['dotted']}"
+        if at is not None or re.fullmatch(r"\d+(\.\d+)?", at_rank) is None:
+            raise
+        with suppress(UnknownMetric):
+            entry, implied = find(name, text, among)
+            return [_call(entry, implied, at_rank, match["level"], match["inside"], text)]
+        raise
+    if name.lower() == "set_f" and match["dotted"] is not None:
+        squares = [_number(part, text) for part in match["dotted"].split(",")]
+        return [_call(entry, implied, at, match["level"], match["inside"], text, beta=_root(x, text)) for x in squares]
+    if match["dotted"] is not None:
+        return [
+            _call(entry, implied, at, match["level"], match["inside"], text, **d)
+            for d in _dotted(entry, match["dotted"], text)
+        ]
+    if name in TREC_DEFAULTS and at is None and match["inside"] is None:
+        return [call_of(entry, (at,), implied) for at in TREC_DEFAULTS[name]]
+    return [_call(entry, implied, at, match["level"], match["inside"], text)]
+
+
+def _call(
+    entry: Metric,
+    implied: Mapping[str, Any],
+    at: str | None,
+    level: str | None,
+    inside: str | None,
+    text: str,
+    **dotted: Any,
+) -> Call:
+    given = [*implied.items(), *dotted.items(), *_inside(inside or "", text)]
+    if level is not None:
+        given.append(("min_label" if "min_label" in entry.parameters else "relevant", _number(level, text)))
+    options: dict[str, Any] = {}
+    for name, value in given:
+        if name in options:
+            raise InvalidOption(f"{shown(text)} says {name} twice; give each option once")
+        options[name] = value
+    if at is not None:
+        if entry.first is None:
+            raise InvalidOption(f"{entry.name} takes no cutoff, but {shown(text)} gives one; write {entry.name!r}")
+        if entry.first in options:
+            raise InvalidOption(f"{shown(text)} says {entry.first} twice")
+        options[entry.first] = _number(at, text)
+    relevant = options.pop("relevant", None)
+    if relevant is not None and entry.name == "num_retrieved":
+        entry = METRICS["hits"]  # ir_measures' NumRet(rel=1)
+    return call_of(entry, (), options, relevant)
+
+
+def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
+    """The options between the parentheses, the other tools' translated."""
+    try:
+        node = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(node, ast.Call) or node.args:
+            raise ValueError
+        given = [(str(word.arg), _literal(word.value)) for word in node.keywords]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # as of {[1]: 2}, of a thousand brackets
+        raise InvalidOption(
+            f"cannot read the options of {shown(text)}; write name=value, as in 'err(max_label=4)@20'"
+        ) from None
+    options = []
+    for name, value in given:
+        if name == "dcg" and value == "log2":
+            continue  # the discount that we have anyway; the gain is said apart
+        if name == "dcg" and value == "exp-log2":
+            if any(other == "gains" for other, _ in given):
+                raise InvalidOption(
+                    f"{shown(text)} says the gain twice; give the mapping alone, with the gains it is to have"
+                )
+            name, value = "gain", "exponential"
+        if name == "judged_only":
+            raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
+        if name == "min_rel":
+            if value != 0:
+                raise InvalidOption(
+                    f"{shown(text)}: labels count from 0 up; for min_rel={value!r} give the gains, {{label: gain}}"
+                )
+            continue
+        if name == "relative":
+            if not value:
+                continue
+            name, value = "divisor", "min(k,R)"
+        options.append((OTHER_OPTIONS.get(name, name), value))
+    return options
+
+
+def _literal(node: ast.expr) -> Any:
+    """A literal, or a bare word as the text that it is."""
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
+    """What stands after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
+    parts = dotted.split(",")
+    if entry.dot is None:
+        if entry.first is None:
+            raise InvalidOption(f"{entry.name} takes no parameter, but {shown(text)} gives one; write {entry.name!r}")
+        return [{entry.first: _number(part, text)} for part in parts]
+    if "," in entry.dot:  # several options, in this order
+        names = entry.dot.split(",")
+        if len(parts) != len(names):
+            raise InvalidOption(
+                f"{shown(text)} gives {len(parts)} numbers; {entry.name} takes {len(names)}: {', '.join(names)}"
+            )
+        return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
+    digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
+    return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]
+
+
+def _root(square: float, text: str) -> float:
+    """trec_eval's parameter of ``set_F`` is the square of beta."""
+    if not (is_number(square) and square >= 0):
+        raise InvalidOption(f"{shown(text)}: the number after set_F. is beta squared, 0 or more")
+    return math.sqrt(square)
+
+
+def _number(digits: str, text: str) -> int | float:
+    try:
+        return int(digits) if re.fullmatch(r"[+-]?\d+", digits.strip()) else float(digits)
+    except ValueError:
+        raise InvalidOption(
+            f"{shown(digits)} in {shown(text)} is no number; write a rank or a level, as in 'ndcg@10'"
+        ) from None

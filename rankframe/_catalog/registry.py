@@ -1,0 +1,387 @@
+"""The list of metrics, and the canonical text of a call of one: everything else is read from here."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+
+import polars as pl
+
+from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
+from ..errors import InvalidOption, UnknownMetric, nearest, shown
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
+
+__all__ = ["AGREEMENTS", "METRICS", "UNCLEAR", "Metric", "agreement", "elsewhere", "find", "metric", "of", "unregister"]
+
+F = TypeVar("F", bound=Callable[..., pl.Expr])
+Bounds: TypeAlias = tuple[float | None, float | None]
+Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
+Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
+Over: TypeAlias = Literal["documents", "subtopics"]
+
+_metrics: dict[str, Metric] = {}
+METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
+"""Every metric by its canonical name, in the order of the documentation."""
+
+_agreements: dict[str, Metric] = {}
+AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
+"""Every measure of how two rankings agree, by its canonical name."""
+
+UNCLEAR: Mapping[str, Mapping[str, str]] = {
+    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
+}
+"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
+
+TREC_SETS = ("official", "set", "all_trec")
+"""Names of several measures on trec_eval's command line."""
+
+OF_ALL_QUERIES = {
+    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
+    "personalization", "popularity", "serendipity", "unexpectedness",
+}  # fmt: skip
+"""Words in the names of recommenders' metrics of all queries at once, or of what items are like."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A formula with its names: what ``@metric`` makes of a function.
+
+    Attributes
+    ----------
+    name
+        The canonical name, as it stands in text and in result columns.
+    formula
+        The function from a ranking, and options, to one expression.
+    aliases
+        Other names of the same metric.
+    spellings
+        Other tools' names that mean this metric with certain options set.
+    bounds
+        The least and the greatest value; ``None`` where there is no limit.
+    beyond
+        Options that, where given, take the value out of the bounds.
+    dot
+        The option that a number after a dot sets, as in ranx's ``rbp.95``.
+    summary
+        What sums the queries' values up: their mean, their sum, or their geometric mean.
+    dtype
+        The type of the result column.
+    adds_up
+        Whether the value is a sum of what ranks contribute, over something, so that it has a curve.
+    higher_is_better
+        Whether of two values the higher one is that of the better ranking.
+    judging
+        How the value follows the judgments of unjudged documents; ``None`` where that is not known.
+    over
+        What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
+    gains_only
+        Whether documents with label 0, negative or missing add nothing to the value.
+    """
+
+    name: str
+    formula: Callable[..., pl.Expr]
+    aliases: tuple[str, ...] = ()
+    spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bounds: Bounds = (0, None)
+    beyond: tuple[str, ...] = ()
+    dot: str | None = None
+    summary: Summary = "mean"
+    dtype: PolarsDataType = field(default_factory=pl.Float64)
+    higher_is_better: bool = True
+    adds_up: bool = True
+    judging: Judging | Callable[..., Judging] = None
+    over: Over = "documents"
+    gains_only: bool | Callable[..., bool] = False
+
+    @property
+    def doc(self) -> str:
+        """The formula's docstring."""
+        return inspect.getdoc(self.formula) or ""
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The options by name, in the formula's order; the first is what ``@`` sets in text."""
+        return dict(list(inspect.signature(self.formula).parameters.items())[1:])
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The values that options take, by their annotations; without options whose annotation says nothing of that."""
+        kinds = {}
+        for name, parameter in self.parameters.items():
+            annotation = annotation_of(name, parameter.annotation, self.formula)
+            if name == "k" and annotation in (Any, parameter.empty):
+                annotation = int | None
+            kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
+        return {name: kind for name, kind in kinds.items() if kind is not None}
+
+    @property
+    def first(self) -> str | None:
+        """The option that ``@`` sets: the formula's first positional one."""
+        names = [p.name for p in self.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return names[0] if names else None
+
+
+@overload
+def metric(formula: F, /) -> F: ...
+@overload
+def metric(
+    *aliases: str,
+    text: str | None = None,
+    bounds: Bounds = (0, None),
+    beyond: tuple[str, ...] = (),
+    dot: str | None = None,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    summary: Summary = "mean",
+    dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
+    adds_up: bool = True,
+    judging: Judging | Callable[..., Judging] = None,
+    over: Over = "documents",
+    gains_only: bool | Callable[..., bool] = False,
+) -> Callable[[F], F]: ...
+def metric(
+    *aliases: Any,
+    text: str | None = None,
+    bounds: Bounds = (0, None),
+    beyond: tuple[str, ...] = (),
+    dot: str | None = None,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    summary: Summary = "mean",
+    dtype: PolarsDataType | None = None,
+    higher_is_better: bool = True,
+    adds_up: bool = True,
+    judging: Judging | Callable[..., Judging] = None,
+    over: Over = "documents",
+    gains_only: bool | Callable[..., bool] = False,
+) -> Any:
+    """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
+
+    Written above a function, ``@rf.metric`` is ``@rf.metric()``.
+
+    From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
+    ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
+
+    Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
+    ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
+    be given, and unions of these with each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1
+    on. An option without an annotation, or with another one, takes any number, word or mapping of numbers.
+
+    Parameters
+    ----------
+    *aliases
+        Other names of the metric, the other tools' among them.
+    text
+        The canonical name where it is not the function's own.
+    bounds
+        The least and the greatest value of the metric; ``None`` for no limit.
+    beyond
+        Options that, where given, take the value out of the bounds.
+    dot
+        The option that a number after a dot sets, as in ``rbp.95``.
+    spellings
+        Other tools' names that mean this metric with options set.
+    summary
+        What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
+    dtype
+        The type of the result column where it is not Float64.
+    adds_up
+        False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
+        expectation over the orders of tied documents unless it does not go by ranks.
+    higher_is_better
+        False where the lower of two values is that of the better ranking.
+    judging
+        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
+        direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same
+        number of relevant documents moves the value in one direction only as they stand further up; ``"gain"``, the
+        value is one of gain over the ideal's, with the options of nDCG. A function of the options given may choose.
+        ``None``: none of these, so that bounds are refused.
+    over
+        What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
+        those of alpha-nDCG.
+    gains_only
+        True if documents with label 0, negative or missing add nothing to the value: every sum that the formula asks
+        for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
+        before it adds up, which is several times faster. A function of the options given may choose. The default,
+        False, is right for every formula.
+
+    Raises
+    ------
+    InvalidOption
+        If another metric has one of the names, or a name is no text.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> @rf.metric(bounds=(0, 1))
+    ... def top_heavy(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+    ...     "Sum of 1 / rank^2 over the relevant documents of the top k."
+    ...     return r.total(r.relevant, k, over=r.rank**2)
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("top_heavy@5", "rr").row(0)
+    (1, 0.25, 0.5)
+    >>> df.rank.top_heavy(k=1)["top_heavy@1"].item()
+    0.0
+    >>> rf.unregister(top_heavy)
+    """
+    alone = next(iter(aliases), None) if len(aliases) == 1 and callable(aliases[0]) else None
+    names = () if alone is not None else aliases
+    for other in names:
+        if not isinstance(other, str):
+            raise InvalidOption(f"{other!r} is no name of a metric; write other names as texts, as @rf.metric('top')")
+
+    def register(formula: F) -> F:
+        name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *names])
+        known = dict(spellings or {})
+        kind = dtype or pl.Float64()
+        entry = Metric(
+            name,
+            formula,
+            tuple(others),
+            known,
+            bounds,
+            beyond,
+            dot,
+            summary,
+            kind,
+            higher_is_better,
+            adds_up,
+            judging,
+            over,
+            gains_only,
+        )
+        if re.fullmatch(r"[^\W\d]\w*", name) is None:
+            raise InvalidOption(
+                f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
+            )
+        _refuse_taken(entry)
+        _metrics[name] = entry
+        return formula
+
+    return register if alone is None else register(alone)
+
+
+def _refuse_taken(entry: Metric) -> None:
+    """Refuse a name that another metric has, or the same one with other options: case tells no two names apart."""
+    own = [entry.name, *entry.aliases, *entry.spellings]
+    for name in own:
+        if name.lower() in UNCLEAR:
+            raise InvalidOption(f"{elsewhere(name, name)}; choose a name of one meaning")
+        first, *others = _meanings(entry, name)
+        if any(options != first for options in others):
+            raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
+    for other in _metrics.values():
+        taken = [name for name in own if _meanings(other, name)]
+        if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
+            raise InvalidOption(
+                f"{taken[0]!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
+            )
+
+
+def _meanings(entry: Metric, name: str) -> list[Mapping[str, Any]]:
+    """The options with which a name means the metric, in upper or lower case; none where it means another."""
+    named: list[Mapping[str, Any]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
+    return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
+
+
+def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
+    """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
+    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+
+
+def unregister(metric: str | Callable[..., pl.Expr]) -> None:
+    """Take a metric of your own out of the list.
+
+    Parameters
+    ----------
+    metric
+        Its canonical name, or the function that was declared.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If there is no such metric, or it is one of the library's own.
+    """
+    entry = find(metric, metric, METRICS)[0] if isinstance(metric, str) else of(metric)
+    if entry.formula.__module__.startswith("rankframe.metrics."):
+        raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
+    del _metrics[entry.name]
+
+
+def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
+    """Declare a function of a pair of rankings as a measure of their agreement."""
+
+    def register(formula: F) -> F:
+        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
+        return formula
+
+    return register
+
+
+def of(formula: Callable[..., pl.Expr]) -> Metric:
+    """The metric that a formula was declared as."""
+    for entry in _metrics.values():
+        if entry.formula is formula:
+            return entry
+    name = getattr(formula, "__name__", repr(formula))
+    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
+
+
+def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
+    """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
+    if name in among:
+        return among[name], {}
+    for entry in among.values():
+        if meanings := _meanings(entry, name):
+            return entry, meanings[0]
+    if said := elsewhere(name, text):
+        raise UnknownMetric(said)
+    where = "" if name == text else f" in {shown(text)}"
+    known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
+    near = nearest(name, known)
+    longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
+    meant = _with_cutoff(name, among) or dict.fromkeys([*([] if near is None else [near]), *longer])
+    hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
+    raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")
+
+
+def elsewhere(name: str, text: str) -> str | None:
+    """What to write for a name that other tools have, and that is no single metric here; None for any other name."""
+    base, cutoff = _cut(name)
+    if meant := UNCLEAR.get(base.lower()):
+        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
+        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
+        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
+    if name in TREC_SETS:
+        return (
+            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
+            "name each, as evaluate('map', 'P_10', 'ndcg')"
+        )
+    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
+        return (
+            f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
+            "queries, df.rank.with_ranks().filter(pl.col('rank') <= 10); for diversity by subtopics there is "
+            "'alpha_ndcg@10'"
+        )
+    return None
+
+
+def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
+    """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
+    base, cutoff = _cut(name)
+    base = base.removesuffix("_at")
+    near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
+    sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
+    return [f"{near}@{cutoff}"] if sure else []
+
+
+def _cut(name: str) -> tuple[str, str]:
+    """A name without the digits that it ends in, and these."""
+    base = name.rstrip("0123456789")
+    return base.rstrip("_"), name[len(base) :]

@@ -1,0 +1,285 @@
+"""Runs compared with each other on the same queries: paired tests, intervals of the differences, effect sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+
+import polars as pl
+import polars.selectors as cs
+
+from .. import report
+from .._catalog.call import Call
+from .._plan.per_query import Frame, refuse_names
+from .._support.progress import Progress
+from .._table.policies import Columns, check_word
+from .._verbs import verbs
+from ..errors import InvalidOption
+from .resampling import Resampling, limits, logarithms
+from .runs import Design, Values, columns, values_of
+from .summary import calls_of, keys, refuse_bounds
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Comparison", "Correction", "Significance", "Test", "compare"]
+
+R = TypeVar("R")
+Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
+Correction: TypeAlias = Literal["holm", "bh", "by"]
+
+TABLE = {
+    "metric": pl.String,
+    "baseline": pl.String,
+    "run": pl.String,
+    "mean": pl.Float64,
+    "difference": pl.Float64,
+    "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "effect_size": pl.Float64,
+    "wins": pl.UInt32,
+    "ties": pl.UInt32,
+    "losses": pl.UInt32,
+    "n_queries": pl.UInt32,
+}
+
+
+@dataclass(frozen=True)
+class Comparison(Generic[R]):
+    """Runs compared on the same queries.
+
+    Attributes
+    ----------
+    table
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``, ``mean`` (of
+        the run), ``difference`` (that less the baseline's), its interval from ``ci_low`` to ``ci_high``, ``p_value``,
+        ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
+        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
+    per_query
+        A row per run and query: the query, its slice, ``run``, and a column per metric.
+    per_query_delta
+        A row per pair of runs and query: the query, its slice, ``baseline``, ``run``, and the difference per metric.
+    settings
+        How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
+        (``"enumerated"``), the policies, the versions.
+    """
+
+    table: R
+    per_query: R
+    per_query_delta: R
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Comparison by the {self.settings['test']} test\n{self.table!r}"
+
+    def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
+        """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
+        return report.markdown(self, digits=digits, alpha=alpha)
+
+    def to_latex(
+        self, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+    ) -> str:
+        """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
+        return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
+
+    def to_html(self, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+        """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
+        return report.html(self, digits=digits, alpha=alpha, title=title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings, and the table row by row, as JSON can hold them."""
+        return report.dictionary(self)
+
+    def _repr_html_(self) -> str:
+        return report.notebook(self)
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The test of a difference, and the correction for how many there are."""
+
+    test: Test
+    correction: Correction | None
+
+    def __post_init__(self) -> None:
+        check_word("test", self.test, Test)
+        if self.correction is not None:
+            check_word("correction", self.correction, Correction)
+
+
+def compare(
+    frame: Frame,
+    policies: Columns,
+    design: Design,
+    significance: Significance,
+    resampling: Resampling,
+    *requests: verbs.Request,
+) -> Comparison[Any]:
+    """Every two runs, or every run and the baseline, compared on the queries of each slice."""
+    from .. import stats
+
+    calls = calls_of(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
+    if resampling.ci is None:
+        raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
+    eager = frame.lazy().collect()
+    found, table, enumerated = compared(eager, policies, calls, design, significance.test, resampling)
+    if significance.test != "tukey":
+        p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
+        table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+    per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
+    settings = {
+        "metrics": [call.text for call in calls],
+        **asdict(design),
+        **asdict(significance),
+        **({"correction": "tukey"} if significance.test == "tukey" else {}),
+        **asdict(resampling),
+        "runs": found.runs,
+        "enumerated": enumerated,
+        **settings_of(policies, eager),
+    }
+    if isinstance(frame, pl.LazyFrame):
+        return Comparison(table.lazy(), per_query.lazy(), delta.lazy(), settings)
+    return Comparison(table, per_query, delta, settings)
+
+
+def settings_of(policies: Columns, frame: pl.DataFrame) -> dict[str, Any]:
+    """The policies that were followed, and the versions that followed them."""
+    followed = {name: x for name, x in asdict(policies).items() if name != "said"}
+    return {
+        "policies": followed | {"doc": policies.doc_in(frame.columns)},
+        "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
+    }
+
+
+def compared(
+    frame: pl.DataFrame,
+    policies: Columns,
+    calls: Sequence[Call],
+    design: Design,
+    test: Test | None,
+    resampling: Resampling,
+) -> tuple[Values, pl.DataFrame, int]:
+    """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
+    refuse_bounds(policies)
+    refuse_names([*TABLE], design.by, "by")
+    found = values_of(frame, policies, calls, design)
+    pairs, slices = design.pairs(found.runs), found.slices(design.by)
+    with Progress("comparing runs", resampling.progress) as progress:
+        parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
+    order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
+    table = pl.concat(
+        [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
+    )
+    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
+    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
+    return found, table, sum(enumerated for _, enumerated in parts)
+
+
+def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
+    """The slices' columns under their own names."""
+    return [queries[at].alias(name) for name, at in zip(by, keys(by), strict=True)]
+
+
+def _deltas(found: Values, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
+    """One row per pair of runs and query: what the run has more than the baseline."""
+    return pl.concat(
+        found.queries.select(
+            *found.query,
+            *_slices(found.queries, design.by),
+            pl.lit(found.runs[a]).alias("baseline"),
+            pl.lit(found.runs[b]).alias("run"),
+            *columns(differences(found.values[a], found.values[b]), calls),
+        )
+        for a, b in design.pairs(found.runs)
+    )
+
+
+def differences(a: Floats, b: Floats) -> Floats:
+    """What b has more than a; 0 where they differ by no more than rounding does."""
+    import numpy as np
+
+    d = b - a
+    d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return d
+
+
+def _compared(
+    found: Values,
+    calls: Sequence[Call],
+    rows: npt.NDArray[np.int64],
+    pairs: Sequence[tuple[int, int]],
+    test: Test | None,
+    resampling: Resampling,
+    progress: Progress,
+) -> tuple[pl.DataFrame, int]:
+    """The figures of a slice's queries, metric by metric and in each pair by pair; how many p-values are exact."""
+    import numpy as np
+
+    from .. import stats
+
+    values, weights = found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
+    of_pairs = [call for call in calls for _ in pairs]
+    geometric = np.array([call.metric.summary == "geometric mean" for call in of_pairs])
+
+    def side(which: int) -> Floats:
+        """The values of all metrics and, in each, of the first or the second run of all pairs: a column each."""
+        return np.moveaxis(values[[pair[which] for pair in pairs]], 0, 2).reshape(len(rows), len(of_pairs))
+
+    a, b = side(0), side(1)
+    d = differences(a, b)
+    a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
+    log_a, log_b = (logarithms(x, of_pairs) for x in (a, b))
+    mean_a, mean_b = (stats.means(x, weights) for x in (log_a, log_b))
+    low, high = (np.repeat(end, len(pairs)) for end in limits(found.values, calls))
+    least, greatest = low - high, high - low
+    tested, spread = d, d  # what has a mean that is tested, and what spreads as the difference of the means does
+    if geometric.any():
+        with np.errstate(invalid="ignore"):
+            defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
+            tested = np.where(geometric, np.where(defined, differences(log_a, log_b), np.nan), d)
+
+            def tangent(b: Floats, a: Floats) -> Floats:
+                return np.exp(mean_b) * (b - mean_b + 1) - np.exp(mean_a) * (a - mean_a + 1)
+
+            spread = np.where(geometric, tangent(log_b, log_a), d)
+            least = np.where(geometric, tangent(low, high), least)
+            greatest = np.where(geometric, tangent(high, low), greatest)
+            mean_b = np.where(geometric, np.exp(mean_b), mean_b)
+    low, high = resampling.intervals(spread, weights, (least, greatest), progress)
+    enumerated, p = 0, np.full(len(of_pairs), np.nan)
+    options = resampling.resamples, resampling.seed, progress
+    if test == "tukey":
+        of_runs = (logarithms(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
+        tables = [stats.tukey(x, weights, *options) for x in of_runs]
+        p = np.array([table[pair] for table in tables for pair in pairs])
+    elif test is not None:
+        p, exact = stats.paired_test(tested, weights, test, *options)
+        enumerated = int(exact.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = stats.means(tested, weights) / stats.spreads(tested, weights)
+    better = d * [1 if call.metric.higher_is_better else -1 for call in of_pairs]
+    figures = {
+        "metric": [call.text for call in of_pairs],
+        "baseline": [found.runs[first] for first, _ in pairs] * len(calls),
+        "run": [found.runs[second] for _, second in pairs] * len(calls),
+        "mean": mean_b,
+        "difference": stats.means(spread, weights),
+        "ci_low": low,
+        "ci_high": high,
+        "p_value": p,
+        "p_adjusted": p,
+        "effect_size": np.where(np.isfinite(effect), effect, np.nan),
+        "wins": (better > 0).sum(axis=0),
+        "ties": (better == 0).sum(axis=0),
+        "losses": (better < 0).sum(axis=0),
+        "n_queries": (~np.isnan(d)).sum(axis=0),
+    }
+    return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated

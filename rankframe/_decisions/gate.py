@@ -1,0 +1,301 @@
+"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries that moved most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from numbers import Integral
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._plan.per_query import Frame, refuse_names
+from .._table.policies import Columns, check_word, is_number
+from .._verbs import verbs
+from ..errors import InvalidOption
+from .compare import compared, differences, settings_of
+from .resampling import Resampling, limits
+from .runs import RUN, Design, Values, named
+from .summary import calls_of, keys
+
+__all__ = ["Gate", "Style", "Verdict", "gate"]
+
+R = TypeVar("R")
+Style: TypeAlias = Literal["text", "github"]
+
+EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
+NOISE = 1e-12
+PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
+COMPARED = ("metric", "baseline", "run", "mean", "difference")
+JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
+LEAST = 50
+"""How many queries an interval takes that trusts the values found: simulated, from there on few runs pass wrongly."""
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[R]):
+    """Whether all runs stay within their budgets; true if they do.
+
+    Attributes
+    ----------
+    passed
+        Whether every row of the table passed.
+    table
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``mean`` (of the run),
+        ``difference`` (that less the baseline's), ``bound`` (the confidence bound of the difference, to the worse side;
+        null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"`` or ``"too few queries"`` to
+        tell, which is no pass), ``passed``, ``n_queries`` and ``queries_needed`` (Int64: with fewer, only a run that
+        gains enough passes, and by another method than ``"bounded"`` none does).
+    failures
+        Those of its rows that did not pass.
+    moved
+        The queries that moved most, by metric and run: the query, its slice, ``difference``, and, for each document that
+        made it, its label, its ``rank`` and ``contribution`` in the run and, as ``baseline_rank`` and
+        ``baseline_contribution``, in the baseline; nulls where the metric is no sum over documents.
+    settings
+        How it was computed.
+    """
+
+    passed: bool
+    table: R
+    failures: R
+    moved: R
+    settings: Mapping[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, format: Style = "text") -> list[str]:
+        r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
+
+        Parameters
+        ----------
+        format
+            ``"text"``, or ``"github"`` for workflow commands, ``::error`` and ``::notice``.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
+        >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+        >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
+        >>> print(*verdict.lines("github"), sep="\n")
+        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more
+        """
+        check_word("format", format, Style)
+        return [_line(row, self.settings["by"], format) for row in _records(self.table)]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The budgets, the confidence of the bounds, and how many of the queries that moved most are shown."""
+
+    budgets: Mapping[verbs.Request, float]
+    confidence: float
+    most_moved: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budgets, Mapping):
+            raise InvalidOption(
+                f"{self.budgets!r} gives no budgets; write how much worse the mean of each metric may be, as {EXAMPLE}"
+            )
+        for metric, budget in self.budgets.items():
+            if not (is_number(budget) and 0 <= budget < float("inf")):
+                raise InvalidOption(
+                    f"the budget of {metric!r} is {budget!r}; write how much worse its mean may be, 0 or more"
+                )
+        if not (is_number(self.confidence) and 0.5 < self.confidence < 1):
+            raise InvalidOption(f"confidence={self.confidence!r}: write a number between 0.5 and 1, as 0.95")
+        most = self.most_moved
+        if isinstance(most, bool) or not isinstance(most, Integral) or most < 0:
+            raise InvalidOption(f"most_moved={most!r}: write a whole number from 0 on")
+
+    @property
+    def ci(self) -> float:
+        """The confidence of the interval that has the bound as one of its ends."""
+        return 2 * self.confidence - 1
+
+
+def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
+    """The verdict over every metric, slice and run."""
+    if design.baseline is None:
+        design = replace(design, baseline=_first(design))
+    budgets: dict[Call, float] = {}
+    for metric, budget in gate.budgets.items():
+        for call in calls_of([metric], EXAMPLE):
+            if call in budgets:
+                raise InvalidOption(
+                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
+                )
+            budgets[call] = budget
+    calls = list(budgets) or calls_of([], EXAMPLE)
+    refuse_names(JUDGED, design.by, "by")
+    eager = frame.lazy().collect()
+    found, table, _ = compared(eager, policies, calls, design, None, resampling)
+    by_text = {call.text: call for call in budgets}
+    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.metric.higher_is_better])
+    low, high = limits(found.values, calls)
+    needed = {
+        call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.method)
+        for call, a, b in zip(calls, low, high, strict=True)
+    }
+    allowed = pl.col("metric").replace_strict({text: float(budgets[call]) for text, call in by_text.items()})
+    takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
+    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
+    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
+    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # at best, too
+    few = pl.col("n_queries") < takes
+    passed = (within if resampling.method == "bounded" else within & ~few).fill_null(False)
+    told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
+    table = table.select(*design.by, *COMPARED, **judged)
+    failures = table.filter(~pl.col("passed"))
+    moved = _moved(eager, policies, found, design, calls, gate.most_moved)
+    settings = {
+        "budgets": {call.text: budget for call, budget in budgets.items()},
+        "confidence": gate.confidence,
+        **asdict(design),
+        **{name: x for name, x in asdict(resampling).items() if name != "ci"},
+        "runs": found.runs,
+        **settings_of(policies, eager),
+    }
+    if isinstance(frame, pl.LazyFrame):
+        return Verdict(failures.is_empty(), table.lazy(), failures.lazy(), moved.lazy(), settings)
+    return Verdict(failures.is_empty(), table, failures, moved, settings)
+
+
+def _first(design: Design) -> str:
+    """The run that the others are to replace, where none is named."""
+    if not design.runs:
+        raise InvalidOption(
+            f"run={design.run!r} without a baseline; write baseline='base', the run that the others may replace"
+        )
+    return design.runs[0]
+
+
+def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:
+    """How many queries it takes until a run that changes nothing passes.
+
+    A run that loses all that there is to lose, the `span` of the metric's values, on so many queries that the mean falls
+    by the budget, changes none of n queries with a chance of (1 - budget / span)^n. An interval takes two queries.
+    """
+    if method != "bounded":
+        return LEAST
+    share = budget / span if span > 0 else 1.0
+    if share >= 1 or share < NOISE or call.metric.summary == "geometric mean":  # no number of queries tells
+        return 2
+    return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
+
+
+def _moved(
+    frame: pl.DataFrame, policies: Columns, found: Values, design: Design, calls: Sequence[Call], most: int
+) -> pl.DataFrame:
+    """The queries that moved most, with what their documents contributed in both runs."""
+    doc = policies.doc_in(frame.columns)
+    refuse_names(
+        ["difference", *MOVED], [*found.query, *design.by, policies.label, *([] if doc is None else [doc])], "the table"
+    )
+    slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
+    parts = []
+    for i, call in enumerate(calls):
+        explained: dict[int, pl.DataFrame] = {}
+        for a, b in design.pairs(found.runs):
+            d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
+            queries = found.queries.select(
+                *found.query,
+                *slices,
+                pl.lit(call.text).alias("metric"),
+                pl.lit(found.runs[a]).alias("baseline"),
+                pl.lit(found.runs[b]).alias("run"),
+                d,
+            )
+            queries = queries.filter(pl.col("difference") != 0).sort(found.query)
+            queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
+            try:
+                for which in (a, b):
+                    if which not in explained and doc is not None:
+                        explained[which] = _explained(frame, policies, found, design, call, which)
+            except InvalidOption:  # the metric is no sum over documents
+                pass
+            parts.append(_with_documents(queries, found.query, doc, policies.label, explained, (a, b), frame.schema))
+    return pl.concat(parts)
+
+
+def _explained(
+    frame: pl.DataFrame, policies: Columns, found: Values, design: Design, call: Call, which: int
+) -> pl.DataFrame:
+    """What each document contributed in a run; of the whole table, which a metric may look at."""
+    if design.run is None:
+        return verbs.explain(frame, replace(policies, score=found.runs[which]), call.text).lazy().collect()
+    rows = verbs.explain(*named(frame, policies, design.run, found.query), call.text).lazy().collect()
+    return rows.filter(pl.col(RUN) == found.runs[which]).drop(RUN)
+
+
+MOVED = ("baseline_rank", "rank", "baseline_contribution", "contribution")
+
+
+def _with_documents(
+    queries: pl.DataFrame,
+    query: list[str],
+    doc: str | None,
+    label: str,
+    explained: Mapping[int, pl.DataFrame],
+    pair: tuple[int, int],
+    schema: Mapping[str, pl.DataType],
+) -> pl.DataFrame:
+    """The queries with a row per document whose contribution the two runs differ in; at least one."""
+    if doc is None or pair[0] not in explained or pair[1] not in explained:
+        dtypes = (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64)
+        nothing = {name: schema[name] for name in (doc, label) if name is not None} | dict(
+            zip(MOVED, dtypes, strict=True)
+        )
+        return queries.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in nothing.items())
+    metric, key = explained[pair[0]].columns[-1], [*query, doc]
+    before, after = (
+        explained[which]
+        .join(queries, on=query, how="semi", nulls_equal=True)
+        .select(*key, label, pl.col("rank").alias(rank), pl.col(metric).alias(contribution))
+        for which, rank, contribution in zip(pair, MOVED[:2], MOVED[2:], strict=True)
+    )
+    both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
+    change = pl.col("contribution").fill_null(0) - pl.col("baseline_contribution").fill_null(0)
+    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal("baseline_rank", "rank"), doc, nulls_last=True)
+    both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
+    return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
+
+
+def _records(table: Any) -> list[dict[str, Any]]:
+    """The rows of a frame of any kind."""
+    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
+        return table.lazy().collect().to_dicts()
+    return pl.DataFrame(table.to_dict("list"), strict=False).fill_nan(None).to_dicts()
+
+
+def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
+    """One row of a verdict as a line."""
+    where = "".join(f", {name} {row[name]}" for name in by)
+    title = f"{row['metric']} of {row['run']}{where}"
+    difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
+    said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
+    if row["verdict"] == TOO_FEW:
+        said = f"{said}, too few queries to tell: {n}, and a {budget} takes {row['queries_needed']} or more"
+    else:
+        kept = "within" if row["passed"] else "beyond"
+        at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
+        said = f"{said}, {at_worst}, {kept} the {budget} ({n} queries)"
+    if format == "text":
+        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {said}"
+    kind = "notice" if row["passed"] else "error"
+    return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(said)}"
+
+
+def _escaped(text: str, *further: str) -> str:
+    """The text as GitHub's workflow commands want it: what they would take for their own, by its code."""
+    for character in ("%", "\r", "\n", *further):
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text

@@ -1,0 +1,92 @@
+"""How many queries it takes to see a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import polars as pl
+
+from .._plan.per_query import Frame, refuse_names
+from .._table.policies import Columns, is_number
+from .._verbs import verbs
+from ..errors import InvalidOption
+from .compare import differences
+from .runs import Design, values_of
+from .summary import calls_of, keys, refuse_bounds
+
+__all__ = ["Effects", "power"]
+
+TABLE = {
+    "metric": pl.String,
+    "baseline": pl.String,
+    "run": pl.String,
+    "difference": pl.Float64,
+    "std": pl.Float64,
+    "power": pl.Float64,
+    "n_queries": pl.UInt32,
+    "queries_needed": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The differences to be seen, or the only one, with which chance, and by a test of which level."""
+
+    differences: float | Sequence[float]
+    power: float
+    alpha: float
+
+    def __post_init__(self) -> None:
+        for value in self.each:
+            if not (is_number(value) and 0 < value < float("inf")):
+                raise InvalidOption(f"difference={value!r}: write the difference of means to be seen, above 0, as 0.01")
+        for name in ("power", "alpha"):
+            value = getattr(self, name)
+            if not (is_number(value) and 0 < value < 1):
+                raise InvalidOption(f"{name}={value!r}: write a number between 0 and 1")
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """The differences, one or several."""
+        several = isinstance(self.differences, Iterable) and not isinstance(self.differences, str)
+        return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
+
+
+def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: verbs.Request) -> Frame:
+    """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
+    from .. import stats
+
+    calls = calls_of(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
+    refuse_bounds(policies)
+    refuse_names([*TABLE], design.by, "by")
+    for call in calls:
+        if call.metric.summary == "geometric mean":
+            raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
+    found = values_of(frame.lazy().collect(), policies, calls, design)
+    rows = []
+    for i, call in enumerate(calls):
+        for part in found.slices(design.by):
+            named = found.queries[part[:1].tolist()].select(keys(design.by)).row(0) if design.by else ()
+            for a, b in design.pairs(found.runs):
+                d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
+                (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
+                n = int((d == d).sum())
+                for difference in effects.each:
+                    there = needed = None
+                    if std > 0:
+                        there = stats.power(difference / std, n, effects.alpha)
+                        try:
+                            needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
+                        except InvalidOption:
+                            raise InvalidOption(
+                                f"difference={difference!r} of {call.text}, whose differences have a standard deviation "
+                                f"of {std:.3g}, takes more than 2**53 queries to see; write a larger one, as "
+                                f"difference={std / 10:.2g}"
+                            ) from None
+                    names = call.text, found.runs[a], found.runs[b]
+                    rows.append((*named, *names, difference, std if n > 1 else None, there, n, needed))
+    of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
+    table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
+    return table.lazy() if isinstance(frame, pl.LazyFrame) else table

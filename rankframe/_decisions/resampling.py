@@ -1,0 +1,106 @@
+"""How intervals and p-values are computed, and the intervals of a table with a row per query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._support.progress import Progress
+from .._table.policies import check_word, is_number
+from ..errors import InvalidOption
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Method", "Resampling", "arrays", "intervals_of", "limits", "logarithms"]
+
+Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """The confidence and the kind of an interval, how often queries are drawn anew, and where the draws start."""
+
+    ci: float | None
+    method: Method
+    resamples: int
+    seed: int
+    progress: bool
+
+    def __post_init__(self) -> None:
+        if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
+            raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
+        check_word("method", self.method, Method)
+        takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
+        for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on{why}")
+
+    @property
+    def least(self) -> int:
+        """The least number of resamples: so many that one is expected beyond each end of the interval."""
+        return 1 if self.ci is None or self.method == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+
+    def intervals(
+        self, values: Floats, weights: Floats, limits: tuple[Floats, Floats], progress: Progress
+    ) -> tuple[Floats, Floats]:
+        """The interval of each column's mean, whose values have these limits; NaN where none was asked for."""
+        from .. import stats  # numpy comes with it
+
+        ci = math.nan if self.ci is None else self.ci
+        return stats.intervals(values, weights, ci, self.method, self.resamples, self.seed, progress, limits)
+
+
+def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
+    """The columns as an array, NaN for null, and the queries' weights, in the order of the queries.
+
+    That order makes draws the same whatever the order of the rows.
+    """
+    ordered = per_query.sort(query)
+    return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
+
+
+def logarithms(values: Floats, calls: Sequence[Call]) -> Floats:
+    """The values, as logarithms where the metric is summed up by its geometric mean."""
+    import numpy as np
+
+    geometric = [call.metric.summary == "geometric mean" for call in calls]
+    with np.errstate(divide="ignore"):
+        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
+
+
+def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
+    """The least and the greatest value of each metric, as what has a mean: its bounds, or else those of its values."""
+    import numpy as np
+
+    bounds = [[math.nan if end is None else end for end in call.bounds] for call in calls]
+    scaled = logarithms(np.vstack([np.array(bounds, dtype=float).T, values.reshape(-1, len(calls))]), calls)
+    scaled[~np.isfinite(scaled)] = math.nan
+    return np.fmin.reduce(np.delete(scaled, 1, axis=0)), np.fmax.reduce(scaled[1:])
+
+
+def intervals_of(
+    slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
+) -> dict[str, list[Any]]:
+    """The intervals of the metrics' means, metric by metric and in each by slice."""
+    import numpy as np
+
+    bounds = np.empty((2, len(calls), len(slices)))
+    geometric = [call.metric.summary == "geometric mean" for call in calls]
+    parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
+    ends = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
+    with Progress("resampling queries", resampling.progress) as progress:
+        for i, (values, weights) in enumerate(parts):
+            bounds[:, :, i] = resampling.intervals(logarithms(values, calls), weights, ends, progress)
+    bounds[:, geometric] = np.exp(bounds[:, geometric])
+    return {name: x.ravel().tolist() for name, x in zip(("ci_low", "ci_high"), bounds, strict=True)}

@@ -1,0 +1,196 @@
+"""The metrics as one pure function of Arrow tables, which every engine that has Arrow can run on its parts of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._plan.per_query import LARGEST, Frame, columns_of_largest, needs_largest_label
+from .._rankers.metric_methods import options_of, refuse_unknown
+from .._rankers.polars import PolarsRanker
+from .._table.policies import Columns, is_number
+from .._verbs import verbs
+from ..errors import InvalidData, InvalidOption
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LARGEST", "ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "largest_label"]
+
+
+def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **options: Any) -> ArrowKernel:
+    """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
+
+    It keeps nothing between calls, can be pickled, and knows its output schema without running: what an engine asks of
+    a function that it runs on the parts of a table.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
+    largest_label
+        The largest label of the whole table, for metrics that take it for the top of the label scale (``err`` without
+        ``max_label``); a part of the table does not show it.
+    **options
+        Column names and policies, as for ``df.rank.on``.
+
+    Returns
+    -------
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per query: the query columns in the type they came in (texts that
+    were dictionary-encoded are plain), then a double per metric, null where Polars would have null. ``schema(schema)``
+    is the schema of the result for a table with the given one.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If a text names no metric, or an option is out of its range; here, not when the function is called.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, rankframe as rf
+    >>> kernel = rf.arrow_kernel("rr", relevant=2)
+    >>> part = pa.table({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> kernel(part).to_pylist()
+    [{'query_id': 1, 'rr': 0.5}]
+    >>> kernel.schema(part.schema).names
+    ['query_id', 'rr']
+    """
+    columns = bound(options, arrow_kernel)
+    if largest_label is not None:
+        if not is_number(largest_label) or not 0 <= largest_label < float("inf"):
+            raise InvalidOption(f"largest_label={largest_label!r}: write the largest label of the table, 0 or more")
+        columns = replace(columns, largest_label=float(largest_label))
+    return kernel_of(columns, metrics)
+
+
+def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Columns:
+    """Column names and policies, as `on` binds them, among the options of a caller."""
+    refuse_unknown(caller.__name__, options, [*options_of(caller), *options_of(PolarsRanker.on)])
+    return PolarsRanker(pl.DataFrame()).on(**options)._columns
+
+
+def kernel_of(columns: Columns, metrics: Sequence[verbs.Request]) -> ArrowKernel:
+    """The kernel of metrics over columns and policies that are bound already."""
+    requests: list[Call | pl.Expr] = []
+    for request in metrics:
+        requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
+    if not requests:
+        raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
+    return ArrowKernel(tuple(requests), columns)
+
+
+@dataclass(frozen=True)
+class ArrowKernel:
+    """Metrics and policies, as a function of Arrow tables; what :func:`arrow_kernel` makes.
+
+    Attributes
+    ----------
+    requests
+        The metrics, read and checked, and expressions.
+    columns
+        The names of columns, and the policies.
+    """
+
+    requests: tuple[Call | pl.Expr, ...]
+    columns: Columns
+
+    __name__: ClassVar[str] = "arrow_kernel"  # which Ray asks functions for
+
+    def __call__(self, table: Any) -> pa.Table:
+        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
+        table = as_table(table)
+        frame = self.read(table)
+        self.refuse_unknown_top(frame.schema)
+        return as_arrow(verbs.evaluate(frame, self.columns, *self.requests), self._types(table.schema))
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """The schema of the result for tables with the schema `given`, whose columns are checked."""
+        import pyarrow as pa
+
+        if not isinstance(given, pa.Schema):
+            raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
+        frame = self.seen(given)
+        self.refuse_unknown_top(frame.schema)
+        return as_arrow(verbs.evaluate(frame, self.columns, *self.requests), self._types(given)).schema
+
+    @property
+    def calls(self) -> list[Call]:
+        """The metrics without the expressions."""
+        return [request for request in self.requests if isinstance(request, Call)]
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Those of a table's columns that the metrics read, in the table's order."""
+        expressions = [request.meta for request in self.requests if isinstance(request, pl.Expr)]
+        if any(x.has_multiple_outputs() for x in expressions):
+            return list(names)  # a selector may mean any of them
+        columns = self.columns
+        roles = (*columns.query, columns.doc_name, columns.score, columns.label, columns.weight, columns.subtopic)
+        needed = {*roles, *(name for call in self.calls for name in call.columns)}
+        needed.update(name for x in expressions for name in x.root_names())
+        return [name for name in names if name in needed]
+
+    def needs_largest_label(self, schema: pl.Schema) -> bool:
+        """Whether the largest label of the whole table counts, and was not said."""
+        return self.columns.largest_label is None and needs_largest_label(self.columns, schema, self.calls)
+
+    def refuse_unknown_top(self, schema: pl.Schema) -> None:
+        """Refuse to take the largest label of a part for that of the table."""
+        if self.needs_largest_label(schema):
+            raise InvalidOption(
+                "a metric asks for the largest label of the table, of which this is a part; say it, as in "
+                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or give the metric its max_label"
+            )
+
+    def read(self, table: pa.Table) -> pl.DataFrame:
+        """The columns that the metrics read, as Polars holds them."""
+        names = self.needed(table.column_names)
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")
+        return pl.DataFrame(table.select(names))
+
+    def seen(self, given: pa.Schema) -> pl.DataFrame:
+        """An empty frame with all columns of a schema; those that are not read hold nothing."""
+        read = self.read(given.empty_table())
+        return pl.DataFrame(
+            {name: read[name] if name in read.columns else pl.Series([], dtype=pl.Null) for name in given.names}
+        )
+
+    def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
+        return {name: given.field(name).type for name in self.columns.query}
+
+
+def as_table(given: Any) -> pa.Table:
+    """A PyArrow table of what speaks Arrow."""
+    import pyarrow as pa
+
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, pl.DataFrame):
+        return given.to_arrow()
+    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, (pl.Series, pa.ChunkedArray)):
+        return pa.table(given)
+    way = "collect it" if isinstance(given, pl.LazyFrame) else "give a pyarrow.Table, or what has __arrow_c_stream__"
+    raise InvalidData(f"{type(given).__name__} is no Arrow table; {way}")
+
+
+def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """A result as Arrow, some of its columns in the types that they came in."""
+    import pyarrow as pa
+
+    table = result.lazy().collect().to_arrow(compat_level=pl.CompatLevel.oldest())
+    plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
+    return table.cast(pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema]))
+
+
+def largest_label(kernel: ArrowKernel, schema: pl.Schema) -> tuple[ArrowKernel, bool]:
+    """The kernel that gives the largest label of each query that the metrics of another one see, and whether rows show it.
+
+    Policies may leave rows out, whose labels do not count then.
+    """
+    columns, shown = columns_of_largest(kernel.columns, schema, kernel.calls)
+    return ArrowKernel((LARGEST,), columns), shown

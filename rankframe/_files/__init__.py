@@ -1,0 +1,1 @@
+"""Runs and judgments in files: rows of any format, and what is wrong with a file that cannot be read."""

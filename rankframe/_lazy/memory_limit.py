@@ -1,0 +1,68 @@
+"""How much memory a call may take: what was said, else a share of the machine's or the container's."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+
+from ..errors import InvalidOption
+
+__all__ = ["bytes_of", "memory_limit", "size_of"]
+
+VARIABLE = "RANKFRAME_MEMORY_LIMIT"
+
+SHARE = 1 / 6
+"""The share of the machine's memory that a call may take by default."""
+
+UNKNOWN = 24 * 10**9
+"""The memory that a machine is taken to have where it does not say."""
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where a container says how much memory it may take, by cgroups of version 2 and 1."""
+
+
+def memory_limit(said: int | None) -> int:
+    """The bytes that a call may take: those said, else those of the environment variable, else a share of the machine's."""
+    if said is not None:
+        return said
+    if given := os.environ.get(VARIABLE):
+        return bytes_of(given, VARIABLE)
+    return int(SHARE * _memory())
+
+
+def bytes_of(given: object, name: str) -> int:
+    """A number of bytes, as ``2_000_000_000`` or ``"2GB"``."""
+    size: float = -1
+    if isinstance(given, int) and not isinstance(given, bool):
+        size = given
+    elif isinstance(given, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", given, re.IGNORECASE)
+        if match is not None:
+            unit = UNITS[match[2].upper()]
+            size = float(match[1]) * (2 ** (10 * list(UNITS.values()).index(unit)) if match[3] else unit)
+    if size < 1:
+        raise InvalidOption(f"{name}={given!r}: write a number of bytes from 1 on, or text as '2GB' or '500MB'")
+    return int(size)
+
+
+def size_of(frame: pl.DataFrame) -> int:
+    """The bytes that a frame takes; Polars leaves the 16 bytes out that each text has in its column."""
+    texts = sum(dtype == pl.String for dtype in frame.dtypes)
+    return int(frame.estimated_size()) + 16 * texts * frame.height
+
+
+def _memory() -> float:
+    """The memory of the machine, or of the container if that may take less."""
+    found = [float(UNKNOWN)]
+    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
+        found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+    for path in OF_CONTAINERS:
+        with suppress(OSError, ValueError):  # "max" is no limit
+            found.append(float(Path(path).read_text()))
+    return min(found)

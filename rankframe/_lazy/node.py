@@ -1,0 +1,195 @@
+"""A verb over whole queries as a node of a lazy plan: in memory, spilled to disk, or query by query as they come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from queue import Empty, Full, Queue
+from typing import TypeAlias
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from .._table.policies import Columns
+from ..errors import InvalidData
+from .memory_limit import memory_limit, size_of
+from .rows_on_disk import buckets_of, temporary_folder
+
+__all__ = ["Run", "source"]
+
+Run: TypeAlias = Callable[[pl.DataFrame, Columns, Sequence[str] | None], pl.DataFrame]
+"""A verb over rows of whole queries that gives the result's columns with these names; all of them for None."""
+
+Give: TypeAlias = Callable[[pl.DataFrame], bool]
+"""Hands a frame on, and says whether no more are wanted."""
+
+Largest: TypeAlias = Callable[[pl.LazyFrame], float]
+"""The largest label of a table."""
+
+WORK = 4
+"""How many times the bytes of its rows a verb takes while it runs."""
+
+PATIENCE = 0.1
+"""After how many seconds of waiting a thread looks whether its results are still wanted."""
+
+
+def source(
+    rows: pl.LazyFrame, columns: Columns, run: Run, name: str, *, reads: Sequence[str], largest: Largest | None = None
+) -> pl.LazyFrame:
+    """The verb `run`, called `name`, over the rows when a plan asks for it.
+
+    The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
+    buckets of whole queries; `largest` then gives the label that all of them are told. Errors are those of `run`.
+    """
+    schema = rows.collect_schema()
+    result = run(schema.to_frame(), columns, None).schema  # refuses at the call what rows are not needed for
+    rows = rows.select(x for x in schema if x in {*columns.names, *reads})
+
+    def read(
+        names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+    ) -> Generator[pl.DataFrame, None, None]:
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*columns.query} and largest is None
+        wanted = rows.filter(predicate) if of_query and predicate is not None else rows
+        kept = names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        left = n_rows
+        with closing(_aside(lambda give: _run(wanted, columns, run, kept, largest, give))) as results:
+            for found in results:
+                found = found if predicate is None else found.filter(predicate)
+                found = found if names is None else found.select(names)
+                found = found if left is None else found.head(left)
+                left = left if left is None else left - found.height
+                yield found
+                if left == 0:
+                    return
+
+    return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
+
+
+def _run(
+    rows: pl.LazyFrame, columns: Columns, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
+) -> None:
+    """Give the results of a verb as they come."""
+    limit = max(memory_limit(columns.memory_limit) // WORK, 1)
+    table = None if columns.grouped else _collected(rows, limit)
+    if table is not None:
+        give(run(table, columns, names))
+        return
+    if largest is not None:
+        columns = replace(columns, largest_label=largest(rows))
+    if columns.grouped:
+        with closing(_query_by_query(rows, list(columns.query), limit)) as batches:
+            for batch in batches:
+                if give(run(batch, columns, names)):
+                    return
+        return
+    with temporary_folder() as folder, closing(buckets_of(rows, columns.query, limit, folder)) as buckets:
+        for bucket in buckets:
+            if give(run(bucket.collect(engine="in-memory"), columns, names)):
+                return
+
+
+def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
+    """The rows, unless they take more than `limit` bytes."""
+    batches = [rows.collect_schema().to_frame()]
+    size = 0
+
+    def take(batch: pl.DataFrame) -> bool:
+        nonlocal size
+        size += size_of(batch)
+        batches.append(batch)
+        return size > limit  # which ends the collection
+
+    rows.sink_batches(take, engine="streaming")
+    return None if size > limit else pl.concat(batches)
+
+
+def _query_by_query(rows: pl.LazyFrame, query: list[str], limit: int) -> Generator[pl.DataFrame, None, None]:
+    """Batches of whole queries of a table in which each query is one run of rows; a query that comes back is refused."""
+    rest = seen = rows.collect_schema().to_frame()
+    seen = seen.select(query)
+    with closing(_aside(lambda give: _in_batches(rows, limit, give))) as batches:
+        for batch in batches:
+            together = pl.concat([rest, batch])
+            run = together.select(pl.struct(query).rle_id()).to_series()
+            n = int((run < run[-1]).sum())  # the last query may go on in the next batch
+            whole, rest = together[:n], together[n:]
+            if n:
+                seen = _with_new(whole, seen, query)
+                yield whole
+    if rest.height:
+        _with_new(rest, seen, query)
+        yield rest
+
+
+def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.DataFrame:
+    """The queries that were seen and those of the batch, each of which has to be new, and one run of rows."""
+    starts = pl.struct(query).rle_id().diff().fill_null(1) > 0
+    runs = batch.select(query).filter(starts)
+    back = runs.filter(pl.struct(query).is_duplicated())
+    back = pl.concat([back, seen.join(runs, on=query, how="semi", nulls_equal=True)])
+    if back.height:
+        key = ", ".join(f"{name} {value!r}" for name, value in back.row(0, named=True).items())
+        raise InvalidData(
+            f"the rows of {key} come back after those of another query, and grouped=True says that each query is one run "
+            f"of rows; sort the table by {query}, or leave grouped=True out"
+        )
+    return pl.concat([seen, runs])
+
+
+def _in_batches(rows: pl.LazyFrame, limit: int, give: Give) -> None:
+    """Give the rows in the order they come, in batches of about `limit` bytes."""
+    batches: list[pl.DataFrame] = []
+
+    def take(batch: pl.DataFrame) -> bool:
+        batches.append(batch)
+        if sum(map(size_of, batches)) < limit:
+            return False
+        together = pl.concat(batches)
+        batches.clear()
+        return give(together)
+
+    rows.sink_batches(take, engine="streaming")
+    if batches:
+        give(pl.concat(batches))
+
+
+def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
+    """The frames that `work` gives, from a thread of its own; it is told when the iterator has been closed.
+
+    A plan calls a source in a thread of Polars' own, in which nothing may wait for the others.
+    """
+    results: Queue[pl.DataFrame | BaseException | None] = Queue(1)
+    closed = threading.Event()
+
+    def put(result: pl.DataFrame | BaseException | None) -> bool:
+        while not closed.is_set():
+            with suppress(Full):
+                results.put(result, timeout=PATIENCE)
+                return False
+        return True
+
+    def go() -> None:
+        try:
+            work(put)
+            put(None)
+        except BaseException as error:  # raised where the results are read
+            put(error)
+
+    thread = threading.Thread(target=go, name="rankframe", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                result = results.get(timeout=PATIENCE)
+            except Empty:
+                continue
+            if result is None:
+                return
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        closed.set()
+        thread.join()

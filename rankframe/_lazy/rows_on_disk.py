@@ -1,0 +1,162 @@
+"""Rows that exceed a memory budget, on disk: buckets of whole queries as Arrow IPC files in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import polars as pl
+
+from ..errors import OutOfSpace
+
+__all__ = ["buckets_of", "temporary_folder"]
+
+BUCKETS = 32
+"""Into how many files rows are split at a time."""
+
+PREFIX = "rankframe-"
+LOCK = "in-use"
+
+PAUSE, QUIET, MOST = 0.02, 25, 500
+"""A folder is gone for good if it is not there at 25 looks in a row, 0.02 seconds apart; 500 looks are the most."""
+
+OLD = 3600
+"""After how many seconds a folder without a lock is an abandoned one."""
+
+FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
+"""How the operating system says that a file cannot grow."""
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder of this process, which goes away at the end; so do those of processes that were killed."""
+    root = Path(tempfile.gettempdir())
+    _remove_abandoned(root)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name:
+        unlocked = Path(name, f"not-{LOCK}")
+        lock = os.open(unlocked, os.O_CREAT | os.O_RDWR)
+        try:
+            _lock(lock)
+            unlocked.rename(Path(name, LOCK))  # only now, so that no other process finds a lock that nobody holds
+            yield Path(name)
+        except BaseException:
+            _remove_for_good(Path(name))
+            raise
+        finally:
+            os.close(lock)
+
+
+def _remove_for_good(folder: Path) -> None:
+    """Remove a folder that threads of Polars may make again: after an error they go on writing for some milliseconds."""
+    gone = 0
+    for _ in range(MOST):
+        shutil.rmtree(folder, ignore_errors=True)
+        gone = 0 if folder.exists() else gone + 1
+        if gone == QUIET:
+            break
+        time.sleep(PAUSE)
+
+
+def buckets_of(
+    rows: pl.LazyFrame, query: Sequence[str], limit: int, folder: Path
+) -> Generator[pl.LazyFrame, None, None]:
+    """The rows, in buckets of whole queries of `limit` bytes at most; a query that is larger is a bucket of its own.
+
+    A bucket is on disk until the next one is asked for. Rows of a query stay in order.
+    """
+    taken: list[Path] = []
+    for path in _split(rows, query, limit, folder, 0):
+        if taken and sum(map(_size, taken)) + _size(path) > limit:
+            yield pl.scan_ipc(taken)
+            _remove(taken)
+        taken.append(path)
+    if taken:
+        yield pl.scan_ipc(taken)
+        _remove(taken)
+
+
+def _split(
+    rows: pl.LazyFrame, query: Sequence[str], limit: int, folder: Path, level: int
+) -> Generator[Path, None, None]:
+    """Files of whole queries; one that exceeds the limit and holds several is split again, by other digits of the hash."""
+    digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
+    here = folder / str(level)
+    target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
+    try:
+        rows.sink_ipc(target, mkdir=True, engine="streaming")
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if any(word in str(error).lower() for word in FULL):
+            raise OutOfSpace(
+                f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
+                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as "
+                "df.rank.on(memory_limit='8GB')"
+            ) from error
+        raise
+    for path in sorted(here.rglob("*.ipc")):
+        bucket = folder / f"{level}.ipc"
+        path.replace(bucket)  # so that the next level may have folders of its own
+        if _size(bucket) > limit and _holds_several(bucket, query):
+            yield from _split(pl.scan_ipc(bucket), query, limit, folder, level + 1)
+            _remove([bucket])
+        else:
+            yield bucket.replace(folder / f"{level}-{path.parent.name}-{path.name}")
+    shutil.rmtree(here)
+
+
+def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
+    """A hash of the query's key; categories by their text, as their numbers differ from batch to batch."""
+    schema = rows.collect_schema()
+    texts = (pl.Categorical, pl.Enum)
+    key = [pl.col(name).cast(pl.String) if schema[name] in texts else pl.col(name) for name in query]
+    return pl.struct(x.alias(f"#{i}") for i, x in enumerate(key)).hash(seed=0)
+
+
+def _holds_several(path: Path, query: Sequence[str]) -> bool:
+    """Whether a file holds several queries that digits of their hashes can tell apart."""
+    rows = pl.scan_ipc(path)
+    return bool(rows.select(_hash(rows, query).n_unique() > 1).collect(engine="streaming").item())
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):  # a system that cannot remove a file in use removes it with the folder
+            path.unlink()
+    paths.clear()
+
+
+def _lock(file: int) -> bool:
+    """Take the lock of a file if no process has it; a system without such locks gives none."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(root: Path) -> None:
+    """Remove the folders of processes that were killed: nobody holds the lock in them, or they are old and have none."""
+    for folder in root.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if not Path(folder, LOCK).exists():
+                if time.time() - folder.stat().st_mtime > OLD:
+                    shutil.rmtree(folder, ignore_errors=True)
+                continue
+            file = os.open(Path(folder, LOCK), os.O_RDWR)
+            try:
+                if _lock(file):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(file)

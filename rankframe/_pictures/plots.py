@@ -1,0 +1,341 @@
+"""What each plot shows: a title, two axes and a few thousand marks at most, whatever draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.parse import parse
+from .._plan.per_query import by_document
+from .._table.policies import Columns
+from .._table.roles import require
+from ..errors import InvalidOption
+from .figure import (
+    LINES,
+    ROWS,
+    RUN,
+    Axis,
+    Figure,
+    Mark,
+    Runs,
+    banded,
+    calls_of,
+    count,
+    legible,
+    lines_of,
+    means,
+    named,
+    one_call,
+    require_runs,
+    values,
+)
+
+__all__ = ["curve", "differences", "distribution", "judged", "precision_recall", "slices"]
+
+BARS = 400
+"""How many bars the sorted queries are put together in."""
+BINS = 20
+"""How many bars a histogram has."""
+CELLS = 30
+"""Into how many rows and columns many dots are put together."""
+
+
+def curve(
+    frame: pl.DataFrame, columns: Columns, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
+) -> Figure:
+    """The mean of metrics at every cutoff; beyond 20, at cutoffs that stand at equal distances on the axis."""
+    asked = calls_of(metrics, "curve('ndcg', 'recall')")
+    for call in asked:
+        if "k" not in call.metric.parameters:
+            raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")
+        if call.cutoff:
+            raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; leave it out")
+    if cutoffs is None:
+        cutoffs = spaced(deepest(frame, columns, runs))
+    if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
+        raise InvalidOption(
+            f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
+        )
+    at = {(call, k): parse_one(call, k) for call in asked for k in cutoffs}
+    found = values(frame, columns, runs, list(dict.fromkeys(at.values())))
+    several = found[RUN].n_unique() > 1
+    rows = pl.concat(
+        means(found, [RUN], at[call, k]).with_columns(
+            series=named(call.text, runs=several, metrics=len(asked) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
+        )
+        for call in asked
+        for k in cutoffs
+    )
+    last = max(cutoffs)
+    ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
+    title = f"{', '.join(call.text for call in asked)} at every cutoff"
+    return Figure(
+        title,
+        f"Mean of the first k documents over {count(found)}, with 95% intervals (Student's t)",
+        Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
+        Axis(f"mean {asked[0].text}" if len(asked) == 1 else "mean"),
+        banded(rows),
+        lines_of(rows),
+    )
+
+
+def precision_recall(frame: pl.DataFrame, columns: Columns, runs: Runs) -> Figure:
+    """The mean of interpolated precision at the eleven levels of recall."""
+    levels = [i / 10 for i in range(11)]
+    calls = [parse(f"interpolated_precision@{level:g}")[0] for level in levels]
+    found = values(frame, columns, runs, calls)
+    rows = pl.concat(
+        means(found, [RUN], call).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
+        for call, level in zip(calls, levels, strict=True)
+    )
+    return Figure(
+        "Interpolated precision at eleven levels of recall",
+        f"Best precision from that recall on; mean over {count(found)}, with 95% intervals (Student's t)",
+        Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in levels[::2])),
+        Axis("mean interpolated precision", limits=(0, 1)),
+        banded(rows),
+        lines_of(rows),
+    )
+
+
+def differences(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, baseline: str | None) -> Figure:
+    """Each query's difference between a run and the baseline, sorted."""
+    call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
+    found = values(frame, columns, runs, [call])
+    names = runs.names(found)
+    if len(names) < 2:
+        raise InvalidOption(
+            "differences are those between runs; name at least two score columns, as runs=['bm25', 'ltr'], or the column "
+            "that tells runs apart, as run='run'"
+        )
+    baseline = names[0] if baseline is None else baseline
+    if baseline not in names:
+        raise InvalidOption(f"baseline={baseline!r} is none of the runs, {', '.join(names)}")
+    query = [name for name in columns.query if name in found.columns]
+    wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
+    paired = (
+        found.filter(pl.col(RUN) != baseline)
+        .join(wide, on=query, nulls_equal=True)
+        .select(pl.col(RUN).alias("series"), (pl.col(call.text) - pl.col("#base")).alias("difference"))
+        .drop_nulls("difference")
+    )
+    others = [name for name in names if name != baseline]
+    n = max(paired["series"].value_counts()["count"], default=0)
+    sorted_ = (
+        paired.sort("series", pl.col("difference"), descending=[False, True])
+        .with_columns(place=pl.int_range(pl.len()).over("series"), n=pl.len().over("series"))
+        .with_columns(bar=pl.col("place") * pl.min_horizontal(pl.col("n"), BARS) // pl.col("n"))
+        .group_by("series", "bar", maintain_order=True)
+        .agg(
+            x=pl.col("place").first(),
+            x2=pl.col("place").last() + 1,
+            y=pl.col("difference").mean(),
+            queries=pl.len(),
+        )
+        .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
+        .drop("bar")
+    )
+    return Figure(
+        f"Differences in {call.text} from {baseline}, query by query",
+        "; ".join(wins_and_losses(paired, name, call) for name in others),
+        Axis(
+            f"queries, sorted by their difference{' (each run apart)' if len(others) > 1 else ''}",
+            limits=(0, max(n, 1)),
+            whole=True,
+        ),
+        Axis(f"{call.text} less that of {baseline}"),
+        of_differences(sorted_, others, call),
+        tuple(others) if len(others) > 1 else ("better", "worse"),
+    )
+
+
+def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
+    """Bars, better and worse, for one run; a line for each of several."""
+    zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
+    if len(others) == 1:
+        gain = pl.col("y") if call.metric.higher_is_better else -pl.col("y")
+        sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
+        return (Mark("bar", rows.with_columns(series=sign)), zero)
+    legible(others, LINES, "runs")
+    middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
+    return (zero, Mark("line", middle.drop("x2", "y2")))
+
+
+def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
+    """How many queries gained and lost, and by how much the mean changed."""
+    of = paired.filter(pl.col("series") == name)["difference"]
+    above, below = int((of > 0).sum()), int((of < 0).sum())
+    better, worse = (above, below) if call.metric.higher_is_better else (below, above)
+    mean = "" if of.is_empty() else f", {of.sum() / len(of):+.3f} on average"
+    return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
+
+
+def distribution(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str) -> Figure:
+    """How a metric's values are spread over the queries: a histogram per run, with its mean and median."""
+    call = one_call(metric, "distribution('ndcg@10')")
+    found = values(frame, columns, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
+    names = runs.names(found)
+    legible(names, ROWS, "runs")
+    row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
+    low, high = reach(found["value"], call)
+    width = (high - low) / BINS
+    bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
+    bars = (
+        found.with_columns(bin=bin_, n=pl.len().over(RUN))
+        .group_by(RUN, "bin", maintain_order=True)
+        .agg(queries=pl.len(), share=pl.len() / pl.col("n").first())
+        .sort(RUN, "bin")
+        .with_columns(x=low + pl.col("bin") * width, y=row.cast(pl.Float64))
+        .with_columns(x2=pl.col("x") + width, y2=pl.col("y") + 0.85 * pl.col("share") / pl.col("share").max())
+        .select(pl.col(RUN).alias("series"), "x", "x2", "y", "y2", "queries", "share")
+    )
+    centers = found.group_by(RUN, maintain_order=True).agg(
+        mean=pl.col("value").mean(), median=pl.col("value").median(), n=pl.len()
+    )
+    at = centers.with_columns(series=pl.col(RUN), y=row.cast(pl.Float64))
+    ticks = [(float(len(names) - 1 - i), name) for i, name in enumerate(names)]
+    return Figure(
+        f"How {call.text} is spread over the queries",
+        f"Bars: share of {count(found)}, to one scale; dot: mean; stroke: median",
+        Axis(call.text, limits=(low, high)),
+        Axis("run", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
+        (
+            Mark("bar", bars),
+            Mark("tick", at.select("series", x="median", y=pl.col("y"), y2=pl.col("y") + 0.85, median="median")),
+            Mark("point", at.select("series", x="mean", y=pl.col("y"), mean="mean", queries="n")),
+        ),
+        tuple(names),
+        legend=False,
+        height=60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names),
+    )
+
+
+def slices(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, by: str) -> Figure:
+    """A metric's mean in each slice of the queries, with its interval."""
+    call = one_call(metric, "slices('ndcg@10', by='market')")
+    require(frame.schema, by, "by")
+    key = [*columns.query, *([] if runs.column is None or runs.column in columns.query else [runs.column])]
+    found = values(frame, columns, runs, [call])
+    of = frame.group_by(key).agg(pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice"))
+    if runs.column is not None:
+        of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
+    on = [name for name in of.columns if name != "#slice"]
+    found = found.join(of, on=on, how="left", nulls_equal=True).select(RUN, "#slice", call.text)
+    rows = means(found, ["#slice", RUN], call)
+    names = runs.names(found)
+    legible(names, LINES, "runs")
+    sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
+    shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
+    order = shown.sort("y", "#slice")["#slice"].to_list()
+    place = pl.col("#slice").replace_strict(
+        {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
+    )
+    apart = {name: 0.0 if len(names) == 1 else 0.5 * (0.5 - i / (len(names) - 1)) for i, name in enumerate(names)}
+    rows = rows.filter(pl.col("#slice").is_in(order)).select(
+        pl.col(RUN).alias("series"),
+        x="y",
+        low="low",
+        high="high",
+        y=place + pl.col(RUN).replace_strict(apart, return_dtype=pl.Float64),
+        slice=pl.col("#slice"),
+        queries="queries",
+    )
+    n = dict(sizes.select("#slice", "queries").iter_rows())
+    left = len(sizes) - len(order)
+    some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
+    bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
+    overall = found[call.text].mean() if len(names) == 1 else None
+    rule = [] if overall is None else [Mark("rule", pl.DataFrame({"x": [overall]}))]
+    return Figure(
+        f"{call.text} by {by}",
+        f"Mean over {count(found)}, with 95% intervals (Student's t){some}{'; dashed: all queries' if rule else ''}",
+        Axis(f"mean {call.text}"),
+        Axis(
+            by,
+            ticks=tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order)),
+            limits=(-0.6, max(len(order), 1) - 0.4),
+        ),
+        (*rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
+        tuple(names),
+        height=40 + max(26, 9 * len(names)) * max(len(order), 2),
+    )
+
+
+def judged(frame: pl.DataFrame, columns: Columns, metric: str) -> Figure:
+    """A metric against how many documents of the query were judged."""
+    call = one_call(metric, "judged('ndcg@10')")
+    found = values(frame, columns, Runs(), [call])
+    docs, of_docs = by_document(frame, columns)
+    n = docs.lazy().group_by(columns.query).agg((pl.col(of_docs.label) >= 0).sum().cast(pl.Float64).alias("judged"))
+    both = (
+        found.lazy()
+        .join(n, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+        .select("judged", pl.col(call.text).alias("value"))
+        .drop_nulls()
+        .collect()
+    )
+    cells = both.group_by(x="judged", y="value").agg(queries=pl.len())
+    if len(cells) > CELLS**2:
+        cells = both.group_by(x=middles("judged", both), y=middles("value", both)).agg(queries=pl.len())
+    groups = min(12, len(both) // 8, both["judged"].n_unique())
+    line: tuple[Mark, ...] = ()
+    if groups > 1:
+        both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
+        xs = both.group_by("part").agg(x=pl.col("judged").mean())
+        rows = means(both, ["part"], call, "value").join(xs, on="part").sort("x").drop("part")
+        line = banded(rows.with_columns(series=pl.lit(call.text)))
+    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.text))
+    line_said = "; line: mean, with 95% intervals (Student's t)" if line else ""
+    return Figure(
+        f"{call.text} against the number of judged documents",
+        f"Dots: {count(both)}, larger where many fall together{line_said}",
+        Axis("judged documents of the query", whole=True),
+        Axis(call.text),
+        (Mark("point", points), *line),
+        (call.text,),
+    )
+
+
+def middles(name: str, of: pl.DataFrame) -> pl.Expr:
+    """The middle of the cell that a value falls into, of `CELLS` from the least to the greatest; few values stay."""
+    if of[name].n_unique() <= CELLS:
+        return pl.col(name)
+    low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
+    width = (high - low) / CELLS
+    return low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)
+
+
+def reach(found: pl.Series, call: Call) -> tuple[float, float]:
+    """From where to where a metric's axis goes: its bounds, or else its values."""
+    low, high = call.bounds
+    low = low if low is not None else float(found.min() or 0)  # type: ignore[arg-type]
+    high = high if high is not None else float(found.max() or 0)  # type: ignore[arg-type]
+    return float(low), float(high) if high > low else float(low) + 1
+
+
+def spaced(last: int) -> list[int]:
+    """Every cutoff to 20, then some at about equal ratios, up to the last."""
+    further = {min(last, round(20 * 1.1**i)) for i in range(200)} if last > 20 else set()
+    return sorted({*range(1, min(last, 20) + 1), *further})
+
+
+def nice_cutoffs(last: int) -> list[int]:
+    return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
+
+
+def parse_one(call: Call, k: int) -> Call:
+    """The same call at a cutoff."""
+    return call.with_defaults({"k": k})
+
+
+def deepest(frame: pl.DataFrame, columns: Columns, runs: Runs) -> int:
+    """The most documents that a query has in any run."""
+    require_runs(frame, runs)
+    docs, _ = by_document(frame, columns)
+    key = [*columns.query, *([] if runs.column is None or runs.column in columns.query else [runs.column])]
+    scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (columns.score,))]
+    most = docs.lazy().group_by(key).agg(scores).select(pl.max_horizontal(pl.exclude(key)).max()).collect().item()
+    most = most or 1
+    return most if columns.depth is None else min(most, columns.depth)

@@ -1,0 +1,210 @@
+"""What judging the unjudged documents could make of a metric: its least and its greatest value.
+
+Each bound is attained by one of a few ways to judge them, whatever the other ways give. A way is a column of labels;
+the plain metrics are measured under each way, and the least and the greatest of a query's values are its bounds.
+
+- A metric that a higher label moves in one direction only ("monotone"): all at the least label; all at the greatest.
+- A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are one
+  extreme and the last m the other; so these two, for every m. The average relevance position goes by gains, and its
+  extremes by the same ways: a ratio of two sums over the documents is extreme where each gain is.
+- nDCG ("gain"): `bounds_of_ndcg` finds one way for each bound.
+
+Where a query without relevant documents counts by `no_relevant`, a bound may be that of the others: the last document
+in rank order just relevant, the others at the least label, is the worst of those.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._table.policies import Columns
+from .._table.table import Table, fresh, is_finite
+from ..errors import InvalidOption
+from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
+from .plan import position, with_row
+
+__all__ = ["bounds", "bounds_of"]
+
+Measure: TypeAlias = Callable[..., pl.DataFrame]
+Way: TypeAlias = tuple[str, int]
+
+ROWS = 5_000_000
+"""How many rows are held at once."""
+
+
+def bounds_of(call: Call) -> tuple[str, str]:
+    """The names of the two columns of a call."""
+    return f"{call.text} least", f"{call.text} greatest"
+
+
+def bounds(frame: pl.DataFrame, columns: Columns, calls: Sequence[Call], measure: Measure) -> pl.DataFrame:
+    """One row per query: the query columns, and the least and the greatest value of each call."""
+    table = Table.of(columns, frame.collect_schema())
+    least, greatest = labels = _range(frame, table)
+    for call in calls:
+        _refuse(call, columns, labels)
+    settled = replace(columns, unjudged="nonrelevant")
+    if columns.score == columns.label:  # the label is about to change
+        settled = replace(settled, score=fresh("#score", table.schema))
+        frame = frame.with_columns(pl.col(columns.score).alias(settled.score))
+
+    def all_at(label: int, of: Sequence[Call]) -> pl.DataFrame:
+        """The values where all unjudged documents have a label; errors of the data name the caller's own columns."""
+        judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
+        return measure(frame.with_columns(judged.alias(columns.label)), settled, *of)
+
+    ways: dict[Way, list[Call]] = {("all", least): list(calls)}
+    for call in calls:
+        for way in _ways(call, columns, least, greatest):
+            ways.setdefault(way, []).append(call)
+    found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
+    last = {label: of for (which, label), of in ways.items() if which == "last"}
+    in_order = replace(settled, query=("query",), doc="place", score="score", label="label", ties="doc_asc")
+    names = dict(zip(table.key, columns.query, strict=True))
+    queries = found[0].select(table.query).with_row_index("query")
+    found = [values.drop(columns.query).with_row_index("query") for values in found]
+    by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
+    if last or by_number or extreme:
+        rows = _ranked(frame.lazy(), table).join(queries.lazy(), on=table.key, nulls_equal=True).drop(table.key)
+        ranked = rows.sort("query", "place").collect(engine="in-memory")
+        found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
+        found += _by_number(ranked, by_number, in_order, labels, measure)
+        for call in extreme:
+            judged = extreme_labels(ranked, call, columns, labels, _just_relevant(call, columns, least))
+            found += [measure(rows, in_order, call) for rows in judged]
+    both = _extremes(found, calls, ["query"]).sort("query").drop("query")
+    return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
+
+
+def _extremes(found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]) -> pl.DataFrame:
+    """The least and the greatest value of each call and query; values that are null, or not there, do not count."""
+    values = [x for call in calls for x in _least_and_greatest(call)]
+    return pl.concat(found, how="diagonal").group_by(key).agg(values)
+
+
+def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
+    least, greatest = bounds_of(call)
+    return pl.col(call.text).min().alias(least), pl.col(call.text).max().alias(greatest)
+
+
+def _unjudged(table: Table) -> pl.Expr:
+    """Whether nobody judged the document; a label that is no number stays what it is, an error."""
+    return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
+
+
+def _range(frame: pl.DataFrame, table: Table) -> tuple[int, int]:
+    """The least and the greatest label that an unjudged document may turn out to have."""
+    if table.columns.unjudged_labels is not None:
+        return table.columns.unjudged_labels
+    largest = table.columns.largest_label
+    if largest is None:
+        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
+    return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
+
+
+def _refuse(call: Call, columns: Columns, labels: tuple[int, int]) -> None:
+    """Refuse a call whose bounds are not known."""
+    judging, options = call.judging, call.arguments
+    if judging is None:
+        reason = "its value follows the judgments in no way that is known"
+        if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
+            reason = (
+                "the top of its label scale would depend on the judgments; where max_label is a number, err has bounds"
+            )
+        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+    reason = ""
+    if call.expressions:
+        reason = "its gain is an expression of the table's columns, whatever the label"
+    elif callable(options.get("discount")):
+        reason = "nothing is known of a discount of your own; name one, as discount='log2'"
+    elif isinstance(options.get("gain"), Mapping):
+        gains = gains_of(call, columns, labels)
+        known = [gain for gain in gains if gain is not None]
+        if len(known) < len(gains):
+            missing = labels[0] + gains.index(None)
+            reason = f"an unjudged document may turn out to have label {missing}, which its gain leaves out"
+        elif any(a > b for a, b in itertools.pairwise(known)):
+            reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
+    if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
+        reason = (
+            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: df.rank.on(unjudged_labels=(0, 4))"
+        )
+    if reason:
+        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+
+
+def _just_relevant(call: Call, columns: Columns, least: int) -> int:
+    """The least label that an unjudged document may have to be relevant."""
+    return max(least, math.ceil(threshold_of(call, columns)))
+
+
+def _follows(call: Call) -> str | None:
+    """How the call follows the judgments: as its metric says, but that a perfect ideal is the largest gain alone."""
+    perfect = call.judging == "gain" and call.arguments.get("ideal") == "perfect"
+    return "largest gain" if perfect else call.judging
+
+
+def _ways(call: Call, columns: Columns, least: int, greatest: int) -> list[Way]:
+    """The ways to judge that are the same for all queries: all documents at a label, or the last one alone."""
+    ways: list[Way] = []
+    if _follows(call) == "monotone":
+        ways.append(("all", greatest))
+    elif _follows(call) == "largest gain":
+        ways += [(which, label) for label in range(least + 1, greatest + 1) for which in ("all", "last")]
+    just = _just_relevant(call, columns, least)
+    if columns.no_relevant != "zero" and just <= greatest:
+        ways.append(("last", just))
+    return list(dict.fromkeys(ways))
+
+
+def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
+    """The rows with what judging them takes: which are open to it, and in which order they stand."""
+    ranked, depth = pl.col("score").is_not_null(), table.columns.depth
+    if depth is not None:
+        ranked &= pl.col("place") <= depth
+    rows = with_row(lf, table).select(
+        *table.query, place=position(table), score=table.score, label=table.label, open=_unjudged(table)
+    )
+    rows = rows.with_columns(rank=pl.when(ranked).then("place"))
+    if table.columns.unretrieved == "drop":
+        rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
+    count = pl.col("open").cast(pl.Int64)
+    return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
+
+
+def _last_at(rows: Any, label: int, least: int) -> Any:
+    """The rows where the last open document has a label, and the others the least."""
+    return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
+
+
+def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
+    judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
+    return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
+
+
+def _by_number(
+    rows: pl.DataFrame, calls: Sequence[Call], columns: Columns, labels: tuple[int, int], measure: Measure
+) -> Iterator[pl.DataFrame]:
+    """The least and the greatest values where the first m open documents are relevant, or the last, for every m."""
+    if not calls:
+        return
+    sizes = rows.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Int64), pl.col("n_open").first())
+    # m > 0: the first m; m < 0: the last -m
+    numbers = sizes.filter(pl.col("n_open") > 0).with_columns(
+        m=pl.int_ranges(1 - pl.col("n_open"), pl.col("n_open") + 1)
+    )
+    numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS)
+    first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
+    relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
+    columns = replace(columns, query=("query", "m"))
+    for part in numbers.select("query", "m", "part").partition_by("part", include_key=False):
+        repeated = _with_labels(rows.join(part, on="query"), relevant, labels[1], labels[0])
+        values = measure(repeated, columns, *calls).drop("m").group_by("query")
+        yield from (values.min(), values.max())

@@ -1,0 +1,273 @@
+"""The metrics of a frame: one row per query, whatever the policies, conventions and kinds of metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias, TypeVar, cast
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.conventions import under
+from .._catalog.registry import Metric
+from .._lazy.node import source
+from .._table.policies import Columns
+from .._table.table import MARK, Table
+from .._words.requested_columns import Labels
+from ..errors import InvalidData, InvalidOption
+from .bounds import bounds, bounds_of
+from .check import describe
+from .plan import (
+    ask,
+    ask_apart,
+    ranked_in_memory,
+    source_of,
+    sums_in_memory,
+    values_of_sums,
+)
+from .rank_order import Part, fault_of, in_rank_order, labels_of, with_gain
+from .subtopics import documents, refuse_without_subtopics
+from .subtopics import evaluate as evaluate_subtopics
+from .threads import in_threads, side_by_side
+
+__all__ = [
+    "LARGEST",
+    "Frame",
+    "by_document",
+    "collect",
+    "columns_of_largest",
+    "largest_of",
+    "like",
+    "mean",
+    "measure",
+    "names_of",
+    "needs_largest_label",
+    "refuse_faults",
+    "refuse_names",
+    "refuse_texts",
+]
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+F = TypeVar("F", bound=Frame)
+
+SMALL = 2**16
+"""How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
+
+
+def mean(value: pl.Expr) -> pl.Expr:
+    """The mean of a column, never beyond its values by rounding."""
+    return value.mean().clip(value.min(), value.max())
+
+
+def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
+    """One row per query: the query columns and a column per call."""
+    names = [name for call in calls for name in names_of(columns, call)]
+    refuse_names(names, columns.query, "the query")
+    return _as_source(frame, columns, calls) if isinstance(frame, pl.LazyFrame) else _eager(frame, columns, *calls)
+
+
+def _eager(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
+    names = [name for call in calls for name in names_of(columns, call)]
+    of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
+    if columns.subtopic is None:
+        refuse_without_subtopics(of_subtopics)
+        return _of_documents(frame, columns, *calls)
+    if of_subtopics and columns.unjudged == "bounds":
+        raise InvalidOption(
+            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
+        )
+    others = [call for call in calls if call not in of_subtopics]
+    docs, of_docs = by_document(frame, columns, [name for call in others for name in call.columns], label=bool(others))
+    if not of_subtopics:
+        return _of_documents(docs, of_docs, *calls)
+    table = Table.of(columns, frame.collect_schema(), label=False)
+    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
+    if others:
+        values = _of_documents(docs, of_docs, *others).lazy()
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+    return collect(result.select(*columns.query, *names), frame, columns)
+
+
+def _as_source(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> pl.LazyFrame:
+    """The metrics of a LazyFrame as a node of its plan, which computes only the columns that the plan selects."""
+
+    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+        asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(columns, call))]
+        return _eager(rows, columns, *asked)
+
+    reads = [name for call in calls for name in call.columns]
+    return source(frame, columns, run, "evaluate", reads=reads, largest=largest_of(frame, columns, calls))
+
+
+def largest_of(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
+    """What finds the largest label of a table that comes in parts; None where no value depends on it."""
+    if columns.largest_label is not None or not needs_largest_label(columns, frame.collect_schema(), calls):
+        return None
+    return partial(_largest_label, columns=columns, calls=calls)
+
+
+def _largest_label(rows: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> float:
+    """The largest label of a table that may be larger than memory."""
+    columns, shown = columns_of_largest(columns, rows.collect_schema(), calls)
+    label = pl.col(columns.label)
+    if not shown:  # policies may leave labels out, so that each query has to be ranked to know
+        rows, label = _as_source(rows, columns, [LARGEST]), pl.col(LARGEST.text)
+    label = label.cast(pl.Float64)
+    return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
+
+
+def columns_of_largest(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Columns, bool]:
+    """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
+    if columns.unjudged == "bounds":
+        columns = replace(columns, unjudged="nonrelevant", unretrieved="missed", depth=None)
+    else:  # all that ask for it go by the same policies
+        asking = next(call for call in calls if needs_largest_label(columns, schema, [call]))
+        columns, _ = under(columns, asking)
+    return replace(columns, weight=None, no_relevant="zero"), columns.unretrieved == "missed"
+
+
+LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
+"""The largest label of a query, as a metric that has no name among them."""
+
+
+def by_document(frame: F, columns: Columns, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Columns]:
+    """The frame with one row per document, and its columns, none of which holds subtopics."""
+    schema = frame.collect_schema()
+    if columns.subtopic is None:
+        return frame, columns
+    table = Table.of(columns, schema, label=False)
+    if label or not table.lists_subtopics:
+        table = Table.of(columns, schema)
+    of_docs = replace(columns, subtopic=None)
+    if table.lists_subtopics:
+        return frame, of_docs
+    docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
+    return like(frame, docs, columns), of_docs
+
+
+def _of_documents(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
+    """The metrics of documents, each of which stands on a row."""
+    if columns.convention is None:
+        return _measure(frame, columns, *calls)
+    names = [name for call in calls for name in names_of(columns, call)]
+    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
+    for call in calls:
+        policies, meant = under(columns, call)
+        under_policies.setdefault(policies, {})[call] = meant
+    query = list(columns.query)
+    results = [
+        _measure(frame, policies, *dict.fromkeys(named.values()))
+        .lazy()
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(names_of(policies, meant), names_of(policies, call), strict=True)
+            ),
+        )
+        for policies, named in under_policies.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
+    return collect(result.select(*query, *names), frame, columns)
+
+
+def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
+    if columns.unjudged == "bounds":
+        return bounds(frame, columns, calls, _measure)
+    table = Table.of(columns, frame.schema)
+    names = dict(zip(table.key, columns.query, strict=True))
+    labels = labels_of(frame, table)
+    large = frame.height > SMALL
+    plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
+    drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
+    ranked = with_gain(frame, table) if drops else frame
+    whole = any(wanted.whole_table for wanted, _ in plans)
+    faults = partial(refuse_faults, frame, columns, table)
+    in_order = partial(in_rank_order, ranked, table, whole=whole)
+    _, (queries, parts, complete, last) = side_by_side(faults, in_order, frame.height)
+    sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
+    run = partial(collect, frame=frame, columns=columns)
+
+    def sums_of(part: Part) -> list[pl.DataFrame]:
+        rows = part()
+        return [
+            sums_in_memory(ranked_in_memory(rows, table, source, complete=complete), wanted, values, table, last, run)
+            for (wanted, values), source in zip(plans, sources, strict=True)
+        ]
+
+    of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
+    of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
+    plain = partial(collect, frame=frame, columns=columns, optimized=False)
+    results = [plain(values_of_sums(sums, *plan)) for sums, plan in zip(of_plans, plans, strict=True)]
+    found = {column.name: column for result in results for column in result}
+    asked = dict.fromkeys(call.text for call in calls)
+    return pl.DataFrame(
+        [
+            *(queries[key].alias(name) for key, name in names.items()),
+            *(found[text] for text in asked),
+        ]
+    )
+
+
+def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> bool:
+    """Whether a value depends on the largest label of the whole table, not of its query alone."""
+    if columns.unjudged == "bounds":
+        return columns.unjudged_labels is None
+    for call in calls:
+        if call.metric.over == "documents":
+            policies, meant = under(columns, call)
+            table = Table.of(replace(policies, subtopic=None), schema)
+            if ask([meant], table, Labels(None, list))[0].whole_table:
+                return True
+    return False
+
+
+def names_of(columns: Columns, call: Call) -> Sequence[str]:
+    """The columns of a result that a call makes."""
+    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
+
+
+def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
+    """Refuse what no metric of the frame is defined for, with the rows that have it."""
+    fault = fault_of(frame, table)
+    if fault is not None:
+        raise InvalidData(describe(frame, columns, fault.message))
+
+
+def refuse_texts(calls: Sequence[Call]) -> None:
+    """Refuse metrics whose values have no mean."""
+    for call in calls:
+        if call.metric.dtype != pl.Float64:
+            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+
+
+def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
+    for name in names:
+        if name in taken:
+            raise InvalidOption(
+                f"the result would have a second column {name!r}, which {where} has; rename that column"
+            )
+
+
+def like(frame: F, result: pl.LazyFrame, columns: Columns) -> F:
+    """The result as the kind of frame that was given."""
+    return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns))
+
+
+def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns, *, optimized: bool = True) -> pl.DataFrame:
+    """Run an eager call's plan; a message of ours comes out as our own error."""
+    # to optimize the plan of a small table takes longer than that saves
+    how = pl.QueryOptFlags() if optimized and frame.height > SMALL else pl.QueryOptFlags.none()
+    try:
+        return lf.collect(engine="in-memory", optimizations=how)
+    except pl.exceptions.InvalidOperationError as error:
+        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+        if found is None:
+            raise
+        raise InvalidData(describe(frame, columns, found[1])) from None

@@ -1,0 +1,138 @@
+"""The rows of an eager frame query by query in rank order, and what makes a frame unfit for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import polars as pl
+
+from .._table.table import Fault, Table
+from .._words.requested_columns import Labels
+from .sort import differ, sort_rows, starts_of
+from .threads import LEAST, at_once
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "labels_of", "with_gain"]
+
+FEW = 256
+"""How many labels are so few that functions of them are looked up."""
+
+SAMPLE = 2**13
+"""How many rows are looked at to see whether few have a label above 0."""
+
+SPARSE = 1 / 64
+"""The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
+
+PART = 3 * 2**16
+"""How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
+
+TABLE = 2**13
+"""How many rows more than ranks it takes for a table of the ranks to be worth while."""
+
+Part: TypeAlias = Callable[[], pl.LazyFrame]
+"""The rows of some queries in rank order, brought into it when they are called for."""
+
+
+def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
+    """What is known of the labels of the frame."""
+
+    def find() -> list[float]:
+        return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
+
+    label = frame[table.columns.label]
+    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
+        return Labels(None, find)
+    top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
+    return Labels(int(top) if top < FEW else None, find)
+
+
+def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
+    """The first thing that no metric of the frame is defined for."""
+    faults = table.faults()
+    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.once is None]
+    seen = frame.select(plain).row(0, named=True) if plain else {}
+    for fault in faults:
+        if seen[fault.column] if fault.once is None else _repeats(frame, table, fault.once, fault.rows):
+            return fault
+    return None
+
+
+def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
+    """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
+    hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
+    if differ(hashes):
+        return False
+    return bool(frame.select(rows.over(table.columns.query).any()).item())
+
+
+def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The rows of queries that have a document with a label above 0, and the first row of each of the others.
+
+    It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
+    """
+    name, *others = table.columns.query
+    if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
+        return frame
+    if frame[:: -(-frame.height // SAMPLE)].select((table.label > 0).fill_null(False).mean()).item() > 2 * SPARSE:
+        return frame
+    gains = frame.select(table.label > 0).to_series()
+    if gains.sum() > SPARSE * frame.height:
+        return frame
+    query, relevant = pl.col(name), frame[name].filter(gains).unique()
+    return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
+
+
+class InOrder(NamedTuple):
+    """A frame's queries in the order in which they are first seen, and their rows in rank order.
+
+    Attributes
+    ----------
+    queries
+        One row per query, its key.
+    parts
+        The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
+        in the query, from 1 on, and its score.
+    complete
+        Whether every document has a score.
+    last
+        The largest position, where there are so many more rows that what depends on it alone is looked up.
+    """
+
+    queries: pl.DataFrame
+    parts: list[Part]
+    complete: bool
+    last: int | None
+
+
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
+    """The frame in rank order; the rows of the `whole` table come together if that is said."""
+    ordered = sort_rows(frame, table)
+    along = pl.lit(ordered.score).gather("#row").alias("#score")
+
+    def part(start: int, length: int) -> pl.LazyFrame:
+        return ordered.of(start, length).lazy().with_columns(along)
+
+    cuts = _cuts(ordered.ends, 1 if whole else _parts_of(frame.height))
+    longest = int(ordered.sizes().max(initial=0))
+    last = longest if longest + TABLE < frame.height // len(cuts) else None
+    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls(), last)
+
+
+def _parts_of(rows: int) -> int:
+    """Into how many parts that many rows are cut: small ones, and all that run at once if they are worth it."""
+    return max(-(-rows // PART), min(at_once(), rows // LEAST), 1)
+
+
+def _cuts(ends: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+    """The first query of each part and how many it has, where parts have about the same number of rows."""
+    queries = len(ends) - 1
+    if parts == 1:
+        return [(0, queries)]
+    starts = starts_of((ends[1:] - 1) * parts // ends[-1]).tolist()
+    return [(start, stop - start) for start, stop in pairwise([*starts, queries])]

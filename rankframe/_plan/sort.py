@@ -1,0 +1,254 @@
+"""An eager frame's rows sorted by query and score as whole numbers, which costs a fraction of comparing what they hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from .._table.table import Table
+from .threads import side_by_side
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["SortedRows", "differ", "sort_rows", "starts_of"]
+
+DIGITS = 64
+"""How many binary digits there are for a query, as much of a score as there is room for, and a row."""
+
+SPAN = 4
+"""How many times as many values as rows there may be between the least and the largest query for a table of them all."""
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """The rows of a frame, query by query and from the highest score to the lowest.
+
+    Attributes
+    ----------
+    score
+        The scores, as policies read them.
+    queries
+        One row per query, its key, in the order in which they are first seen.
+    ends
+        How many rows stand before each query, and at last how many there are.
+    codes
+        In rising order: the number of a row's query, as much of its score as there is room for, the number of the row.
+    bits
+        How many binary digits the number of a row has.
+    """
+
+    frame: pl.DataFrame
+    table: Table
+    score: pl.Series
+    queries: pl.DataFrame
+    ends: NDArray[np.int64]
+    codes: NDArray[np.uint64]
+    bits: int
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each query has."""
+        return self.ends[1:] - self.ends[:-1]
+
+    def of(self, start: int, length: int) -> pl.DataFrame:
+        """The rows of some queries in rank order: the number of the query, of the row, and its position in the query."""
+        import numpy as np
+
+        ends = self.ends[start : start + length + 1]
+        sizes, first, last = np.diff(ends), int(ends[0]), int(ends[-1])
+        codes, bits = self.codes[first:last], np.uint64(self.bits)
+        row = pl.Series(codes & _ones(bits)).cast(pl.get_index_type())
+        return pl.DataFrame(
+            {
+                "#query": pl.Series(np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)).set_sorted(),
+                "#row": self._with_ties_in_order(row, codes >> bits),
+                "#position": np.arange(first + 1, last + 1) - np.repeat(ends[:-1], sizes),
+            }
+        )
+
+    def _with_ties_in_order(self, row: pl.Series, code: NDArray[np.uint64]) -> pl.Series:
+        """The rows, those with the code of a neighbour in the order of what they hold."""
+        import numpy as np
+
+        again = code[1:] == code[:-1]
+        if not again.any():
+            return row
+        tied = np.concatenate([again, [False]])
+        tied[1:] |= again
+        where = pl.Series(np.flatnonzero(tied))
+        some, (keys, descending) = row.gather(where), self.table.order()
+        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        ties = self.frame[some].select(pl.Series("#code", code[tied]), *held, some.alias("#row"))
+        falling = [False, *[descending] * len(keys)]
+        ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
+        return row.scatter(where, ties["#row"])
+
+
+class Queries(NamedTuple):
+    """The queries of a frame's rows.
+
+    Attributes
+    ----------
+    number
+        The number of each row's query; they are numbered as they are first seen.
+    first
+        The first row of each query.
+    sizes
+        How many rows each query has.
+    by_hash
+        Whether rows whose ids only have equal hashes were taken to be of one query.
+    """
+
+    number: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
+    by_hash: bool = False
+
+    def are(self, ids: pl.DataFrame) -> bool:
+        """Whether rows have the ids of their queries."""
+        return not self.by_hash or ids[pl.Series(self.first)][pl.Series(self.number)].equals(ids)
+
+
+def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
+    """Sort the rows of a frame; those whose scores differ by less than there is room for are when they are taken."""
+    import numpy as np  # only here and below, so that nobody else waits for it
+
+    ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint32)
+    score = frame.select(table.score).to_series()
+    digits = partial(_from_the_top, score)
+    queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
+    codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids), frame.height)
+    if not right:
+        queries = _by_group(ids)
+        codes = _codes(queries, digits(), rows)
+    ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
+    return SortedRows(frame, table, score, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
+
+
+def differ(values: pl.Series) -> bool:
+    """Whether all of some whole numbers differ."""
+    import numpy as np
+
+    numbers = np.sort(values.to_numpy())
+    return not (numbers[1:] == numbers[:-1]).any()
+
+
+def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order."""
+    import numpy as np
+
+    room = DIGITS - len(rows).bit_length() - len(queries.first).bit_length()
+    score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
+    codes = queries.number.astype(np.uint64)
+    codes <<= np.uint64(room)
+    codes |= score
+    return _sorted_with(rows, codes)
+
+
+def _sorted_with(rows: NDArray[np.uint32], values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Values, each followed by the number of its row, in rising order; in the array itself."""
+    import numpy as np
+
+    values <<= np.uint64(len(rows).bit_length())
+    values |= rows
+    values.sort()
+    return values
+
+
+def _queries(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
+    """The queries, told apart by the cheapest way there is."""
+    return _by_value(ids, rows) or (_by_group(ids) if any(x.is_nested() for x in ids.dtypes) else _by_hash(ids, rows))
+
+
+def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
+    """Queries told apart by a table of all whole numbers from the least to the largest, if that is not too long."""
+    import numpy as np
+
+    values = ids.to_series().to_physical()
+    if ids.width > 1 or not values.dtype.is_integer():
+        return None
+    values = values.cast(pl.Int64, strict=False)
+    if values.has_nulls() or values.is_empty():
+        return None
+    value = values.to_numpy()
+    low, high, room = int(value.min()), int(value.max()), SPAN * ids.height
+    if high - low >= room:
+        return None
+    value = value if low >= 0 and high < room else value - low
+    sizes = np.bincount(value)
+    first = np.empty(len(sizes), dtype=np.uint32)
+    first[value[::-1]] = rows[::-1]  # what is said last stays
+    seen = np.flatnonzero(sizes)
+    seen = seen[np.argsort(first[seen])]
+    return Queries(_inverse(seen, len(sizes))[value], first[seen], sizes[seen])
+
+
+def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
+    """Queries told apart by their hashes, as far as there is room for them."""
+    import numpy as np
+
+    bits = np.uint64(ids.height.bit_length())
+    codes = _sorted_with(rows, ids.hash_rows().to_numpy() >> bits)
+    row = (codes & _ones(bits)).astype(np.uint32)
+    codes >>= bits
+    starts = starts_of(codes)
+    sizes = np.diff(starts, append=ids.height)
+    order = np.argsort(row[starts])
+    number = np.empty(ids.height, dtype=np.uint32)
+    number[row] = np.repeat(_inverse(order, len(order)), sizes)
+    return Queries(number, row[starts][order], sizes[order], by_hash=True)
+
+
+def _by_group(ids: pl.DataFrame) -> Queries:
+    """Queries told apart by what they hold."""
+    import numpy as np
+
+    grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
+    row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
+    number = np.empty(ids.height, dtype=np.uint32)
+    number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
+    return Queries(number, row.list.first().to_numpy(), sizes)
+
+
+def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal numbers starts."""
+    import numpy as np
+
+    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
+
+
+def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
+    """At which place of the order each number stands."""
+    import numpy as np
+
+    places = np.empty(size, dtype=np.uint32)
+    places[order] = np.arange(len(order), dtype=np.uint32)
+    return places
+
+
+def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
+    """Whole numbers from 0 on that rise from the highest score to the lowest and to null.
+
+    Scores that 64-bit floats cannot tell apart share one, and so do null and negative infinity.
+    """
+    import numpy as np
+
+    score = score.cast(pl.Float64)
+    score = score.fill_null(-math.inf) if score.has_nulls() else score
+    value = score.to_numpy() + 0.0  # of which zero has one sign
+    bits = value.view(np.int64)
+    if bits.min(initial=0) < 0:  # without a sign, digits of floats rise as the floats do
+        bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
+    return below
+
+
+def _ones(bits: np.uint64) -> np.uint64:
+    import numpy as np
+
+    return (np.uint64(1) << bits) - np.uint64(1)

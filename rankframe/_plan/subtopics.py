@@ -1,0 +1,160 @@
+"""The way through the data for metrics of diversity: rank the documents, then look at their relevant subtopics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.conventions import under
+from .._table.policies import Columns
+from .._table.table import Fault, Table, failing, said
+from .._words.requested_columns import Wanted
+from .._words.subtopics import Topics
+from ..errors import InvalidOption
+from .plan import guarded, ranks
+
+__all__ = [
+    "documents", "evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics", "row_faults",
+]  # fmt: skip
+
+
+def documents(
+    lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
+) -> pl.LazyFrame:
+    """One row per document, with the largest of its labels; the rows as they are where each holds all subtopics.
+
+    In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
+    repeat each other fail.
+    """
+    columns = table.columns
+    if columns.subtopic is None or table.lists_subtopics:
+        return lf
+    score, label = pl.col(columns.score), pl.col(columns.label)
+    named = [*carry, *([] if columns.weight is None else [columns.weight])]
+    named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
+    named = [name for name in named if name not in (columns.score, columns.label)]
+    found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
+    if columns.label in table.schema:
+        unfit = table.label.is_finite().all()
+        largest = label.max()
+        is_float = table.schema[columns.label].is_float()
+        found[columns.label] = pl.when(unfit).then(largest).otherwise(float("nan")) if is_float else largest
+    flags = (
+        {"repeated subtopic": table.subtopic.n_unique() < pl.len(), "two scores": score.n_unique() > 1} if check else {}
+    )
+    flags = {f"#{problem}": flag for problem, flag in flags.items()}
+    rows = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row).agg(
+        score.first(), **found, **flags
+    )
+    if not check:
+        return rows
+    failure = failing([(pl.col(name), said(name[1:], columns)) for name in flags])
+    return rows.filter(failure.is_null()).drop(list(flags))
+
+
+def row_faults(table: Table) -> list[Fault]:
+    """What is wrong with the subtopics of a document, as flags on the caller's rows."""
+    columns = table.columns
+    if columns.subtopic is None:
+        return []
+    if table.lists_subtopics:
+        twice = (table.subtopic.list.n_unique() < table.subtopic.list.len()).fill_null(False)
+        return [Fault.of("subtopic listed twice", columns.subtopic, twice, columns)]
+    key = table.key_of_documents
+    twice = pl.len().over(*key, columns.subtopic) > 1
+    differ = pl.col(columns.score).n_unique().over(*key) > 1
+    return [
+        Fault.of("repeated subtopic", columns.subtopic, twice, columns),
+        Fault.of("two scores", columns.score, differ, columns),
+    ]
+
+
+def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
+    """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
+    columns = table.columns
+    for call in calls:
+        under(columns, call)  # which refuses it: no tool's convention has metrics of diversity
+    _refuse_ties(columns.ties, calls[0])
+    wanted = Wanted(table.key)
+    topics = Topics(wanted, None if table.lists_subtopics else columns.relevant, columns.weight)
+    values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
+
+    rows, rank = ranks(docs, table)
+    ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
+    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.name != "repeated document"]
+    if table.lists_subtopics:
+        faults = [*table.faults(label=False), *row_faults(table)]
+    queries = ranked.group_by(table.query, maintain_order=True).agg(
+        pl.col(table.place).count().cast(pl.Float64).alias("#n_retrieved"),
+        *(fault.rows.any().alias(fault.column) for fault in faults),
+    )
+    least = min([columns.relevant, *(call.relevant for call in calls if call.relevant is not None)])
+    sums = (
+        wanted.with_columns(_relevant(lf, ranked, table, least))
+        .group_by(table.key)
+        .agg(x.sum().alias(name) for name, x in wanted.sums.items())
+    )
+    result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
+    result = result.with_columns(pl.col(list(wanted.sums)).fill_null(0.0))
+    names = dict(zip(table.key, columns.query, strict=True))
+    return result.select(*table.key, *guarded(values, faults, wanted)).rename(names)
+
+
+def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:
+    """A row for each document and subtopic with a label from `least` on: who they are, and the document's rank."""
+    columns = table.columns
+    rank = pl.col(table.place).alias("#rank")
+    doc = -pl.col(table.row).cast(pl.Int64) if columns.doc_name is None else pl.col(columns.doc_name)
+    identity = [*table.query, doc.alias("#doc")]
+    if table.lists_subtopics:
+        rows = ranked.filter(table.subtopic.list.len() > 0).select(*identity, rank, table.subtopic.alias("#subtopic"))
+        rows = rows.explode("#subtopic").filter(pl.col("#subtopic").is_not_null())
+    else:
+        rows = lf.filter(table.subtopic.is_not_null() & (table.label >= least))
+        rows = rows.select(*identity, table.subtopic.alias("#subtopic"), table.label.alias("#label"))
+        rows = rows.join(ranked.select(*identity, rank), on=[*table.key, "#doc"], nulls_equal=True)
+    if columns.unretrieved == "drop":
+        rows = rows.filter(pl.col("#rank").is_not_null())
+    return rows.with_columns(table.compared(pl.col("#doc")))
+
+
+def _refuse_ties(ties: str, call: Call) -> None:
+    if ties in ("best", "worst"):
+        raise InvalidOption(
+            f"{call.text}: ties={ties!r} orders tied documents by label, which does not say what a document adds to those "
+            "above it; say another rule for ties, as in df.rank.on(ties='doc_desc')"
+        )
+    if ties == "expected":
+        raise InvalidOption(
+            f"{call.text}: its expectation over the orders of tied documents has no closed form; say another rule for "
+            "ties, as in df.rank.on(ties='doc_desc')"
+        )
+
+
+def refuse_without_subtopics(calls: Sequence[Call]) -> None:
+    """Refuse metrics of diversity where no column holds subtopics."""
+    for call in calls:
+        raise InvalidOption(
+            f"{call.text} looks at the subtopics of each document; say which column holds them: "
+            "df.rank.on(subtopic='subtopic')"
+        )
+
+
+def refuse_by_document(columns: Columns, calls: Sequence[Call]) -> None:
+    """Refuse to show metrics of diversity document by document."""
+    of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
+    if columns.subtopic is None:
+        refuse_without_subtopics(of_subtopics)
+    for call in of_subtopics:
+        raise InvalidOption(f"{call.text} adds up subtopics, so it is not shown by document; use evaluate")
+
+
+def refuse_agreement(table: Table) -> None:
+    """Refuse to compare documents that stand on several rows."""
+    if table.columns.subtopic is not None and not table.lists_subtopics:
+        key = table.key_of_documents
+        raise InvalidOption(
+            f"agreement compares rows, of which a document has several here; keep one of each: df.unique({key}).rank"
+        )

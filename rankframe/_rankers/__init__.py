@@ -1,0 +1,1 @@
+"""What stands behind `.rank`: methods of metrics, verbs and decisions; Polars, pandas and the namespace."""

@@ -1,0 +1,376 @@
+"""The rankers: what stands behind `.rank`, as a table of contents."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+
+import polars as pl
+
+from .. import metrics
+from .._catalog.call import Call, call_of
+from .._catalog.conventions import bind
+from .._catalog.registry import METRICS, elsewhere, find, of
+from .._lazy.memory_limit import bytes_of
+from .._plan.group_ranking import aggregation
+from .._table.policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.roles import USUAL_NAMES
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest
+
+__all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S", bound="Ranker[Any]")
+T = TypeVar("T")
+
+
+def method(formula: Callable[Concatenate[Any, P], pl.Expr]) -> Callable[Concatenate[Ranker[R], P], R]:
+    """A formula as a method of the rankers: the same options, typed, and a result of the ranker's kind."""
+
+    @functools.wraps(formula)
+    def call(self: Ranker[R], /, *args: P.args, **options: P.kwargs) -> R:
+        return self._measure(call_of(of(formula), args, options))
+
+    return call
+
+
+def options_of(function: Callable[..., Any]) -> list[str]:
+    """The options that a function names."""
+    parameters = inspect.signature(function).parameters.values()
+    return [x.name for x in parameters if x.kind is x.KEYWORD_ONLY]
+
+
+def refuse_unknown(where: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse options that there are none of, and say which is meant."""
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidOption(f"{where} has no option {name!r}{_meant(where, name, value, known)}")
+
+
+def _meant(where: str, name: str, value: Any, known: Sequence[str]) -> str:
+    usual = [
+        role for role, names in USUAL_NAMES.items() if name.lower() in names and isinstance(value, (str, list, tuple))
+    ]
+    entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
+    near = next(iter(usual), None) or (None if entry else nearest(name, known))
+    if near is not None:
+        return f". Did you mean {near}={value!r}?"
+    if entry is not None:
+        return f", which is one of metrics; say it there, as in df.rank.{entry.formula.__name__}({name}={value!r})"
+    if name in ("ascending", "descending", "reverse"):
+        return (
+            "; ranks go by falling score. Where lower is better, rank by a column of the negative, as -df['distance']"
+        )
+    return f"; it has {', '.join(known)}"
+
+
+def _of_known_options(on: Callable[P, T]) -> Callable[P, T]:
+    """The method `on`, with an error of ours for what it does not know."""
+    known = options_of(on)
+
+    @functools.wraps(on)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        refuse_unknown("on", options, known)
+        if len(args) > 1:
+            raise InvalidOption(
+                f"{args[1]!r} stands without a name; say what it is, as in df.rank.on(query={args[1]!r})"
+            )
+        return on(*args, **options)
+
+    return call
+
+
+def _instead(name: str, methods: Sequence[str]) -> str:
+    """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    if (said := elsewhere(name, name)) is not None:
+        return f"; {said}"
+    if name in ("mean", "average", "avg") and "summarize" in methods:
+        return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
+    try:
+        metric, _ = find(name, name, METRICS)
+    except UnknownMetric:
+        return did_you_mean(name, methods).replace(" Did", ". Did")
+    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"
+
+
+class Ranker(ABC, Generic[R]):
+    """The metrics as methods, over the columns and policies that `on` has bound."""
+
+    def __init__(self, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
+        self._columns = columns
+
+    @_of_known_options
+    def on(
+        self: S,
+        *,
+        query: str | Sequence[str] | None = None,
+        doc: str | EllipsisType | None = ...,
+        score: str | None = None,
+        label: str | None = None,
+        subtopic: str | None = None,
+        weight: str | None = None,
+        relevant: float | None = None,
+        ties: Ties | None = None,
+        unjudged: Unjudged | None = None,
+        unretrieved: Unretrieved | None = None,
+        no_relevant: NoRelevant | None = None,
+        depth: int | None = None,
+        collection_size: int | None = None,
+        unjudged_labels: tuple[int, int] | None = None,
+        scores: Scores | None = None,
+        convention: str | None = None,
+        memory_limit: int | str | None = None,
+        grouped: bool | None = None,
+    ) -> S:
+        """The same ranker with other column names or policies; what is not given stays as it was.
+
+        Parameters
+        ----------
+        query
+            The column, or columns, that name a query; at first ``"query_id"``.
+        doc
+            The column that names a document, which must be there; at first ``"doc_id"`` if the table has it.
+            ``None`` for no document column, so that ties keep the order of the rows.
+        score
+            The column to rank by, descending; at first ``"score"``. Null means judged, but not retrieved.
+        label
+            The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
+            pool but not judged.
+        subtopic
+            The column of subtopics, for metrics of diversity; at first none. Either lists, of the subtopics that the
+            row's document is relevant to, whatever its label; or single subtopics, a row for each that a document was
+            judged for (null where it was for none): its label says whether it is relevant to that one, and for metrics
+            of documents the largest label of its rows counts.
+        weight
+            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; at first every
+            document counts once. Metrics that add up what documents are worth (cg, dcg, ndcg, precision, recall,
+            hits) multiply it with the weight; others refuse.
+        relevant
+            The least label that counts as relevant; at first 1.
+        ties
+            How documents with equal scores stand: ``"doc_desc"`` (at first; trec_eval's rule) or ``"doc_asc"`` by
+            document, ``"order"`` as the rows do, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the
+            document's text whatever its type, descending; ``"expected"`` in all orders at once, whose mean is
+            taken by closed forms (a metric that has none refuses); ``"error"`` forbids them.
+        unjudged
+            What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
+            them out before ranks are given, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
+            as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
+            unjudged documents of the table, retrieved or not, could give.
+        unretrieved
+            What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
+            divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
+            tools do that see only the list at hand.
+        no_relevant
+            What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
+            divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
+            metric whose range is 0 to 1 and whose best is 1.
+        depth
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
+            are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
+        collection_size
+            How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
+        unjudged_labels
+            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
+            ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
+            table, at least ``relevant``.
+        scores
+            ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
+            tell, as in trec_eval 9 and the boosters.
+        convention
+            A tool whose numbers to give: all policies become the tool's, and options that a metric leaves at their
+            defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+            ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+            ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
+        memory_limit
+            The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
+            variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
+            are spilled to the temporary folder (``TMPDIR``) and come back in buckets of whole queries.
+        grouped
+            True if the rows of each query of a LazyFrame come in one run, as in most exports: then they are taken as
+            they come, in constant memory and without a disk. A query whose rows come back later is an error.
+
+        Returns
+        -------
+        A ranker; the one at hand stays as it is.
+
+        Raises
+        ------
+        InvalidOption
+            If a value is none of those listed.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
+        >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank().row(0)
+        (7, 0.5)
+        """
+        given = {
+            "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
+            "score": score,
+            "label": label,
+            "subtopic": subtopic,
+            "weight": weight,
+            "relevant": relevant,
+            "ties": ties,
+            "unjudged": unjudged,
+            "unretrieved": unretrieved,
+            "no_relevant": no_relevant,
+            "depth": depth,
+            "collection_size": collection_size,
+            "unjudged_labels": tuple(unjudged_labels) if isinstance(unjudged_labels, list) else unjudged_labels,
+            "scores": scores,
+            "memory_limit": None if memory_limit is None else bytes_of(memory_limit, "memory_limit"),
+            "grouped": grouped,
+        }
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if doc is not ...:
+            changed["doc"] = doc
+        columns = self._columns if convention is None else bind(self._columns, convention)
+        if columns.convention is not None:
+            changed["said"] = columns.said | frozenset(changed)
+        return self._with(replace(columns, **changed))
+
+    if not TYPE_CHECKING:  # metrics that were declared later
+
+        def __getattr__(self, name: str) -> Any:
+            for entry in METRICS.values():
+                if name in (entry.name, entry.formula.__name__):
+                    return method(entry.formula).__get__(self)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_"):  # which are asked of every object, in vain
+                message += _instead(name, dir(self))
+            raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})
+
+    @abstractmethod
+    def _with(self: S, columns: Columns) -> S: ...
+
+    @abstractmethod
+    def _measure(self, call: Call) -> R: ...
+
+    # counts of relevant documents
+    precision = method(metrics.precision)
+    recall = method(metrics.recall)
+    f1 = method(metrics.f1)
+    f_beta = method(metrics.f_beta)
+    set_average_precision = method(metrics.set_average_precision)
+    fall_out = method(metrics.fall_out)
+    hits = method(metrics.hits)
+    hit_rate = method(metrics.hit_rate)
+    r_precision = method(metrics.r_precision)
+
+    # readers who stop
+    err = method(metrics.err)
+    nerr = method(metrics.nerr)
+    pfound = method(metrics.pfound)
+    rbp = method(metrics.rbp)
+
+    # readers who go on with a certain chance
+    sdcg = method(metrics.sdcg)
+    bpm = method(metrics.bpm)
+    insq = method(metrics.insq)
+    inst = method(metrics.inst)
+    rbp_residual = method(metrics.rbp_residual)
+
+    # readers near to ERR's
+    nerr8 = method(metrics.nerr8)
+    nerr9 = method(metrics.nerr9)
+    nerr10 = method(metrics.nerr10)
+    nerr11 = method(metrics.nerr11)
+
+    # novelty and diversity
+    alpha_dcg = method(metrics.alpha_dcg)
+    alpha_ndcg = method(metrics.alpha_ndcg)
+    err_ia = method(metrics.err_ia)
+    nerr_ia = method(metrics.nerr_ia)
+    nrbp = method(metrics.nrbp)
+    nnrbp = method(metrics.nnrbp)
+    precision_ia = method(metrics.precision_ia)
+    average_precision_ia = method(metrics.average_precision_ia)
+    subtopic_recall = method(metrics.subtopic_recall)
+
+    # cumulative gain
+    cg = method(metrics.cg)
+    mean_label = method(metrics.mean_label)
+    average_relevance_position = method(metrics.average_relevance_position)
+    dcg = method(metrics.dcg)
+    ndcg = method(metrics.ndcg)
+
+    # what is known of the documents
+    judged = method(metrics.judged)
+    pairwise_accuracy = method(metrics.pairwise_accuracy)
+    inferred_ap = method(metrics.inferred_ap)
+    num_retrieved = method(metrics.num_retrieved)
+    num_relevant = method(metrics.num_relevant)
+
+    # where the relevant documents stand
+    average_precision = method(metrics.average_precision)
+    reciprocal_rank = method(metrics.reciprocal_rank)
+    bpref = method(metrics.bpref)
+    interpolated_precision = method(metrics.interpolated_precision)
+    eleven_point_average = method(metrics.eleven_point_average)
+    auc = method(metrics.auc)
+    ordered_pair_accuracy = method(metrics.ordered_pair_accuracy)
+
+    # graded preferences
+    compatibility = method(metrics.compatibility)
+
+    # trec_eval's own
+    num_nonrel_judged_ret = method(metrics.num_nonrel_judged_ret)
+    unjudged = method(metrics.unjudged)
+    r_precision_multiple = method(metrics.r_precision_multiple)
+    utility = method(metrics.utility)
+    yaap = method(metrics.yaap)
+    rbp_resid = method(metrics.rbp_resid)
+    gm_map = method(metrics.gm_map)
+    gm_bpref = method(metrics.gm_bpref)
+    relstring = method(metrics.relstring)
+
+    # trec_eval's own, of gain
+    bin_g = method(metrics.bin_g)
+    g = method(metrics.g)
+    ndcg_rel = method(metrics.ndcg_rel)
+    rndcg = method(metrics.rndcg)
+    ideal_dcg = method(metrics.ideal_dcg)
+
+
+class ExprRanker(Ranker[pl.Expr]):
+    """``rf.expr``: the metrics as Polars expressions, for ``group_by().agg()`` and ``.over()``.
+
+    An expression ranks the rows of its group by itself, so it can be mixed with anything else that Polars
+    aggregates; many of them at once are slower than ``df.rank.evaluate``, which shares the work. It is named by
+    the canonical text of the metric. Its names and policies are those of ``rf.expr.on(...)``, also inside ``evaluate``:
+    what ``df.rank.on(...)`` says holds for texts only.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [1, 2, 3], "label": [1, 0, 0]})
+    >>> df.group_by("query_id", maintain_order=True).agg(rf.expr.reciprocal_rank(), pl.len()).rows()
+    [(1, 0.5, 2), (2, 0.0, 1)]
+    >>> df.select(rf.expr.reciprocal_rank().over("query_id"))["rr"].to_list()
+    [0.5, 0.5, 0.0]
+    """
+
+    def _with(self, columns: Columns) -> ExprRanker:
+        return ExprRanker(columns)
+
+    def _measure(self, call: Call) -> pl.Expr:
+        return aggregation(call, self._columns)
+
+    def __repr__(self) -> str:
+        return "rf.expr: metrics as Polars expressions, such as rf.expr.ndcg(k=10)"
+
+
+expr = ExprRanker()
+"""The metrics as Polars expressions."""

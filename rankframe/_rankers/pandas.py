@@ -1,0 +1,391 @@
+"""`.rank` on pandas frames: the columns that a verb needs cross over to Polars, its result comes back as pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import fields, replace
+from functools import wraps
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from .._catalog.call import Call
+from .._decisions import compare, gate, summary
+from .._decisions.runs import Design
+from .._plan import per_query
+from .._table.policies import Columns
+from .._table.roles import USUAL_NAMES, NotNumbers, carried
+from .._verbs import verbs
+from ..errors import InvalidData, RankframeError
+from .pandas_columns import cross, cross_lists, text_of
+from .pandas_messages import in_words_of_pandas
+from .verb_methods import FrameRanker
+
+__all__ = ["PandasRanker", "RankMethod"]
+
+T = TypeVar("T")
+
+Verb: TypeAlias = Callable[..., pl.DataFrame]
+Shape: TypeAlias = Callable[..., Any]
+
+ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
+"""The columns that carry a row's number through a verb."""
+
+TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
+"""What columns are called that tell rows of the same document apart."""
+
+
+class PandasRanker(FrameRanker[pd.DataFrame]):
+    """The rankings of a pandas frame; results are pandas frames in memory of their own.
+
+    Those per query are indexed by the query, those per document by the caller's own index.
+    """
+
+    _plots_with = "matplotlib"
+
+    def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
+        super().__init__(columns)
+        self._frame = frame
+
+    if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
+
+        @wraps(FrameRanker.on)
+        def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
+            roles = {"query", "doc", "score", "label", "subtopic", "weight"} & given.keys()
+            try:
+                return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
+            except RankframeError as error:
+                raise _of_pandas(error, self._frame) from None
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError as error:
+                raise AttributeError(in_words_of_pandas(str(error)), name=name) from None
+
+    def _with(self, columns: Columns) -> PandasRanker:
+        return PandasRanker(self._frame, columns)
+
+    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
+        if verb is verbs.agreement:
+            args = (_as_text(args[0]), *args[1:])
+        args = tuple(_as_texts(x) if isinstance(x, Design) else x for x in args)
+        shape: Shape = SHAPES.get(verb, _table)
+        try:
+            return shape(self._frame, self._columns, verb, *args)
+        except RankframeError as error:
+            raise _of_pandas(error, self._frame) from None
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        try:
+            source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
+            return work(source.polars, self._columns, *args)
+        except RankframeError as error:
+            raise _of_pandas(error, self._frame) from None
+
+    def __repr__(self) -> str:
+        return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
+
+
+class RankMethod(PandasRanker):
+    """What `.rank` is on a pandas frame: a ranker that passes for pandas' own method, bound to the frame."""
+
+    def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
+        super().__init__(frame)
+        self._method = MethodType(method, frame)
+        self.__doc__ = method.__doc__
+        self.__module__ = method.__module__
+        self.__annotations__ = method.__annotations__  # a class has some of its own as soon as they are asked for
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type:
+            return MethodType
+
+    @property
+    def __call__(self) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
+        return self._method
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return getattr(self._method, name)
+        return super().__getattr__(name)  # type: ignore[misc]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(type(self)), *dir(self._method)})
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._method == (other._method if type(other) is type(self) else other))
+
+    def __hash__(self) -> int:
+        return hash(self._method)
+
+    def __reduce__(self) -> Any:
+        return self._method.__reduce__()
+
+    def __repr__(self) -> str:
+        return repr(self._method)
+
+
+class Source:
+    """A pandas frame, and the Polars frame that the verbs see of it.
+
+    Only the needed columns cross over, and those named in `tried` if they can. The others are there by their names, and
+    hold nothing; or, where a selector of Polars may mean any of them, cross over if they can.
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        needed: Container[str],
+        *,
+        tried: Container[str] = (),
+        others: bool = False,
+        lists: str | None = None,
+    ) -> None:
+        self.lists = lists  # the column whose objects may be several values each
+        if frame.columns.nlevels > 1:
+            raise InvalidData(
+                f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
+                "df.set_axis(['_'.join(map(str, labels)) for labels in df.columns], axis=1)"
+            )
+        self.frame = frame
+        self.places: dict[str, list[int]] = {}
+        for place, label in enumerate(frame.columns):
+            self.places.setdefault(text_of(label), []).append(place)
+        self.levels = _levels(frame, self.places)
+        names = [*self.places, *self.levels]
+        self.columns: dict[str, pd.Series[Any]] = {}
+        wanted = [name for name in names if others or name in needed or name in tried]
+        crossed = {name: column for name in wanted if (column := self._cross(name, name in needed)) is not None}
+        nothing = {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
+        self.polars = pl.DataFrame(crossed).with_columns(**nothing)
+        self.polars = self.polars.select(name for name in names if name in self.polars.columns)
+
+    def _cross(self, name: str, needed: bool) -> pl.Series | None:
+        try:
+            self.columns[name] = self._column(name)
+            column = self.columns[name]
+            lists = cross_lists(column, name) if name == self.lists else None
+            return cross(column, name) if lists is None else lists
+        except InvalidData:
+            if needed:
+                raise
+            return None
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        if name in self.levels:
+            level = self.frame.index.get_level_values(self.levels[name])
+            return pd.Series(level, dtype=level.dtype, name=level.name)  # not to_series, which makes texts of objects
+        places = self.places[name]
+        if len(places) > 1:
+            raise InvalidData(f"{len(places)} columns are named {name!r}; give each a name of its own")
+        return self.frame.iloc[:, places[0]]
+
+    def with_row(self, name: str) -> pl.DataFrame:
+        """The Polars frame with the number of each row."""
+        return self.polars.with_columns(pl.int_range(pl.len()).alias(name))
+
+    def back(self, name: str, values: pl.Series) -> Any:
+        """Values of a crossed column as the caller has them."""
+        column, crossed = self.columns[name], self.polars[name]
+        if isinstance(column.dtype, pd.SparseDtype):
+            plain = False
+        elif crossed.dtype == pl.String:
+            plain = len(column) > 0 and isinstance(column.iloc[0], str)
+        else:
+            plain = column.dtype.kind != "O" and (crossed.dtype.is_integer() or crossed.dtype.is_float())
+        if plain and not values.has_nulls():
+            return pd.Index(values.to_list(), dtype=column.dtype)
+        row = crossed.arg_unique()
+        first = pl.DataFrame({"value": crossed.gather(row), "row": row})
+        rows = values.to_frame("value").join(first, on="value", how="left", nulls_equal=True, maintain_order="left")
+        return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
+
+
+def _per_query(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """A row per query, indexed by the query."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.polars, columns, *args)
+    return _indexed(result, columns, source)
+
+
+def _several(frame: pd.DataFrame, columns: Columns, verb: Verb, design: Design, *args: Any) -> Any:
+    """An object of several tables, those that name queries indexed by the query."""
+    source = _source(frame, columns, verb, (design, *args))
+    result: Any = verb(source.polars, columns, design, *args)
+    of_query = replace(columns, query=tuple(name for name in columns.query if name != design.run))
+    tables = {x.name: getattr(result, x.name) for x in fields(result)}
+    return replace(
+        result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
+    )
+
+
+def _indexed(result: pl.DataFrame, columns: Columns, source: Source) -> pd.DataFrame:
+    """A result as pandas, indexed by the query where it names one."""
+    rest = {x.name: _values(x) for x in result if x.name not in columns.query}
+    if len(rest) == result.width:
+        return pd.DataFrame(rest)
+    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in columns.query]
+    return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
+
+
+def _per_row(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """The caller's rows and index, and further columns."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.polars, columns, *args)
+    return _widened(frame, [x for x in result if x.name not in source.polars.columns])
+
+
+def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """The caller's rows in another order, with their index, the columns that matter and further ones."""
+    source = _source(frame, columns, verb, args)
+    result = verb(source.with_row(ROW), columns, *args, carry=[ROW])
+    own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
+    new = [x for x in result if x.name not in source.columns and x.name != ROW]
+    return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
+
+
+def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
+    """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
+    keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
+    named = _as_text(run_name)
+    needed = [*keys, columns.label, *([] if named is None else [named])]
+    usual = (*TELLS_APART, *([] if columns.subtopic is None else [columns.subtopic.lower()]))
+    run, judged = (
+        Source(
+            _levels_as_columns(x, needed),
+            needed,
+            tried=[name for name in map(str, x.columns) if name.lower() in usual],
+            lists=columns.subtopic,
+        )
+        for x in (frame, _as_pandas(qrels))
+    )
+    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), named, *args)
+    left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
+    result = _rows(run.frame, left)
+    missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
+    keys += [name for name in run.columns if name not in keys and missed[name].count()]
+    for name in keys:
+        key: Any = run.back(name, both[name]) if name not in judged.columns else None
+        if key is None:
+            either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
+            key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
+        result.isetitem(run.places[name][0], key)
+    new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
+    return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
+
+
+def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+    """A table of its own, such as that of `check`; ids are there as Polars has them."""
+    source = _source(frame, columns, verb, args)
+    args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
+    result = verb(source.polars, columns, *args)
+    table = pd.DataFrame({x.name: _values(x) for x in result})
+    return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
+
+
+FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
+
+SHAPES: dict[Callable[..., Any], Shape] = {
+    per_query.measure: _per_query,
+    verbs.evaluate: _per_query,
+    verbs.agreement: _per_query,
+    verbs.with_metrics: _per_row,
+    verbs.with_ranks: _per_row,
+    verbs.curve: _per_document,
+    verbs.explain: _per_document,
+    verbs.judge: _joined,
+    compare.compare: _several,
+    gate.gate: _several,
+}
+"""How the result of a verb comes back."""
+
+
+def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
+    """The frame with the columns that a verb looks into."""
+    needed = {*columns.query, columns.score, *([] if columns.doc_name is None else [columns.doc_name])}
+    scores_alone = verb in (verbs.with_ranks, verbs.agreement)
+    if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
+        needed.add(columns.label)
+    if columns.subtopic is not None:
+        needed.add(columns.subtopic)
+    if columns.weight is not None:
+        needed.add(columns.weight)
+    if verb is summary.summarize:
+        needed.update(args[0], () if args[1] is None else (args[1],))
+    if verb is verbs.agreement:
+        needed.add(args[0])
+    needed.update(*(arg.names for arg in args if isinstance(arg, Design)))
+    expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
+    expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
+    needed.update(*(x.root_names() for x in expressions))
+    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=columns.subtopic)
+
+
+def _values(x: pl.Series) -> Any:
+    """A column of a result as pandas holds it, in memory of its own: NaN for a null float, Int64 for whole numbers."""
+    if x.dtype.is_float():
+        return x.to_numpy(writable=True)
+    if x.dtype.is_integer():
+        whole = x.fill_null(0).cast(pl.Int64)
+        return pd.arrays.IntegerArray(whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True))
+    return pd.Series(x.to_list(), dtype="str" if x.is_empty() else None).array
+
+
+def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
+    """A copy of the frame, index and all, with further columns."""
+    wider = frame.copy()
+    wider.index = frame.index.copy(deep=True)
+    for column in columns:
+        wider[column.name] = _values(column)
+    return wider
+
+
+def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """A copy of the rows of these numbers, counted anew; -1 is a row of missing values."""
+    return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
+
+
+def _levels(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
+    """The index levels that no column hides, by the text of their names."""
+    names = {text_of(name): name for name in frame.index.names if name is not None}
+    return {text: name for text, name in names.items() if text not in columns}
+
+
+def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    levels = _levels(frame, {*map(text_of, frame.columns)})
+    named = [levels[name] for name in names if name in levels]
+    return frame.reset_index(named) if named else frame
+
+
+def _as_pandas(frame: Any) -> pd.DataFrame:
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        return pd.DataFrame({x.name: _values(x) for x in frame.lazy().collect()})
+    raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
+
+
+def _as_text(label: Any) -> Any:
+    """A column's label, or several, as the text that stands for it in Polars."""
+    if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
+        return label
+    return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
+
+
+def _as_texts(design: Design) -> Design:
+    return replace(
+        design, runs=tuple(map(text_of, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
+    )
+
+
+def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
+    """The error with the code that it advises as pandas spells it."""
+    if isinstance(error, NotNumbers):
+        error = error.among(Source(frame, {error.column}).polars)
+    return type(error)(in_words_of_pandas(str(error)))

@@ -1,0 +1,112 @@
+"""How a column of pandas crosses over to Polars."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from pandas.api.types import infer_dtype
+
+from ..errors import InvalidData
+
+__all__ = ["cross", "cross_lists", "text_of"]
+
+
+def text_of(label: object) -> str:
+    """The text of a column's label, in characters that Polars holds."""
+    return str(label).encode(errors="backslashreplace").decode()
+
+
+def cross(column: pd.Series[Any], name: str) -> pl.Series:
+    """A column as Polars holds it, copied only where it must be; what pandas calls missing is null."""
+    try:
+        return _cross(column, name)
+    except UnicodeEncodeError:
+        raise InvalidData(_no_utf_8(column, name)) from None
+
+
+def _no_utf_8(column: pd.Series[Any], name: str) -> str:
+    """Which row holds half a character, which no UTF-8 has, and how to write it otherwise."""
+    values = column.to_list()
+    row = next(i for i, value in enumerate(values) if text_of(value) != str(value))
+    return (
+        f"column {name!r} holds {values[row]!r} at df.iloc[{row}], half of a character (a lone surrogate), which UTF-8 cannot "
+        f"write; spell it out, as with df[{name!r}].str.encode('utf-8', 'backslashreplace').str.decode('utf-8')"
+    )
+
+
+def _cross(column: pd.Series[Any], name: str) -> pl.Series:
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = pl.Series(column.cat.codes.to_numpy()).cast(pl.UInt32, strict=False)  # -1, for missing, has no UInt32
+        return _cross(dtype.categories.to_series(), name).gather(codes)
+    if isinstance(dtype, pd.SparseDtype):
+        return _cross(pd.Series(np.asarray(column)), name)
+    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "").startswith("pyarrow"):
+        values = pl.Series(name, column.array.__arrow_array__())
+        return values.fill_nan(None) if values.dtype.is_float() else values
+    if isinstance(dtype, pd.StringDtype) or dtype.kind == "O":
+        return _cross_objects(column.to_numpy(dtype=object), name)
+    if isinstance(column.array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
+        values = pl.Series(name, column.to_numpy(dtype.numpy_dtype, na_value=0), nan_to_null=True)
+        missing = column.isna().to_numpy()
+        return values.set(pl.Series(missing), None) if missing.any() else values
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return _cross(column.dt.tz_convert(None), name)
+    if dtype.kind in "mM":
+        return pl.Series(name, column.dt.as_unit("ms" if dtype.str.endswith("[s]") else dtype.str[4:-1]).to_numpy())
+    if dtype.kind in "biuf" and dtype.itemsize <= 8:
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
+    raise InvalidData(
+        f"column {name!r} holds {dtype}, which no ranking can be read from; {advice or f'cast it, as {_cast(name)} does'}"
+    )
+
+
+def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
+    """A column of lists, tuples, sets or arrays, or None where it holds anything else."""
+    values = [] if column.dtype.kind != "O" else column.to_list()
+    there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
+    if not any(there) or not column[[not is_list for is_list in there]].isna().all():
+        return None
+    try:
+        return pl.Series(name, [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)])
+    except UnicodeEncodeError:
+        whole = next(i for i, value in enumerate(values) if there[i] and any(text_of(x) != str(x) for x in value))
+        raise InvalidData(
+            f"column {name!r} holds {values[whole]!r} at df.iloc[{whole}], with half of a character (a lone surrogate), which "
+            "UTF-8 cannot write; spell it out, as with text.encode('utf-8', 'backslashreplace').decode('utf-8')"
+        ) from None
+    except TypeError as error:
+        raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
+
+
+def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
+    """Python objects of one kind; texts, most of the time."""
+    try:
+        texts = pl.Series(name, values, dtype=pl.String)
+        return texts if texts.null_count() < len(texts) else texts.cast(pl.Null)
+    except (TypeError, pl.exceptions.ComputeError):
+        missing = pd.isna(values)
+    there, values = values[~missing], values.copy()
+    values[missing] = None
+    kind = infer_dtype(there)
+    if kind == "empty":
+        return pl.Series(name, [None] * len(values), dtype=pl.Null)
+    if kind == "string":
+        return pl.Series(name, values.tolist(), dtype=pl.String)
+    if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
+        return _cross(pd.Series(values).infer_objects(), name)
+    if all(isinstance(value, UUID) for value in there):  # in the order of their texts
+        return pl.Series(name, [None if value is None else str(value) for value in values])
+    if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
+        kinds = " and ".join(sorted({type(value).__name__ for value in there}))
+        raise InvalidData(f"column {name!r} holds objects of type {kinds}; give it one type, as {_cast(name)} does")
+    return pl.Series(name, values.tolist(), dtype=pl.Float64 if kind == "mixed-integer-float" else None)
+
+
+def _cast(name: str) -> str:
+    return f"df.astype({{{name!r}: str}})"

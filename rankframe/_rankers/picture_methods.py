@@ -1,0 +1,108 @@
+"""What a ranker shows: plots and a report."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .._pictures.figure import Runs
+from ..errors import InvalidOption
+from ..plot import Plots
+
+__all__ = ["Showing"]
+
+T = TypeVar("T")
+
+
+class Showing(ABC):
+    """Plots and a report of the table that a ranker holds."""
+
+    _plots_with = "altair"
+
+    @abstractmethod
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        """What `work` makes of the table as a Polars DataFrame, with the columns of the ranker and those named."""
+
+    @property
+    def plot(self) -> Plots:
+        """The ranker's plots, one for each question, as ``df.rank.plot.curve("ndcg")``."""
+        return Plots(self._work, self._plots_with)
+
+    def report(
+        self,
+        path: str | Path,
+        *metrics: str,
+        by: str | Sequence[str] | None = None,
+        runs: Sequence[str] | None = None,
+        run: str | None = None,
+        baseline: str | None = None,
+        worst: int = 5,
+        show: str | Sequence[str] = (),
+        title: str = "Ranking report",
+        resamples: int = 10_000,
+        seed: int = 0,
+    ) -> Path:
+        """One HTML file that needs no other: how good the ranking is, and all that its numbers depend on.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+        *metrics
+            Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
+        by
+            The columns whose values slice the queries, each for itself.
+        runs, run, baseline
+            What is compared, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
+            apart; at first the ranker's score alone.
+        worst
+            How many of the worst queries are shown with their documents, per run.
+        show
+            Further columns to show beside these documents, such as titles.
+        title
+            The report's title.
+        resamples, seed
+            How many times queries are drawn anew for intervals and tests, and where the draws start, as for
+            :meth:`summarize`; a thousand will do for hundreds of thousands of queries.
+
+        Returns
+        -------
+        The path. The file holds the summary, a part per column of slices, the comparison, plots, the worst queries with
+        what each document adds, and the settings: policies, versions, seeds, numbers of rows. It follows the reader's
+        choice of a light or a dark page, and loads nothing.
+
+        Raises
+        ------
+        MissingExtra
+            If Altair or vl-convert is not installed.
+        InvalidOption
+            If `path` is no path, `title` no text, or `worst` no whole number from 0 on.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf, tempfile
+        >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 2]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = df.rank.report(f"{folder}/report.html", "rr").read_text(encoding="utf-8")
+        >>> "3 rows, 3 queries, 3 judgments" in page
+        True
+        """
+        from .._pictures.report_page import Contents, write
+
+        if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
+            raise InvalidOption(
+                f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')"
+            )
+        if not isinstance(title, str):
+            raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
+        if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
+            raise InvalidOption(f"worst={worst!r}: write how many queries to show, a whole number from 0 on")
+        slices = (by,) if isinstance(by, str) else tuple(by or ())
+        shown = (show,) if isinstance(show, str) else tuple(show)
+        chosen = Runs.of(runs, run)
+        contents = Contents(metrics, chosen, baseline, slices, int(worst), shown, title, resamples, seed)
+        return self._work(write, contents.columns, path, contents)

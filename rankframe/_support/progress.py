@@ -1,0 +1,87 @@
+"""What long work shows where somebody watches: on a terminal, with rich installed."""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock, Timer
+from time import monotonic
+from typing import Any
+
+from ..errors import MissingExtra
+from .extras import load
+
+__all__ = ["Busy", "Progress"]
+
+PATIENCE = 1.0
+"""Seconds before anything is shown."""
+SCREEN = Lock()
+"""Held by what is shown, since a screen has place for one."""
+
+
+class Progress:
+    """Called with what is done and what there is to do; shows nothing in scripts, or without rich."""
+
+    def __init__(self, what: str, show: bool) -> None:
+        self._what = what
+        self._since = monotonic()
+        self._bar: Any = None
+        self._wanted = show and sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            SCREEN.release()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._wanted and self._bar is None and monotonic() - self._since > PATIENCE:
+            self._start()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def _start(self) -> None:
+        try:
+            bars, consoles = load("rich.progress", "stats"), load("rich.console", "stats")
+        except MissingExtra:
+            self._wanted = False
+            return
+        if not SCREEN.acquire(blocking=False):
+            return
+        self._bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
+        self._bar.add_task(self._what, total=None)
+        self._bar.start()
+
+
+class Busy:
+    """Says what goes on while work lasts of which nobody knows how much is left; shows nothing in scripts, or without rich."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown: Any = None
+        self._later = Timer(PATIENCE, self._show)
+        self._later.daemon = True
+
+    def __enter__(self) -> Busy:
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._later.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._later.cancel()
+        if self._later.ident is not None:
+            self._later.join()
+        if self._shown is not None:
+            self._shown.stop()
+            SCREEN.release()
+
+    def _show(self) -> None:
+        try:
+            consoles, texts = load("rich.console", "stats"), load("rich.text", "stats")
+        except MissingExtra:
+            return
+        if not SCREEN.acquire(blocking=False):
+            return
+        self._shown = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
+        self._shown.start()

@@ -1,0 +1,179 @@
+"""The columns that a table needs, by their roles: are they there, do they hold numbers, and what to write if not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import polars as pl
+
+from ..errors import InvalidData, InvalidOption, MissingColumn, nearest
+
+__all__ = [
+    "USUAL_NAMES",
+    "NotNumbers",
+    "carried",
+    "refuse_tables",
+    "require",
+    "require_all",
+    "require_number",
+    "score_columns",
+]
+
+USUAL_NAMES = {
+    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
+    "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
+    "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
+    "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
+    "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
+}
+"""What the columns are called elsewhere, for the hint in an error; taken unasked only where there is no doubt."""
+
+LEAST_FIRST = ("rank", "ranking", "position", "pos", "place", "distance", "dist")
+"""What columns are called whose least value is the best, which scores are not."""
+
+JUDGE = "; or bring the judgments of another table: df.rank.judge(qrels)"
+"""What else may be done where labels are lacking."""
+
+
+def carried(name: str) -> str:
+    """The plans' name of a column that is only carried along; no column of the plan has it."""
+    return f"#carried {name}"
+
+
+def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
+    """Refuse a table without the column `name`, and say which of its columns may be meant."""
+    if name in schema:
+        return
+    there = _of_caller(schema)
+    near = _meant(there, name, role)
+    if where == "qrels" and role == "label":
+        advice = f"Say df.rank.on(label={near!r})" if near else "Say df.rank.on(label=...) with the column's name"
+        advice += f"; or, if all rows are relevant, qrels.with_columns({name}=pl.lit(1))" if name.isidentifier() else ""
+    elif where == "qrels":
+        advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
+    elif role in ("agreement", "by", "run", "runs", "weights"):
+        what = "of scores " if role in ("agreement", "runs") else ""
+        advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
+    else:
+        advice = _on(schema, [(name, role)])
+    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
+
+
+def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
+    """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
+    lacking = [(name, role) for name, role in roles if name not in schema]
+    if len(lacking) == 1:
+        require(schema, *lacking[0])
+    elif lacking:
+        there = _of_caller(schema)
+        names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
+        advice = _on(schema, lacking)
+        raise MissingColumn(f"no column {names}; the table has {', '.join(there) or 'no columns'}. {advice}")
+
+
+def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> str:
+    """What to write for columns that are lacking, given with their roles."""
+    meant = {role: _meant(_of_caller(schema), name, role) for name, role in lacking}
+    turn, rank = "", meant.get("score")
+    if rank is not None and rank.lower() in LEAST_FIRST:
+        unsigned = isinstance(schema, Mapping) and schema[rank].is_unsigned_integer()  # which Polars does not negate
+        score = f"-pl.col({rank!r}){'.cast(pl.Int64)' if unsigned else ''}"
+        turn = (
+            f"The highest score is the best, the lowest {rank} is: turn it round, as in df.with_columns(score={score})"
+        )
+        meant["score"] = "score"
+        if ("score", "score") in lacking:
+            del meant["score"]
+    on = ", ".join(f"{role}={'...' if near is None else repr(near)}" for role, near in meant.items())
+    names = ""
+    if None in meant.values():
+        names = " with the columns' names" if len(meant) > 1 else " with the column's name"
+    say = f"Say df.rank.on({on}){names}" if on else ""
+    return ". ".join(filter(None, [turn, say])) + (JUDGE if "label" in meant else "")
+
+
+def _of_caller(schema: Iterable[str]) -> list[str]:
+    return [name for name in schema if not name.startswith(carried(""))]
+
+
+def _meant(there: Sequence[str], name: str, role: str) -> str | None:
+    """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
+    usual = (USUAL_NAMES.get(role, ()), LEAST_FIRST if role == "score" else ())
+    return next((n for names in usual for n in there if n.lower() in names), None) or nearest(name, there)
+
+
+def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns of scores that were named, none or several."""
+    if isinstance(runs, str):
+        raise InvalidOption(
+            f"runs={runs!r} names one column; list the columns of scores, as runs=['bm25', 'ltr'], or say run={runs!r}, if "
+            "that column names the run of each row"
+        )
+    refuse_tables(runs.values() if isinstance(runs, Mapping) else runs or ())
+    return tuple(runs or ())
+
+
+def refuse_tables(given: Iterable[object]) -> None:
+    """Refuse tables where metrics or columns are to be named, and say how several tables are compared."""
+    tables = [each for each in given if hasattr(each, "columns")]
+    if tables:
+        library, named = "pl", "{0}.with_columns(run=pl.lit({1!r}))"
+        if type(tables[0]).__module__.startswith("pandas"):
+            library, named = "pd", "{0}.assign(run={1!r})"
+        stacked = f"{library}.concat([{named.format('df_a', 'a')}, {named.format('df_b', 'b')}])"
+        raise InvalidOption(f"runs are compared in one table; stack theirs, as with {stacked}, and say run='run'")
+
+
+class NotNumbers(InvalidData):
+    """A column of another type where numbers belong; a front that has its values says what to make of them."""
+
+    column = ""
+    role = ""
+
+    def among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
+        """The error with advice for the values of the column, where they are at hand."""
+        if isinstance(frame, pl.LazyFrame) or self.column not in frame.columns or not is_text(frame[self.column].dtype):
+            return InvalidData(str(self))
+        values = frame[self.column]
+        words = values.drop_nulls().unique().cast(pl.String).sort().to_list()
+        return InvalidData(_no_numbers(self.column, values.dtype, self.role, words))
+
+
+def require_number(schema: pl.Schema, name: str, role: str) -> None:
+    """Refuse a column of another type where numbers belong."""
+    dtype = schema[name]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        error = NotNumbers(_no_numbers(name, dtype, role, None))
+        error.column, error.role = name, role
+        raise error
+
+
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether a column of this type holds words."""
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
+FEW_WORDS = 12
+"""How many words an error lists."""
+
+
+def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] | None) -> str:
+    """What is said of a column that holds no numbers; its `words`, if any, are known in a DataFrame and of an Enum."""
+    if words is None and isinstance(dtype, pl.Enum):
+        words = dtype.categories.to_list()
+    text = ".cast(pl.String)" if dtype in (pl.Categorical, pl.Enum) else ""  # which have no cast to numbers
+    cast = f"df.with_columns(pl.col({name!r}){text}.cast(pl.Float64))"
+    other = f"name another column: {role}=..." if role == "weights" else f"name another column: df.rank.on({role}=...)"
+    numbers = [] if words is None else pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).to_list()
+    advice = f"cast it, as in {cast}, or {other}"
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        advice = other
+    elif is_text(dtype) and words is None:
+        advice = f"cast numbers that are text, as in {cast}, make numbers of words by replace_strict, or {other}"
+    elif words is not None and None in numbers:
+        some = numbers.count(None) < len(numbers)
+        number_of = {word: x if some else i for i, (word, x) in enumerate(zip(words, numbers, strict=True))}
+        each = f"df.with_columns(pl.col({name!r}).replace_strict({number_of}))"
+        advice = f"say which number each word is, as in {each}, or {other}" if len(words) <= FEW_WORDS else other
+    return f"column {name!r} for {role} holds {dtype}, not numbers; {advice}"

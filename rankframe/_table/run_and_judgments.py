@@ -1,0 +1,377 @@
+"""A run and its judgments: the columns by which they join, what speaks against it, and the join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal, NamedTuple, TypeAlias
+
+import polars as pl
+import polars.selectors as cs
+
+from ..errors import InvalidData, InvalidOption, warn
+from .policies import Columns
+from .roles import USUAL_NAMES, require, require_all
+from .table import failing, fresh, is_list
+
+__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
+
+Missing: TypeAlias = Literal["keep", "drop", "error"]
+
+SHOWN = 3
+"""How many rows, or ids, a message shows."""
+
+LISTED = "df.rank.check(qrels)"
+
+STRANGERS = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01', nor 'a' 'A'"
+UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
+"""What is said of tables of other queries, and of other documents."""
+
+
+class Refusal(NamedTuple):
+    """Why two tables do not join.
+
+    Attributes
+    ----------
+    message
+        The message.
+    places
+        Where it is seen: the columns that say so, and in the last one the number of rows; nothing where all is well.
+    listed
+        The call that lists the places.
+    """
+
+    message: str
+    places: pl.LazyFrame
+    listed: str = LISTED
+
+    def refuse(self) -> None:
+        """Raise the message with the first places, if there are any."""
+        found = self.places.collect()
+        if not found.is_empty():
+            *at, rows = found.columns
+            raise InvalidData(self.message + found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A run and its judgments.
+
+    Attributes
+    ----------
+    run, qrels
+        The tables.
+    columns
+        The columns of the run.
+    named
+        The query column that names the run of each row; ``None`` where there is one run, or none was named.
+    """
+
+    run: pl.LazyFrame
+    qrels: pl.LazyFrame
+    columns: Columns
+    named: str | None = None
+
+    @classmethod
+    def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, columns: Columns) -> Tables:
+        """Check the names and the types of the columns that joining needs."""
+        run_schema, qrels_schema = run.collect_schema(), qrels.collect_schema()
+        doc = columns.doc_name
+        if doc is None:
+            raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
+        require_all(run_schema, [*((name, "query") for name in columns.query), (doc, "doc"), (columns.score, "score")])
+        if columns.label in run_schema:
+            raise InvalidOption(
+                f"the run already has a column {columns.label!r}; drop it before judge, or evaluate the table as it is"
+            )
+        tables = cls(run, qrels, columns)
+        if not tables.query:
+            require(qrels_schema, columns.query[-1], "query", "qrels")
+        require(qrels_schema, doc, "doc", "qrels")
+        require(qrels_schema, columns.label, "label", "qrels")
+        tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
+        run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
+        if message := types_differ(run_schema, qrels_schema, tables.keys):
+            raise InvalidData(message)
+        shared = [name for name in qrels_schema if name in run_schema and name not in tables.keys]
+        if shared:
+            raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
+        return tables
+
+    def with_run(self, named: str) -> Tables:
+        """The tables, where a column names the run of each row."""
+        columns = replace(self.columns, query=(named, *(name for name in self.columns.query if name != named)))
+        require(self.run.collect_schema(), named, "run")
+        return replace(self, columns=columns, named=named)
+
+    @property
+    def query(self) -> list[str]:
+        """The query columns of both tables."""
+        return [name for name in self.columns.query if name in self.qrels.collect_schema()]
+
+    @property
+    def runs(self) -> list[str]:
+        """The query columns of the run alone, for each of whose values the judgments hold."""
+        return [name for name in self.columns.query if name not in self.qrels.collect_schema()]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a document in both tables."""
+        return [*self.query, str(self.columns.doc_name)]
+
+    @property
+    def key(self) -> list[str]:
+        """The columns whose values no two rows of the run may share."""
+        subtopic, schema = self.columns.subtopic, self.run.collect_schema()
+        single = [] if subtopic not in schema or subtopic is None or is_list(schema[subtopic]) else [subtopic]
+        return [*self.columns.query, str(self.columns.doc_name), *single]
+
+    @property
+    def usual_runs(self) -> list[str]:
+        """The columns of the run that are called as a run's name often is."""
+        names = self.run.collect_schema()
+        return [name for name in names if name.lower() in USUAL_NAMES["run"] and name not in self.key]
+
+    @property
+    def queries(self) -> pl.LazyFrame:
+        """The queries of the run, as the judgments name them."""
+        return self.run.select(self.query).unique(maintain_order=True)
+
+    @property
+    def judged_queries(self) -> pl.LazyFrame:
+        """The queries of the judgments."""
+        return self.qrels.select(self.query).unique(maintain_order=True)
+
+    @property
+    def judged(self) -> pl.LazyFrame:
+        """The judgments, once for each run."""
+        return self._for_every_run(self.qrels)
+
+    @property
+    def run_only(self) -> pl.LazyFrame:
+        """The rows of the run whose query nobody judged."""
+        return self.run.join(self.qrels, on=self.query, how="anti", nulls_equal=True, maintain_order="left")
+
+    @property
+    def judged_only(self) -> pl.LazyFrame:
+        """The judgments of queries that the run, or one of the runs, lacks."""
+        judged, on = self._for_every_run(self.qrels.select(self.query)), self.columns.query
+        return judged.join(self.run, on=on, how="anti", nulls_equal=True, maintain_order="left")
+
+    @property
+    def matched(self) -> pl.LazyFrame:
+        """The rows of the run that are judged."""
+        return self.run.join(self.qrels, on=self.keys, how="semi", nulls_equal=True, maintain_order="left")
+
+    def _for_every_run(self, qrels: pl.LazyFrame) -> pl.LazyFrame:
+        runs = self.runs
+        return self.run.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
+
+    # what speaks against a join
+
+    def refusals(self, judged_only: Missing, run_only: Missing, apart: Sequence[str] | None) -> Iterator[Refusal]:
+        """What makes the tables unfit for a join, whether they are whole or hold some of the queries.
+
+        Where the run repeats documents, one of the columns `apart` may name the run; ``None`` where none repeats.
+        """
+        if self.named is not None:
+            yield self._nameless(self.named)
+        if apart is not None:
+            yield self._run_repeats(apart)
+        yield self.qrels_repeat()
+        if run_only == "error":
+            yield Refusal(
+                "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having "
+                f"none; {LISTED} lists them",
+                _counted(self.run_only, self.query),
+            )
+        if judged_only == "error":
+            yield Refusal(
+                "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it "
+                f"out; {LISTED} lists them",
+                _counted(self.judged_only, self.columns.query),
+            )
+
+    def _nameless(self, named: str) -> Refusal:
+        """Rows of which nobody knows the run."""
+        message = (
+            f"column {named!r} names the run of each row, and is null on some. Where these have no score, labels were "
+            "joined before: start from the table of the runs alone. Where they have one, "
+            f"{to_name(named, self.run.collect_schema()[named])}"
+        )
+        return Refusal(message, _counted(self.run.filter(pl.col(named).is_null()), self.key), "df.rank.check()")
+
+    def _run_repeats(self, apart: Sequence[str]) -> Refusal:
+        """Documents that the run holds more than once in a query, most often because it is several runs."""
+        cures = " or ".join(f"df.rank.judge(qrels, run={name!r})" for name in apart) or "df.rank.judge(qrels, run=...)"
+        several = f"If these are several runs, name the column that tells them apart: {cures}"
+        if self.named is not None:
+            several = f"If more columns than {self.named!r} tell runs apart, name all: df.rank.on(query=[...])"
+        message = (
+            f"the run holds a document of a query more than once. {several}. If it is one run, keep one row of each, such "
+            f"as the best: df.sort({self.columns.score!r}).unique({self.key}, keep='last')"
+        )
+        return Refusal(message, _repeated(self.run, self.key), "df.rank.check()")
+
+    def qrels_repeat(self) -> Refusal:
+        """Documents that the judgments hold more than once in a query, and not for several subtopics."""
+        schema, subtopic = self.qrels.collect_schema(), self.columns.subtopic
+        usual = [name for name in schema if name.lower() in USUAL_NAMES["subtopic"] and name not in self.keys]
+        key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
+        message = (
+            "the judgments hold a document of a query more than once; keep one of each, such as the highest: "
+            f"qrels.sort({self.columns.label!r}).unique({key}, keep='last'), or name the column of the subtopics that it was "
+            "judged for: df.rank.on(subtopic=...)"
+        )
+        return Refusal(message, _repeated(self.qrels, key))
+
+    def strangers(self, run_only: Missing) -> Refusal:
+        """Whether nobody judged any query of the run, most often because the tables write ids differently."""
+        run, judged = (fresh(name, self.query) for name in ("#run", "#judged"))
+        both = self.queries.with_columns(pl.lit(True).alias(run)).join(
+            self.judged_queries.with_columns(pl.lit(True).alias(judged)),
+            on=self.query,
+            how="full",
+            coalesce=True,
+            nulls_equal=True,
+        )
+        none = pl.col(run).any() & ~(pl.col(run) & pl.col(judged)).fill_null(False).any()
+        if run_only == "keep":  # which counts a run without any judgments, too
+            none &= pl.col(judged).any()
+        return Refusal(STRANGERS, both.select(none.alias(run)).filter(run))
+
+    # what tables in memory tell of each other
+
+    def told_apart(self) -> tuple[Tables, list[str] | None]:
+        """The tables, runs told apart by the one column that does; or as they are, with the columns that each do.
+
+        ``None`` for these columns where no document repeats.
+        """
+        if not self._repeats:
+            return self, None
+        usual = [] if self.named is not None else self.usual_runs
+        apart = [name for name in usual if not self.with_run(name)._repeats]
+        return (self.with_run(apart[0]), None) if len(apart) == 1 else (self, apart)
+
+    @property
+    def _repeats(self) -> bool:
+        return not _repeated(self.run, self.key).collect().is_empty()
+
+    def refuse_strangers(self, run_only: Missing) -> None:
+        """Refuse a run of which nobody judged any query, and show what queries the tables have."""
+        if not self.strangers(run_only).places.collect().is_empty():
+            run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
+            raise InvalidData(f"{STRANGERS} (found in the run: {run}; in the judgments: {judged or 'nothing'})")
+
+    def warn(self, *, of_queries: bool) -> None:
+        """Say how many queries are left out as nobody judged them, and where no retrieved document is judged."""
+        left_out = (
+            self.run_only.select(self.query).unique(maintain_order=True).collect() if of_queries else pl.DataFrame()
+        )
+        if not left_out.is_empty():
+            n = self.queries.select(pl.len()).collect().item()
+            warn(
+                f"{left_out.height} of {n} queries of the run have no judgments and are left out; say run_only='drop' to leave "
+                "them out without a warning, or run_only='keep' to count them as having nothing relevant (found in the run: "
+                f"{first_of(left_out)})"
+            )
+        if self.matched.head(1).collect().is_empty():
+            on, both = self.query, (self.run.select(self.keys), self.qrels.select(self.keys))
+            common = (
+                x.join(y, on=on, how="semi", nulls_equal=True, maintain_order="left") for x, y in (both, both[::-1])
+            )
+            run, judged = (table.head(SHOWN).collect() for table in common)
+            if not run.is_empty():
+                warn(f"{UNMATCHED} (found in the run: {first_of(run)}; in the judgments: {first_of(judged)})")
+
+    # the join
+
+    def join(self, judged_only: Missing, run_only: Missing, *, ordered: bool) -> pl.LazyFrame:
+        """The full join by query and document, of the queries that count."""
+        run, judged, query = self.run, self.judged, self.columns.query
+        if run_only == "drop":
+            run = run.join(self.judged_queries, on=self.query, how="semi", nulls_equal=True, maintain_order="left")
+        if judged_only == "drop":
+            queries = self.run.select(query).unique()
+            judged = judged.join(queries, on=query, how="semi", nulls_equal=True, maintain_order="left")
+        order: Literal["left_right", "none"] = "left_right" if ordered else "none"
+        on = [*self.runs, *self.keys]
+        joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
+        label = self.columns.label
+        extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
+        return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
+
+
+def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
+    """The rows, or a failure of whatever is made of them."""
+    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
+    name = fresh("#failure", rows.collect_schema())
+    failures = [
+        refusal.places.select(failing([(pl.len() > 0, refusal.message)]).alias(f"{name}{i}"))
+        for i, refusal in enumerate(refusals)
+    ]
+    passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
+    passed = passed.select(pl.coalesce(pl.all()).alias(name)).filter(pl.col(name).is_null())
+    return rows.join(passed, how="cross").drop(name)
+
+
+def to_name(run: str, dtype: pl.DataType) -> str:
+    """What to do with rows of which the run is not known."""
+    named = "fill_null(-1)" if dtype.is_numeric() else "cast(pl.String).fill_null('unnamed')"
+    return f"name the run there, too, as with df.with_columns(pl.col({run!r}).{named})"
+
+
+def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
+    """The rows with the type of the other table's column where a column has none, as that of a table without rows may."""
+    schema = rows.collect_schema()
+    return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
+
+
+def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> str | None:
+    """What to write where a column is of one type in the run and of another in the judgments."""
+    for name in keys:
+        if run[name] != qrels[name]:
+            differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
+            return f"{differ}; {_cast(name, run[name], qrels[name])}"
+    return None
+
+
+def _cast(name: str, of_run: pl.DataType, of_qrels: pl.DataType) -> str:
+    """What to write so that two columns of ids have one type, in which all ids of both have a place."""
+    types = {"df": of_run, "qrels": of_qrels}
+    if any(dtype.is_nested() for dtype in types.values()):
+        return "make both of one type"
+    try:
+        both = pl.concat([pl.DataFrame(schema={name: dtype}) for dtype in types.values()], how="vertical_relaxed")
+        one = both.schema[name]
+    except pl.exceptions.SchemaError:
+        one = pl.String()
+    casts = [f"{frame}.with_columns(pl.col({name!r}).cast(pl.{one}))" for frame, dtype in types.items() if dtype != one]
+    return f"cast {'one' if len(casts) == 1 else 'both'}, as in {', '.join(casts)}"
+
+
+def first_of(places: pl.DataFrame) -> str:
+    """The first few of the places where something was found."""
+    named = places.head(SHOWN).to_dicts()
+    return "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in named)
+
+
+def found_in(places: pl.DataFrame, rows: int, listed: str) -> str:
+    """In how many rows something was found, and the first few of the places."""
+    more = "" if places.height <= SHOWN else f" and {places.height - SHOWN} more, all listed by {listed}"
+    return f" (found in {rows} row{'' if rows == 1 else 's'}: {first_of(places)}{more})"
+
+
+def _counted(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
+    """The values of the columns `key`, and in a last column how many rows have them."""
+    return rows.group_by(key).agg(pl.len().alias(fresh("rows", key)))
+
+
+def _repeated(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
+    """The values of the columns `key` that several rows have, and in a last column how many."""
+    hashed = fresh("#hash", key)  # groups of numbers take a third of the time of groups of texts
+    numbered = rows.select(*key, pl.struct(key).hash().alias(hashed))
+    return _counted(
+        numbered.join(_counted(numbered, [hashed]).filter(pl.last() > 1), on=hashed, how="semi"), key
+    ).filter(pl.last() > 1)

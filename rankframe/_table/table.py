@@ -1,0 +1,295 @@
+"""A table's columns by their roles: are they there, can they be ranked, in which order do ties stand."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from ..errors import InvalidData, InvalidOption
+from .policies import GREATEST, Columns
+from .roles import require, require_all, require_number
+
+__all__ = [
+    "BY_DOCUMENT",
+    "MARK",
+    "NO_WEIGHT",
+    "Fault",
+    "Table",
+    "failing",
+    "fresh",
+    "is_finite",
+    "is_list",
+    "is_weight",
+    "naming",
+    "said",
+]
+
+MARK = "rankframe: "
+"""How a message of ours begins where it surfaces in an error of Polars."""
+
+BY_DOCUMENT = ("doc_asc", "trec_eval")
+"""The tie rules that say how documents are to be compared, so that there must be some."""
+
+TEXTS = {
+    "NaN score": "column {score!r} holds NaN, which has no place in a ranking; write null for a document that was not "
+    "retrieved, as df.fill_nan(None) does",
+    "label not finite": "column {label!r} holds NaN or an infinite label, or one beyond {greatest:g}; write null for a document that "
+    "nobody judged, and smaller numbers for the others",
+    "repeated document": "a query holds the same {doc!r} twice; keep the best row of each, as with df.sort({score!r}, "
+    "descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True), or name the columns that tell "
+    "them apart, as query={with_run}",
+    "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
+    "df.unique({key_of_subtopic})",
+    "subtopic listed twice": "a list in column {subtopic!r} names a subtopic twice; name each once",
+    "two scores": "a document has different values of {score!r} on the rows of its subtopics; give it one score, the same "
+    "on every row",
+    "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
+    "doc_desc, doc_asc, order, best, worst, expected or trec_eval",
+    "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
+    "them, or say ties='doc_desc' to compare them as they are",
+    "weight": "column {weight!r} holds a weight that is {no_weight}, of a judged "
+    "document; give each of them its weight, as in df.with_columns(pl.col({weight!r}).fill_null(1))",
+    "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
+    "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
+}
+"""What is said of a problem, in frames and in expressions."""
+
+NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
+"""What is wrong with a weight that `is_weight` refuses."""
+
+
+def said(problem: str, columns: Columns) -> str:
+    """The text for a problem, with the names of the columns and the way out."""
+    key, doc = [*columns.query, columns.doc_name], columns.doc_name
+    return TEXTS[problem].format(
+        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight,
+        with_run=["run", *columns.query], subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+        greatest=GREATEST, no_weight=NO_WEIGHT,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something no metric is defined for: its column, the rows it is seen on, and what to say of it."""
+
+    name: str
+    at: str
+    rows: pl.Expr
+    message: str
+    once: pl.Expr | None = None  # a value that no query may hold twice, if that is what is wrong
+
+    @classmethod
+    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns, *, once: pl.Expr | None = None) -> Fault:
+        """A problem that has a text of its own."""
+        return cls(problem, at, rows, said(problem, columns), once)
+
+    @property
+    def column(self) -> str:
+        """The plans' name of the column that flags it; no column of the caller has it."""
+        return f"#{self.name} {self.at}"
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """The name, made longer until no column of the caller has it."""
+    return fresh(f"{name}#", taken) if name in taken else name
+
+
+def naming(message: str, label: pl.Expr) -> pl.Expr:
+    """The message with the label that it is about; null where there is none."""
+    return pl.concat_str(pl.lit(f"{message} (found: label "), label.cast(pl.String), pl.lit(")"))
+
+
+def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
+    """A null number that fails with the message of the first fault that holds.
+
+    It is a strict cast of the message, so it needs no Python and survives in any plan.
+    """
+    texts = [
+        pl.when(holds).then(pl.lit(MARK) + (pl.lit(message) if isinstance(message, str) else message))
+        for holds, message in faults
+    ]
+    return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a schema, checked: what the plans know of a table before it runs."""
+
+    columns: Columns
+    schema: pl.Schema
+
+    @classmethod
+    def of(cls, columns: Columns, schema: pl.Schema, *, label: bool = True) -> Table:
+        """Check the names and the types that ranking needs, and find out whether documents have ids."""
+        doc = columns.doc_in(schema)
+        columns = replace(columns, doc=doc)
+        labelled = label or columns.orders_by_label
+        roles = [*((name, "query") for name in columns.query), (columns.score, "score")]
+        roles += [(columns.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
+        require_all(schema, roles)
+        if labelled:
+            require_number(schema, columns.label, "label")
+        if doc is None and columns.ties in BY_DOCUMENT:
+            raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
+        require_number(schema, columns.score, "score")
+        _check_subtopic(columns, schema)
+        if columns.weight is not None:
+            require(schema, columns.weight, "weight")
+            require_number(schema, columns.weight, "weight")
+        for name in (*columns.query, *([] if doc is None else [doc])):
+            if schema[name] == pl.Object:
+                raise InvalidData(
+                    f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
+                    f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
+                )
+        if doc is not None and columns.ties == "trec_eval" and schema[doc].is_nested():
+            raise InvalidData(said("nested document", columns))
+        return cls(columns, schema)
+
+    @property
+    def lists_subtopics(self) -> bool:
+        """Whether the subtopics of a document stand in a list, on its one row."""
+        return self.columns.subtopic is not None and is_list(self.schema[self.columns.subtopic])
+
+    @property
+    def subtopic(self) -> pl.Expr:
+        """The subtopic, or the list of subtopics; only where a column was named."""
+        name = str(self.columns.subtopic)
+        return pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
+
+    @property
+    def query(self) -> list[pl.Expr]:
+        """The query columns under the plans' own names, which no column of the caller has."""
+        return [pl.col(name).alias(key) for name, key in zip(self.columns.query, self.key, strict=True)]
+
+    @property
+    def key(self) -> list[str]:
+        """The plans' names of the query columns."""
+        return self.columns.key
+
+    @property
+    def score(self) -> pl.Expr:
+        """The score; null for a document that was not retrieved, or that is taken out before ranks are given."""
+        score = pl.col(self.columns.score)
+        dtype = self.schema[self.columns.score]
+        if dtype in (pl.Boolean, pl.Null):
+            score = score.cast(pl.UInt8)
+        if self.columns.scores == "float32":
+            score = score.cast(pl.Float32)
+        if self.columns.drops_first:
+            score = pl.when(pl.col(self.columns.label) >= 0).then(score)
+        return score
+
+    @property
+    def label(self) -> pl.Expr:
+        """The label as it came, as a float."""
+        return pl.col(self.columns.label).cast(pl.Float64)
+
+    @property
+    def doc(self) -> pl.Expr | None:
+        """The document as the tie rule compares it: categories by their text, the rest by value."""
+        name = self.columns.doc_name
+        if name is None:
+            return None
+        return self.compared(pl.col(name))
+
+    def compared(self, doc: pl.Expr) -> pl.Expr:
+        """A document's id as documents are compared by it."""
+        name = self.columns.doc_name
+        as_text = self.columns.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        return doc.cast(pl.String) if as_text else doc
+
+    @property
+    def key_of_documents(self) -> list[str]:
+        """The caller's columns that name a document."""
+        return [*self.columns.query, *([] if self.columns.doc_name is None else [self.columns.doc_name])]
+
+    @property
+    def row(self) -> str:
+        """The name of the rows' number, beside the caller's columns."""
+        return fresh("#row", self.schema)
+
+    @property
+    def place(self) -> str:
+        """The name of the rows' places in their queries, beside the caller's columns."""
+        return fresh("#place", self.schema)
+
+    @property
+    def needs_row(self) -> bool:
+        """Whether only the rows' own order tells tied documents apart."""
+        return self.columns.doc is None or self.columns.ties == "order"
+
+    def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
+        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
+
+        Without documents to tell tied rows apart the order is the rows' own: that of `row`, or of a stable sort.
+        """
+        keys = [self.score]
+        if self.columns.ties in ("best", "worst"):
+            label = self.label.fill_null(-float("inf"))
+            keys.append(label if self.columns.ties == "best" else -label)
+        doc = None if self.needs_row else self.doc
+        if doc is not None and self.columns.ties != "doc_asc":
+            return [*keys, doc], True
+        last = row if doc is None else doc
+        if last is None:
+            return keys, True
+        dtype = pl.Float32() if self.columns.scores == "float32" else self.schema[self.columns.score]
+        return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
+
+    def faults(self, *, label: bool = True) -> list[Fault]:
+        """What makes the table unfit, as flags on rows that are to be read inside one query."""
+        found = []
+        score, columns, doc = self.score, self.columns, self.columns.doc_name
+        if self.schema[columns.score].is_float():
+            found.append(Fault.of("NaN score", columns.score, score.is_nan().fill_null(False), columns))
+        if (label or columns.orders_by_label) and self.schema[columns.label].is_float():
+            found.append(
+                Fault.of("label not finite", columns.label, (~is_finite(self.label)).fill_null(False), columns)
+            )
+        if doc is not None:
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, once=pl.col(doc)))
+        if label and columns.weight is not None:
+            unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight))
+            found.append(Fault.of("weight", columns.weight, unfit, columns))
+        if columns.ties == "error":
+            tied = score.is_duplicated() & score.is_not_null()
+            found.append(Fault.of("tied score", columns.score, tied, columns, once=score))
+        return found
+
+
+def is_finite(label: pl.Expr) -> pl.Expr:
+    """Whether labels, as floats, can be added up."""
+    return label.is_between(-GREATEST, GREATEST)
+
+
+def is_weight(x: pl.Expr) -> pl.Expr:
+    """Whether a document can have the weight."""
+    return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
+
+
+def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """A key that sorts the other way round: bits flipped for whole numbers, which have no overflow that way."""
+    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
+
+
+def is_list(dtype: pl.DataType) -> bool:
+    """Whether a subtopic column of this type holds several a row."""
+    return isinstance(dtype, (pl.List, pl.Array))
+
+
+def _check_subtopic(columns: Columns, schema: pl.Schema) -> None:
+    name = columns.subtopic
+    if name is None:
+        return
+    require(schema, name, "subtopic")
+    dtype = schema[name]
+    if dtype == pl.Object:
+        raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
+    if not is_list(dtype) and columns.doc_name is None:
+        raise InvalidOption(
+            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say "
+            "df.rank.on(doc=...), or give its subtopics as a list"
+        )

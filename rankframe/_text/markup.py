@@ -1,0 +1,129 @@
+"""Grids as Markdown, LaTeX, HTML and great_tables' HTML; every text of the user's is escaped."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from .._support.extras import load
+from ..errors import InvalidOption
+from .result_table import Cell, Grid
+from .user_text import CONTROL
+
+__all__ = ["great_html", "html", "latex", "markdown", "markdown_text"]
+
+TEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\u2009": r"\,",
+}  # fmt: skip
+
+
+WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
+"""Characters that LaTeX takes no label with."""
+
+
+def markdown(grid: Grid) -> str:
+    """A table of GitHub's Markdown, and the notes below."""
+    rows = [[_markdown_cell(cell) for cell in row] for row in grid.rows]
+    head = [markdown_text(name) for name in grid.head]
+    widths = [max(3, *(len(row[i]) for row in [head, *rows])) for i in range(len(head))]
+    first = len(head) - grid.numbers
+    rule = ["-" * width if i < first else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
+    lines = [
+        "| "
+        + " | ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
+        + " |"
+        for row in [head, rule, *rows]
+    ]
+    return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = markdown_text(cell.text)
+    return (f"**{text}**" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    text = re.sub(r"<(?=\S)", "&lt;", CONTROL.sub(" ", text).replace("&", "&amp;"))
+    return re.sub(r"([\\`*_|\[\]$~])", r"\\\1", text)
+
+
+def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> str:
+    """A table with booktabs' rules, and the notes below."""
+    wrong = None if label is None else WRONG_IN_LABELS.search(label) if isinstance(label, str) else [label]
+    if wrong is not None:
+        raise InvalidOption(
+            f"label={label!r} has {wrong[0]!r}, which LaTeX takes no label with; write one of letters, digits and :.-_ "
+            "as in label='tab:runs'"
+        )
+    if caption is not None and not isinstance(caption, str):
+        raise InvalidOption(f"caption={caption!r} is no text; write caption='Results', or leave it out")
+    first = len(grid.head) - grid.numbers
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        *([] if caption is None else [rf"\caption{{{_tex(caption)}}}"]),
+        *([] if label is None else [rf"\label{{{label}}}"]),
+        rf"\begin{{tabular}}{{{'l' * first}{'r' * grid.numbers}}}",
+        r"\toprule",
+        " & ".join(map(_tex, grid.head)) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(_tex_cell, row)) + r" \\" for row in grid.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([r"\par\smallskip", rf"{{\footnotesize {' '.join(map(_tex, grid.notes))}}}"] if grid.notes else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tex_cell(cell: Cell) -> str:
+    text = _tex(cell.text)
+    raised = rf"\textsuperscript{{{_tex(cell.raised)}}}" if cell.marks else ""
+    return (rf"\textbf{{{text}}}" if cell.best else text) + raised
+
+
+def _tex(text: str) -> str:
+    return "".join(TEX.get(character, character) for character in CONTROL.sub(" ", text))
+
+
+def html(grid: Grid) -> str:
+    """A plain table, in the colours of the page it stands on."""
+    first = len(grid.head) - grid.numbers
+
+    def row(cells: list[str], tag: str) -> str:
+        right = ' style="text-align: right"'
+        return "<tr>" + "".join(f"<{tag}{right * (i >= first)}>{x}</{tag}>" for i, x in enumerate(cells)) + "</tr>"
+
+    body = "\n".join(row([_html_cell(cell) for cell in cells], "td") for cells in grid.rows)
+    head = row([escape(name) for name in grid.head], "th")
+    notes = "".join(f"<p><small>{escape(note)}</small></p>\n" for note in grid.notes)
+    return f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
+
+
+def _html_cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    return (f"<strong>{text}</strong>" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
+
+
+def great_html(grid: Grid, title: str | None = None) -> str:
+    """A table of great_tables, which brings its styles along."""
+    gt: Any = load("great_tables", "report")
+    names = [f"c{i}" for i in range(len(grid.head))]
+    columns = {name: [_html_cell(row[i]) for row in grid.rows] for i, name in enumerate(names)}
+    table = gt.GT(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))
+    table = table.fmt(lambda cell: cell, columns=names).cols_label(
+        {name: gt.html(escape(head)) for name, head in zip(names, grid.head, strict=True)}
+    )
+    first = len(names) - grid.numbers
+    table = table.cols_align("left", columns=names[:first]).cols_align("right", columns=names[first:])
+    if title is not None:
+        table = table.tab_header(gt.html(escape(title)))
+    for note in grid.notes:
+        table = table.tab_source_note(gt.html(escape(note)))
+    return str(table.as_raw_html())

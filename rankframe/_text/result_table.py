@@ -1,0 +1,189 @@
+"""Comparisons and summaries as grids of cells: what a reader sees, whatever it is written in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from types import EllipsisType
+from typing import Any
+
+from .._catalog.parse import parse
+from .._table.policies import is_number
+from ..errors import InvalidOption, UnknownMetric
+
+__all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
+
+TESTS = {
+    "permutation": "the paired permutation test",
+    "t": "the paired t-test",
+    "bootstrap": "the paired bootstrap test",
+}
+TESTS["tukey"] = "Tukey's test"
+CORRECTIONS = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
+CORRECTIONS["by"] = "Benjamini and Yekutieli's correction"
+
+NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
+INTERVAL = ("ci_low", "ci_high")
+MOST_DIGITS = 17  # a float has no more
+COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_value", "p_adjusted", "effect_size"} | {
+    "wins",
+    "ties",
+    "losses",
+    "n_queries",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text; bold if it is the best of its column, with the letters of what it is significantly better than."""
+
+    text: str
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+    @property
+    def raised(self) -> str:
+        """The letters as one text: with commas between them where one may be of two letters."""
+        return (",\u2009" if any(len(mark) > 1 for mark in self.marks) else "").join(self.marks)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of cells under a head; the last `numbers` columns hold numbers. The notes stand below."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numbers: int
+    notes: tuple[str, ...] = ()
+
+
+def letters(i: int) -> str:
+    """The name of the run of this number: a to z, then aa, ab and so on."""
+    return (letters(i // 26 - 1) if i >= 26 else "") + "abcdefghijklmnopqrstuvwxyz"[i % 26]
+
+
+def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
+    """A comparison, or a frame that `summarize` made, as a grid."""
+    if isinstance(digits, bool) or not isinstance(digits, Integral) or not 0 <= digits <= MOST_DIGITS:
+        raise InvalidOption(f"digits={digits!r}: write a whole number from 0 to {MOST_DIGITS}")
+    if not (is_number(alpha) and 0 < alpha < 1):
+        raise InvalidOption(f"alpha={alpha!r}: write a number between 0 and 1, as alpha=0.05")
+    if hasattr(of, "settings"):
+        return _of_comparison(records(of.table), of.settings, digits, alpha)
+    if hasattr(of, "collect_schema") or hasattr(of, "columns"):
+        return _of_summary(records(of), digits)
+    raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare or summarize made")
+
+
+def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
+    by = [name for name in (table[0] if table else ()) if name not in COMPARED]
+    runs, metrics = list(settings["runs"]), list(settings["metrics"])
+    letter = {run: letters(i) for i, run in enumerate(runs)}
+    slices = list(dict.fromkeys(tuple(row[name] for name in by) for row in table))
+    means: dict[tuple[Any, ...], float | None] = {}
+    beaten: dict[tuple[Any, ...], list[str]] = {}
+    for row in table:
+        at = (tuple(row[name] for name in by), row["metric"])
+        run, base, difference = row["run"], row["baseline"], row["difference"]
+        means[(*at, run)] = row["mean"]
+        if row["mean"] is not None and difference is not None:
+            means.setdefault((*at, base), row["mean"] - difference)
+        if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
+            better = (difference > 0) == _higher_is_better(row["metric"])
+            beaten.setdefault((*at, run if better else base), []).append(letter[base if better else run])
+    rows = []
+    for part in slices:
+        cells = {}
+        for metric in metrics:
+            shown = {run: _number(means.get((part, metric, run)), digits) for run in runs}
+            there = [value for run in runs if (value := means.get((part, metric, run))) is not None]
+            top = (max if _higher_is_better(metric) else min)(there) if there else None
+            best = None if top is None else _number(top, digits)
+            for run in runs:
+                marks = sorted(beaten.get((part, metric, run), ()), key=lambda mark: (len(mark), mark))
+                cells[run, metric] = Cell(shown[run], shown[run] == best, tuple(marks))
+        for run in runs:
+            head = (*(Cell(_text(value)) for value in part), Cell(letter[run]), Cell(run))
+            rows.append((*head, *(cells[run, metric] for metric in metrics)))
+    pairs = len(table)
+    correction = settings["correction"] if settings["test"] != "tukey" else None
+    after = f", after {CORRECTIONS[correction]} for {pairs} comparisons" if correction and pairs > 1 else ""
+    n = sorted({row["n_queries"] for row in table})
+    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
+    notes = (
+        f"Letters name the runs that a run is significantly better than: p < {alpha:g} by {TESTS[settings['test']]}{after}.",
+        f"Bold: the best of its column. Means over {counted} queries.",
+    )
+    return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
+
+
+def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
+    names = list(table[0]) if table else []
+    if not {"metric", "mean"} <= set(names):
+        raise InvalidOption(
+            f"the frame has columns {', '.join(names) or 'none'}, and is no summary; give what df.rank.summarize(...) made"
+        )
+    by = [name for name in names if name not in {*NAMES, *INTERVAL}]
+    with_interval = set(INTERVAL) <= set(names)
+    figures = [
+        "mean",
+        *(["interval"] if with_interval else []),
+        *(x for x in ("std", "n_queries", "total") if x in names),
+    ]
+    rows = []
+    for row in table:
+        cells = [Cell(_text(row[name])) for name in (*by, "metric")]
+        for figure in figures:
+            if figure == "interval":
+                ends = [_number(row[end], digits) for end in INTERVAL]
+                cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
+            else:
+                cells.append(Cell(_number(row[figure], digits)))
+        rows.append(tuple(cells))
+    head = (*by, "metric", *(NAMES.get(figure, figure) for figure in figures))
+    return Grid(head, tuple(rows), len(figures))
+
+
+def records(frame: Any) -> list[dict[str, Any]]:
+    """A frame's rows as dictionaries, what is missing as ``None``, whichever library the frame is of."""
+    if hasattr(frame, "to_dicts"):
+        return list(frame.to_dicts())
+    if hasattr(frame, "collect"):
+        return list(frame.collect().to_dicts())
+    names = [str(name) for name in frame.columns]
+    columns = [frame.iloc[:, i].astype(object).where(frame.iloc[:, i].notna(), None) for i in range(len(names))]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def plain(value: Any) -> Any:
+    """A setting as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, EllipsisType):
+        return "doc_id, if there is one"
+    if isinstance(value, (frozenset, set)):
+        return sorted(map(str, value))
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _higher_is_better(metric: str) -> bool:
+    try:
+        return parse(metric)[0].metric.higher_is_better
+    except UnknownMetric:  # one of the user's own, that has been unregistered since
+        return True
+
+
+def _number(value: Any, digits: int) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)

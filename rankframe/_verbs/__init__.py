@@ -1,0 +1,1 @@
+"""What rankers do with a frame, besides deciding: evaluate, curve, explain, judge, check, agreement and the like."""

@@ -1,0 +1,93 @@
+"""What each tool would print for a table, and which of its choices make the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.conventions import CONVENTIONS, bind, under
+from .._catalog.parse import parse
+from .._plan.per_query import Frame, mean, measure
+from .._table.policies import Columns
+from ..errors import InvalidOption, RankframeError
+
+__all__ = ["conventions", "short"]
+
+POLICIES = ("relevant", "ties", "unjudged", "unretrieved", "no_relevant", "depth", "scores")
+
+SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
+
+
+def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
+    """One row per tool that has the metric: the mean of what it prints, and why it is another number."""
+    calls = parse(text)
+    if len(calls) != 1:
+        raise InvalidOption(f"{text!r} names {len(calls)} metrics; ask for one, as in df.rank.conventions('ndcg@10')")
+    table = frame.lazy().collect()
+    found: dict[tuple[Columns, Call], float | None] = {}
+
+    def value(policies: Columns, call: Call) -> float | None:
+        """The mean over the queries that count."""
+        if (policies, call) not in found:
+            of_queries = measure(table, policies, call).lazy().select(mean(pl.col(call.text)))
+            found[policies, call] = of_queries.collect().item()
+        return found[policies, call]
+
+    rows = [("rankframe", *_described(value, columns, calls[0], columns, calls[0], ""))]
+    for tool, convention in CONVENTIONS.items():
+        if calls[0].metric.name in convention.metrics:
+            meant = under(bind(columns, tool), calls[0])
+            rows.append((tool, *_described(value, *meant, columns, calls[0], convention.note)))
+    result = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return result if isinstance(frame, pl.DataFrame) else result.lazy()
+
+
+def _described(
+    value: Callable[[Columns, Call], float | None],
+    policies: Columns,
+    call: Call,
+    ours: Columns,
+    our_call: Call,
+    note: str,
+) -> tuple[float | None, str, str, str]:
+    """The value, the metric as it is computed, the choices that matter, and what is to be known beside."""
+    try:
+        here = value(policies, call)
+    except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
+        return None, call.text, "", "; ".join(x for x in (str(error), note) if x)
+    choices: list[tuple[str, Columns, Call]] = []
+    for name in POLICIES:
+        if getattr(policies, name) != getattr(ours, name):
+            back = replace(policies, **{name: getattr(ours, name)})
+            choices.append((f"{name}={short(getattr(policies, name))}", back, call))
+    options = dict(call.options)
+    for name, chosen in options.items():
+        if dict(our_call.options).get(name) != chosen:
+            rest = tuple((x, y) for x, y in call.options if x != name)
+            kept = tuple((x, y) for x, y in our_call.options if x == name)
+            choices.append((f"{name}={short(chosen)}", policies, replace(call, options=rest + kept)))
+    matter = [text for text, *without in choices if not _same(here, _or_none(value, *without))]
+    return here, call.text, ", ".join(matter), note
+
+
+def _or_none(value: Callable[[Columns, Call], float | None], policies: Any, call: Any) -> float | None:
+    try:
+        return value(policies, call)
+    except RankframeError:
+        return math.nan
+
+
+def _same(a: float | None, b: float | None) -> bool:
+    return a is b or (a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12))
+
+
+def short(choice: object) -> str:
+    """A choice as text; thresholds that mean "above" as that."""
+    if isinstance(choice, float) and choice in (math.nextafter(0.5, 1), math.nextafter(0, 1)):
+        return f"above {choice:.1g}" if choice > 0.1 else "above 0"
+    return str(choice)

@@ -1,0 +1,356 @@
+"""What the rankers do, as functions of a Polars frame: lazy in, lazy out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import Parameter
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from .._catalog.call import Call, call_of
+from .._catalog.conventions import under
+from .._catalog.parse import parse
+from .._catalog.registry import AGREEMENTS, METRICS, Metric, of
+from .._lazy.node import source
+from .._plan.check import check as check_frame
+from .._plan.per_query import (
+    Frame,
+    by_document,
+    collect,
+    largest_of,
+    like,
+    measure,
+    names_of,
+    refuse_faults,
+    refuse_names,
+)
+from .._plan.plan import (
+    ask_rows,
+    guarded,
+    per_row,
+    position,
+    ranked_in_memory,
+    ranks,
+    source_of,
+    with_row,
+)
+from .._plan.rank_order import Part, in_rank_order, labels_of
+from .._plan.subtopics import refuse_agreement, refuse_by_document
+from .._plan.threads import in_threads
+from .._table.policies import Columns, check_word
+from .._table.roles import carried, require
+from .._table.run_and_judgments import Missing, Tables, unless
+from .._table.table import Table, failing
+from .._words.requested_columns import Wanted
+from .._words.two_rankings import Pair
+from ..errors import InvalidOption
+
+__all__ = [
+    "Missing",
+    "Request",
+    "agreement",
+    "calls_of",
+    "check",
+    "curve",
+    "evaluate",
+    "explain",
+    "judge",
+    "like",
+    "measure",
+    "with_metrics",
+    "with_ranks",
+]
+
+Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
+
+
+def evaluate(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
+    """One row per query: the query columns and a column per text or expression, in the order asked."""
+    calls: list[Call] = []
+    expressions: dict[str, pl.Expr] = {}
+    names: list[str] = []
+    for request in requests:
+        if isinstance(request, pl.Expr):
+            name = _output_name(request, frame)
+            expressions[name] = request
+            names.append(name)
+        else:
+            named = calls_of(request)
+            read = [call for call in named if call not in calls]
+            calls += read
+            names += [name for call in read for name in names_of(columns, call)]
+    _require_metrics(names, "evaluate('ndcg@10', 'map')")
+    for name in expressions:
+        if names.count(name) > 1:
+            raise InvalidOption(
+                f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
+            )
+    refuse_names(names, columns.query, "the query")
+    if not expressions:
+        return measure(frame, columns, *calls)
+    Table.of(columns, frame.collect_schema(), label=bool(calls))
+    own = frame.lazy().group_by(columns.query, maintain_order=isinstance(frame, pl.DataFrame))
+    result = own.agg(x.alias(name) for name, x in expressions.items())
+    if calls:
+        values = measure(frame, columns, *calls).lazy()
+        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
+        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
+    return like(frame, result.select(*columns.query, *names), columns)
+
+
+def calls_of(request: Request | Call) -> list[Call]:
+    """The calls that a text or a function names; a call is itself."""
+    if isinstance(request, Call):
+        return [request]
+    if isinstance(request, pl.Expr):
+        raise InvalidOption("an expression is no metric; write text, as 'ndcg@10'")
+    return [call_of(of(request), (), {})] if callable(request) else parse(request)
+
+
+def with_metrics(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
+    """The rows, in their order, with a column of the query's value per metric."""
+    values = evaluate(frame, columns, *requests).lazy()
+    schema = frame.collect_schema()
+    refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
+    joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+    return like(frame, joined, columns)
+
+
+def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
+    """The rows, in their order, with their rank; null for a document that was not retrieved."""
+    if columns.ties == "expected":
+        raise InvalidOption(
+            "ties='expected' ranks tied documents in all orders at once; with_ranks needs one, as with ties='doc_desc'"
+        )
+    schema = frame.collect_schema()
+    table = Table.of(columns, schema, label=False)
+    refuse_names([name], schema, "the table")
+    if columns.subtopic is not None and not table.lists_subtopics:
+        docs, of_docs = by_document(frame, columns)
+        ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
+        on = table.key_of_documents
+        joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
+        return like(frame, joined, columns)
+    rows, rank = ranks(frame.lazy(), table)
+    faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
+    rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
+    ranked = rows.with_columns(rank.alias(name))
+    return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
+
+
+def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
+    """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
+    calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
+    for call in calls:
+        if call.cutoff:
+            if call.metric.parameters["k"].default is Parameter.empty:
+                raise InvalidOption(
+                    f"{call.metric.name} has no curve: its value at one rank is no part of that at the next; evaluate "
+                    f"it at several, as in evaluate('{call.metric.name}@5', '{call.metric.name}@10')"
+                )
+            raise InvalidOption(
+                f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
+            )
+    return _rows(frame, columns, calls, "curve", carry)
+
+
+def explain(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
+    """What each document contributes to its query's value, in rank order where the frame is eager."""
+    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "contribution", carry)
+
+
+def _rows(
+    frame: Frame,
+    columns: Columns,
+    calls: list[Call],
+    show: Literal["contribution", "curve"],
+    carry: Sequence[str],
+) -> Frame:
+    if columns.unjudged == "bounds":
+        what = "curve" if show == "curve" else "contributions"
+        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
+    refuse_by_document(columns, calls)
+    if isinstance(frame, pl.DataFrame):
+        return _eager_rows(frame, columns, calls, show, carry)
+
+    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+        asked = [call for call in calls if names is None or call.text in names]
+        return _eager_rows(rows, columns, asked or calls[:1], show, carry)
+
+    reads = [*carry, *(name for call in calls for name in call.columns)]
+    verb = "curve" if show == "curve" else "explain"
+    return source(frame, columns, run, verb, reads=reads, largest=largest_of(frame, columns, calls))
+
+
+def _eager_rows(
+    frame: pl.DataFrame,
+    columns: Columns,
+    calls: list[Call],
+    show: Literal["contribution", "curve"],
+    carry: Sequence[str],
+) -> pl.DataFrame:
+    frame, columns = by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
+    table = Table.of(columns, frame.schema)
+    columns = table.columns
+    doc = [] if columns.doc_name is None else [columns.doc_name]
+    named = doc if show == "curve" else [*doc, columns.score, columns.label]
+    named = list(dict.fromkeys([*named, *carry]))  # a run may be ranked by its labels
+    refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
+    meant = [under(columns, call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        raise InvalidOption(
+            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+        )
+    table = replace(table, columns=meant[0][0])
+    wanted, values = ask_rows([call for _, call in meant], table, labels_of(frame, table), show=show)
+    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
+    along = {carried(name): pl.col(name) for name in named}
+
+    refuse_faults(frame, columns, table)
+    queries, parts, complete, last = in_rank_order(frame, table, whole=wanted.whole_table)
+    brought = source_of(frame, table, {**along, **wanted.source})
+    query = {name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, columns.query, strict=True)}
+
+    def of_part(part: Part) -> pl.DataFrame:
+        rows = ranked_in_memory(part(), table, brought, complete=complete)
+        result = per_row(rows, wanted, values, table, show=show, last=last).select(
+            *(x.alias(name) for name, x in query.items()),
+            *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
+            pl.col("#rank").cast(pl.UInt32).alias("rank"),
+            *(call.text for call in calls),
+        )
+        return collect(result, frame, columns)
+
+    return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
+
+
+def judge(
+    frame: Frame,
+    columns: Columns,
+    qrels: Frame,
+    run: str | None = None,
+    judged_only: Missing = "keep",
+    run_only: Missing | None = None,
+    part: bool = False,
+) -> Frame:
+    """The full join of a run and its judgments, by query and document.
+
+    Whether the tables belong together is not asked of a `part`, which holds some of the queries of larger tables.
+    """
+    _require_frame(qrels)
+    check_word("judged_only", judged_only, Missing)
+    unjudged: Missing = "drop" if run_only is None else run_only
+    check_word("run_only", unjudged, Missing)
+    tables = Tables.of(frame.lazy(), qrels.lazy(), columns)
+    tables = tables if run is None else tables.with_run(run)
+    if isinstance(frame, pl.LazyFrame):
+        joined = tables.join(judged_only, unjudged, ordered=False)
+        refusals = tables.refusals(judged_only, unjudged, apart=tables.usual_runs)
+        return unless(joined, [*refusals, tables.strangers(unjudged)])
+    tables = replace(tables, qrels=tables.qrels.collect().lazy())
+    apart: list[str] | None = tables.usual_runs
+    if not part:
+        tables.refuse_strangers(unjudged)
+        tables, apart = tables.told_apart()
+    for refusal in tables.refusals(judged_only, unjudged, apart):
+        refusal.refuse()
+    if not part:
+        tables.warn(of_queries=run_only is None)
+    return like(frame, tables.join(judged_only, unjudged, ordered=True), columns)
+
+
+def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
+    """The findings of a check; see `check.check`."""
+    if qrels is not None:
+        _require_frame(qrels)
+    found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
+    return like(frame, found, columns)
+
+
+def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call) -> Frame:
+    """One row per query: how the order by another score column agrees with the ranker's own."""
+    calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
+    refuse_names([call.text for call in calls], columns.query, "the query")
+    if isinstance(frame, pl.LazyFrame):
+
+        def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+            asked = [call for call in calls if names is None or call.text in names]
+            return (
+                (agreement(rows, columns, other, *asked) if asked else rows.select(columns.query).unique())
+                .lazy()
+                .collect()
+            )
+
+        return source(frame, columns, run, "agreement", reads=[other])
+    schema = frame.collect_schema()
+    require(schema, other, "agreement")
+    table = Table.of(columns, schema, label=False)
+    refuse_agreement(table)
+    others = Table.of(replace(columns, score=other), schema, label=False)
+    faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
+    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    both = retrieved & other_retrieved
+    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
+        *table.query,
+        pl.when(both).then(table.score).alias("#score"),
+        pl.when(both).then(others.score).alias("#other"),
+        pl.when(retrieved).then(position(table)).alias("#rank"),
+        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
+        *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
+    )
+    bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
+    complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
+    wanted = Wanted(table.key)
+    pair = Pair(wanted, bits, complete)
+    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
+    result = (
+        wanted.with_columns(rows)
+        .group_by(table.key)
+        .agg(
+            *(x.sum().alias(name) for name, x in wanted.sums.items()),
+            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(pl.col(name).any() for name in faults),
+        )
+    )
+    result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
+    queries = frame.lazy().select(table.query).unique(maintain_order=True)
+    result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order="left")
+    return collect(result.rename(dict(zip(table.key, columns.query, strict=True))), frame, columns)
+
+
+def _calls(requests: Sequence[str | Call], among: Mapping[str, Metric], example: str) -> list[Call]:
+    calls: list[Call] = []
+    for request in requests:
+        if isinstance(request, pl.Expr):
+            raise InvalidOption(f"an expression has no shape by rank; write text, as in {example}")
+        calls += [request] if isinstance(request, Call) else parse(request, among)
+    _require_metrics([call.text for call in calls], example)
+    return list(dict.fromkeys(calls))
+
+
+def _output_name(request: pl.Expr, frame: Frame) -> str:
+    if not request.meta.has_multiple_outputs():
+        return request.meta.output_name()
+    outputs = frame.lazy().select(request).collect_schema().names()
+    if len(outputs) == 1:
+        return outputs[0]
+    raise InvalidOption(
+        f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each, as "
+        "*(pl.col(name).mean() for name in names)"
+    )
+
+
+def _require_frame(qrels: object) -> None:
+    if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
+        raise InvalidOption(
+            f"the judgments are a {type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
+            "rf.read_qrels make them"
+        )
+
+
+def _require_metrics(names: Sequence[str], example: str) -> None:
+    if not names:
+        raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")

@@ -1,0 +1,116 @@
+"""Expectations over all orders of tied documents, by closed forms: what ``ties="expected"`` makes of a ranking.
+
+A group of g tied documents starts after c others; its ranks are c + 1 to c + g, each order equally likely. What a
+document is worth by itself enters a sum with the group's mean, whatever the weights of the ranks. Two products of
+worth and order have closed forms of their own: the hits at relevant documents, and where a reader stops.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from .ranking import NoExpectation
+from .requested_columns import POSITION, STARTS, Wanted, at_first_tied, at_last_tied
+
+__all__ = ["Expectation"]
+
+
+class Expectation:
+    """Words of a ranking whose tied documents stand in all orders at once.
+
+    Its arguments run down the ranking: `so_far` and `hits` are sums, `product` is the product before each rank.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
+
+    def has(self, x: pl.Expr) -> bool:
+        """Whether `x` is an expectation already; what uses the rank of one order of the documents has none."""
+        roots = set(x.meta.root_names())
+        if "#rank" in roots:
+            raise NoExpectation
+        return bool(roots & self.by_rank)
+
+    def of(self, x: pl.Expr, so_far: pl.Expr) -> pl.Expr:
+        """What stands at each rank on average, given what each document is worth."""
+        return self._expected((self._last(so_far) - self._first(so_far - x)) / self._size)
+
+    def hits_at(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
+        """The hits at a rank if its document is relevant, else 0.
+
+        With r relevant ones in the group and R above it, the rank's document is one of them with probability r / g;
+        of the t documents of the group above it, t (r - 1) / (g - 1) are relevant then.
+        """
+        above, g, t = self._first(hits - relevant), self._size, self._above
+        r = self._last(hits) - above
+        others = pl.when(g > 1).then(t * (r - 1) / (g - 1)).otherwise(0.0)
+        return self._expected(r / g * (above + 1 + others))
+
+    def miss(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
+        """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g - t)."""
+        r, left = self._last(hits) - self._first(hits - relevant), self._size - self._above
+        return self._expected(((left - r) / left).clip(0.0, 1.0))
+
+    def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
+        """The probability that a reader stops at the rank, whom each document satisfies with probability `x`."""
+        rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
+        stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
+        return self._expected(self._first(product) * self.wanted.column(stop, b"stops" + rows.meta.serialize()))
+
+    @property
+    def _size(self) -> pl.Expr:
+        return self.wanted.column((self._last(POSITION) - self._first(POSITION) + 1).cast(pl.Float64))
+
+    @property
+    def _above(self) -> pl.Expr:
+        """How many of its group stand above a document, in the order that the rows happen to have."""
+        return self.wanted.column(POSITION - self._first(POSITION))
+
+    def _first(self, x: pl.Expr) -> pl.Expr:
+        """`x` at the first of each group of tied documents."""
+        return self.wanted.column(at_first_tied(x))
+
+    def _last(self, x: pl.Expr) -> pl.Expr:
+        """`x` at the last of each group of tied documents."""
+        return self.wanted.column(at_last_tied(x))
+
+    def _expected(self, x: pl.Expr) -> pl.Expr:
+        column = self.wanted.column(x)
+        self.by_rank.add(column.meta.output_name())
+        return column
+
+
+def stop_in_group(rows: pl.Series) -> pl.Series:
+    """For each document, the probability that a reader who comes to its group of tied ones stops at its rank.
+
+    Let M(t) be the mean, over all sets of t documents of the group, of the product of 1 - x; the reader stops at the
+    group's rank t + 1 with probability M(t) - M(t + 1). M grows document by document: of s documents, the last one is
+    in a set of t with probability t / s, so M(t) = M'(t) (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0
+    change nothing and need no step; all groups take a step together.
+    """
+    import numpy as np  # only here, so that nobody else waits for it
+
+    every = rows.struct.unnest().with_row_index("row")
+    tied = every.filter(pl.col("size") > 1).sort("group", "above")
+    if tied.is_empty():
+        return every["x"]
+    first = (tied["above"] == 0).to_numpy()
+    positive = (tied["x"] > 0).to_numpy()
+    group = np.cumsum(first) - 1
+    steps = np.bincount(group, weights=positive)[group].astype(np.int64)
+    order = np.argsort(-steps, kind="stable")  # groups that take a step stand in front of those that are done
+    tied, steps, positive = tied[order], steps[order], positive[order]
+    t, size, x = (tied[name].to_numpy() for name in ("above", "size", "x"))
+    chance = x[positive]
+    begin = np.maximum.accumulate(np.where(t == 0, np.cumsum(positive) - positive, 0))
+    mean = np.ones(len(t))  # M(t + 1)
+    for step in range(steps[0]):
+        n = np.count_nonzero(steps > step)
+        share = np.clip((t[:n] + 1) / (size[:n] - steps[:n] + step + 1), 0, 1)
+        without = np.where(t[:n] == 0, 1.0, np.roll(mean[:n], 1))
+        mean[:n] = mean[:n] * (1 - share) + (1 - chance[begin[:n] + step]) * without * share
+    stop = np.where(t == 0, 1.0, np.roll(mean, 1)) - mean
+    result = every["x"].to_numpy().copy()
+    result[tied["row"].to_numpy()] = stop
+    return pl.Series(result)

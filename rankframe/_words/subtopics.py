@@ -1,0 +1,124 @@
+"""What a diversity metric sees: the subtopics that one query's documents are relevant to, as expressions."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+
+import polars as pl
+
+from .._table.policies import check_threshold
+from ..errors import InvalidOption
+from .greedy_ranking import greedy_ranks
+from .requested_columns import Wanted
+
+__all__ = ["Topics"]
+
+
+class Topics:
+    """One query's ranking with a row for each document and subtopic: the words of diversity metrics.
+
+    A document that meets several subtopics stands on as many rows, one that meets none on no row.
+
+    Parameters
+    ----------
+    wanted
+        Where to write down what is asked for.
+    threshold
+        A document with a label from here on is relevant to the row's subtopic; ``None`` where every row says so.
+    weight
+        The column of the documents' weights, which no word here asks for.
+    """
+
+    #: The rank of the document; null for one that was not retrieved.
+    rank = pl.col("#rank")
+    #: Tied documents stand in one order.
+    expected = None
+
+    def __init__(self, wanted: Wanted, threshold: float | None, weight: str | None = None) -> None:
+        self.wanted = wanted
+        self.threshold = threshold
+        self.weight = weight
+        self.asked: set[str] = set()
+
+    def with_threshold(self, relevant: float) -> Topics:
+        """The same rows where a label from `relevant` on counts as relevant."""
+        check_threshold(relevant)
+        if self.threshold is None:
+            raise InvalidOption(
+                f"relevant={relevant!r}: a list of subtopics says by itself what is relevant, without a label; leave "
+                "relevant out, or give a row for each subtopic"
+            )
+        other = copy(self)
+        other.threshold = relevant
+        return other
+
+    @property
+    def _is_relevant(self) -> pl.Expr:
+        if self.threshold is None:
+            return pl.col("#subtopic").is_not_null()  # which is every row
+        return pl.col("#label") >= self.threshold
+
+    @property
+    def relevant(self) -> pl.Expr:
+        """1.0 where the document is relevant to the subtopic, else 0.0."""
+        return pl.when(self._is_relevant).then(1.0).otherwise(0.0)
+
+    @property
+    def met(self) -> pl.Expr:
+        """How many documents meet the subtopic, down to this rank."""
+        here = pl.when(self.rank.is_not_null()).then(self.relevant).otherwise(0.0)
+        return self.wanted.column(here.cum_sum().over(*self.wanted.key, "#subtopic", order_by=self.rank))
+
+    @property
+    def first_met(self) -> pl.Expr:
+        """1.0 where the document is the first to meet the subtopic, else 0.0."""
+        return pl.when(self.met == 1).then(self.relevant).otherwise(0.0)
+
+    def novelty(self, alpha: float) -> pl.Expr:
+        """What the subtopic adds to the document: (1 - alpha)^n if n documents above meet it, too."""
+        return self.relevant * (1 - alpha) ** (self.met - 1)
+
+    @property
+    def n_relevant(self) -> pl.Expr:
+        """How many pairs of document and subtopic are relevant, retrieved or not."""
+        return self.wanted.sum(self.relevant)
+
+    @property
+    def n_relevant_to_subtopic(self) -> pl.Expr:
+        """How many documents are relevant to the row's subtopic, retrieved or not."""
+        return self.wanted.column(self.relevant.sum().over(*self.wanted.key, "#subtopic"))
+
+    @property
+    def n_subtopics(self) -> pl.Expr:
+        """How many subtopics some document is relevant to, retrieved or not."""
+        so_far = self.wanted.column(self.relevant.cum_sum().over(*self.wanted.key, "#subtopic"))
+        return self.wanted.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
+
+    def total(
+        self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
+    ) -> pl.Expr:
+        """The sum of what each subtopic of each document contributes, down to rank `k`."""
+        if weight is not None:
+            x = x * weight
+        if over is not None:
+            x = x / over
+        return self.wanted.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
+
+    def depth(self, k: int | None) -> pl.Expr:
+        """The number of ranks looked at: `k`, or all that were retrieved."""
+        return pl.col("#n_retrieved") if k is None else pl.lit(float(k))
+
+    def greedy(self, alpha: float, k: int | None) -> Topics:
+        """The ranking that takes the document that adds most at each rank: all judged documents, down to `k`.
+
+        Of documents that add the same, the one with the larger id is taken, or the earlier row where there are no ids.
+        """
+        rows = pl.struct(
+            pl.struct(*self.wanted.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
+            self._is_relevant.alias("relevant"),
+        )  # fmt: skip
+        ranks = rows.map_batches(partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False)
+        other = copy(self)
+        other.rank = self.wanted.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
+        return other

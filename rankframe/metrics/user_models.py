@@ -1,0 +1,205 @@
+"""What a reader gains and reads who at each rank goes on with a certain chance: what the C/W/L metrics are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._words.ranking import Label, Proportion, Range, Ranking
+
+__all__ = [
+    "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "Target", "TopLabel", "by_rank", "insq_weights",
+    "reported", "running", "squares_from", "table", "without_residual",
+]  # fmt: skip
+
+Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
+Number = TypeVar("Number", float, pl.Expr)
+Share: TypeAlias = Mapping[Label, Proportion] | None
+TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
+Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
+ByRank: TypeAlias = Callable[[Any], Any]
+"""A number for a rank that is a number, and an expression for an expression."""
+BEYOND = ("report", "residual")
+"""What is reported then is no mean gain, and counts no query without relevant documents as 1."""
+
+
+def without_residual(*, residual: bool = False, **_: object) -> bool:
+    """Whether documents without gain add nothing to a report: to a residual, unjudged ones do."""
+    return not residual
+
+
+LISTED = 10_000
+"""The depth down to which INSQ's sums are listed."""
+
+# ------------------------------------------------------------------------------------------- what a reader goes through
+#
+# C(i) is the chance to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. Everything reported follows
+# from the sums of V and of V x gain. Ranks with gain 0, and those below the last document retrieved, have closed
+# forms, so that only documents with a gain are looked at: see `by_rank` and `inst`.
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader does over the ranks 1 to the depth."""
+
+    gained: pl.Expr  # the sum of V x gain: the gain of the documents seen, each rank's share of it a row
+    seen: pl.Expr  # the sum of V: how many documents are seen
+    beyond: pl.Expr | None = None  # the chance to reach the end without having stopped; none where the end stops all
+
+    def report(self, what: Report, gains: Gains) -> pl.Expr:
+        """The sums as EU, the gain per document seen; ETU, the gain altogether; ED, how many documents are seen; or ETC."""
+        if what == "EU":
+            return self.gained / self.seen
+        value, at_the_end = (self.gained, gains.offered) if what == "ETU" else (self.seen, pl.lit(float(gains.depth)))
+        return value if what == "ED" or self.beyond is None else value - self.beyond * at_the_end
+
+
+class Gains:
+    """What each document is worth, from 0 to 1; what nobody judged, or nobody retrieved, is worth `unknown`."""
+
+    def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
+        self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
+        if unknown:
+            each = pl.when(r.judged).then(each).otherwise(1.0)
+        self.each = r.once(each)
+
+    @property
+    def retrieved(self) -> pl.Expr:
+        """How many ranks down to the depth hold a document."""
+        return pl.min_horizontal(self.r.n_retrieved, pl.lit(float(self.depth)))
+
+    def total(self, x: pl.Expr, weight: pl.Expr | None = None) -> pl.Expr:
+        """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
+        if self.shown:
+            return self.r.total(x, self.depth, weight=weight)
+        return self.whole(x if weight is None else x * (self.r.once(weight) if isinstance(weight, pl.Expr) else weight))
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        """The sum down to the depth, the same at every rank."""
+        return self.r.whole(pl.when(self.r.rank <= self.depth).then(self.r.once(x)).otherwise(0.0))
+
+    @property
+    def offered(self) -> pl.Expr:
+        """The sum of all gains."""
+        return self.whole(self.each) + self.unknown * (self.depth - self.retrieved)
+
+
+Reader: TypeAlias = Callable[[Gains], Reading]
+
+
+def reported(
+    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share
+) -> pl.Expr:
+    """The report of a reader for whom unjudged documents are worth nothing; or how much more it is if worth 1."""
+    each, shown = _share(r, max_label, gain), report == "EU" and not residual
+
+    def if_unknown_are_worth(unknown: int) -> pl.Expr:
+        gains = Gains(r, depth, each, unknown, shown=shown)
+        return reader(gains).report(report, gains)
+
+    return if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
+
+
+def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
+    if gain is not None:
+        return r.gain(gain)
+    if max_label is None:
+        return (r.label / r.largest_label_of_table).fill_nan(0.0)
+    if max_label == "query":
+        return (r.label / r.largest_label).fill_nan(0.0)
+    r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
+    return r.label / max_label
+
+
+def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader:
+    """A reader who sees a rank with chance `sees`, and the ranks down to one in number `seen`.
+
+    With `stops` the depth is where reading ends in any case. With `cascade` each document also ends it, with its gain
+    as the chance: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain above, and as P drops by P x gain at
+    each document, the sum of V is ``seen(depth)`` less the sum of P x gain x (``seen(depth)`` - ``seen(rank)``).
+    """
+
+    def reader(g: Gains) -> Reading:
+        rank, last = g.r.rank, pl.lit(seen(float(g.depth)))
+        after = None if stops else pl.lit(sees(g.depth + 1.0))
+        if not cascade:
+            found = g.total(g.each, sees(rank))
+            return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
+        ends = g.r.once(g.r.stops(g.each))
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * g.r.once(last - seen(rank)))
+        left = 1 - g.whole(ends)
+        if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
+            room = (g.retrieved < g.depth).cast(pl.Float64) * left
+            found += room * sees(g.retrieved + 1)
+            number -= room * (last - seen(g.retrieved + 1))
+            left -= room
+        return Reading(found, number, None if after is None else after * left)
+
+    return reader
+
+
+def table(values: list[float]) -> ByRank:
+    """`values` by number from 0 on; 0 beyond."""
+    listed = pl.lit(values, dtype=pl.List(pl.Float64))
+
+    def value(i: Any) -> Any:
+        if isinstance(i, pl.Expr):
+            return listed.list.get(i.cast(pl.Int64), null_on_oob=True).fill_null(0.0)
+        return values[int(i)] if i < len(values) else 0.0
+
+    return value
+
+
+def running(terms: list[float]) -> list[float]:
+    """The running sums, from 0 before the first term on."""
+    sums = [0.0]
+    for term in terms:
+        sums.append(sums[-1] + term)
+    return sums
+
+
+def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) -> Number:
+    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0, which is computed `once`.
+
+    >>> import math
+    >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
+    (True, True)
+    """
+    if not isinstance(x, pl.Expr):
+        return _squares_from(x)
+    x = once(x)
+    if x.meta.is_column():
+        return _squares_from(x)
+    # through a struct, so that `x` is computed once, also in an expression of a group
+    return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
+
+
+def _squares_from(x: Number) -> Number:
+    # The first six terms in pairs: (x + i)(x + 5 - i) = x (x + 5) + i (5 - i), and of two numbers with the product p
+    # and a sum whose square is s, 1 / a^2 + 1 / b^2 = (s - 2 p) / p^2.
+    p, s = x * (x + 5), (2 * x + 5) ** 2
+    q, r = p + 4, p + 6
+    head = (s / p - 2) / p + (s / q - 2) / q + (s / r - 2) / r
+    # All that follow, by Stieltjes' continued fraction, which so many steps make exact to the last digit or two.
+    middle = x + 5.5
+    rest = middle
+    for k in range(8, 0, -1):
+        rest = middle + k**4 / (16 * k**2 - 4) / rest
+    return head + 1 / rest
+
+
+def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
+    """V(i) = (2 T / (2 T + i - 1))^2, and its sum."""
+    wanted = 2 * target
+
+    def sees(rank: Any) -> Any:
+        return (wanted / (wanted + rank - 1)) ** 2
+
+    def seen(rank: Any) -> Any:
+        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
+
+    # to look a sum up costs a sixth of what it takes to compute it, as long as the list is short
+    return sees, table(running([sees(rank) for rank in range(1, depth + 1)])) if depth <= LISTED else seen
