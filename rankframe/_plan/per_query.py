@@ -14,12 +14,13 @@ from .._catalog.call import Call
 from .._catalog.conventions import under
 from .._catalog.registry import Metric
 from .._lazy.node import source
+from .._table.check import describe
 from .._table.policies import Columns
+from .._table.subtopics import documents
 from .._table.table import MARK, Table
 from .._words.requested_columns import Labels
 from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
-from .check import describe
 from .plan import (
     ask,
     ask_apart,
@@ -29,8 +30,8 @@ from .plan import (
     values_of_sums,
 )
 from .rank_order import Part, fault_of, in_rank_order, labels_of, with_gain
-from .subtopics import documents, refuse_without_subtopics
 from .subtopics import evaluate as evaluate_subtopics
+from .subtopics import refuse_without_subtopics
 from .threads import in_threads, side_by_side
 
 __all__ = [

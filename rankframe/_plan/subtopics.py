@@ -9,66 +9,14 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.conventions import under
 from .._table.policies import Columns
-from .._table.table import Fault, Table, failing, said
+from .._table.subtopics import row_faults
+from .._table.table import Table
 from .._words.requested_columns import Wanted
 from .._words.subtopics import Topics
 from ..errors import InvalidOption
 from .plan import guarded, ranks
 
-__all__ = [
-    "documents", "evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics", "row_faults",
-]  # fmt: skip
-
-
-def documents(
-    lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
-) -> pl.LazyFrame:
-    """One row per document, with the largest of its labels; the rows as they are where each holds all subtopics.
-
-    In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
-    repeat each other fail.
-    """
-    columns = table.columns
-    if columns.subtopic is None or table.lists_subtopics:
-        return lf
-    score, label = pl.col(columns.score), pl.col(columns.label)
-    named = [*carry, *([] if columns.weight is None else [columns.weight])]
-    named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
-    named = [name for name in named if name not in (columns.score, columns.label)]
-    found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
-    if columns.label in table.schema:
-        unfit = table.label.is_finite().all()
-        largest = label.max()
-        is_float = table.schema[columns.label].is_float()
-        found[columns.label] = pl.when(unfit).then(largest).otherwise(float("nan")) if is_float else largest
-    flags = (
-        {"repeated subtopic": table.subtopic.n_unique() < pl.len(), "two scores": score.n_unique() > 1} if check else {}
-    )
-    flags = {f"#{problem}": flag for problem, flag in flags.items()}
-    rows = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row).agg(
-        score.first(), **found, **flags
-    )
-    if not check:
-        return rows
-    failure = failing([(pl.col(name), said(name[1:], columns)) for name in flags])
-    return rows.filter(failure.is_null()).drop(list(flags))
-
-
-def row_faults(table: Table) -> list[Fault]:
-    """What is wrong with the subtopics of a document, as flags on the caller's rows."""
-    columns = table.columns
-    if columns.subtopic is None:
-        return []
-    if table.lists_subtopics:
-        twice = (table.subtopic.list.n_unique() < table.subtopic.list.len()).fill_null(False)
-        return [Fault.of("subtopic listed twice", columns.subtopic, twice, columns)]
-    key = table.key_of_documents
-    twice = pl.len().over(*key, columns.subtopic) > 1
-    differ = pl.col(columns.score).n_unique().over(*key) > 1
-    return [
-        Fault.of("repeated subtopic", columns.subtopic, twice, columns),
-        Fault.of("two scores", columns.score, differ, columns),
-    ]
+__all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
 
 
 def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:

@@ -15,7 +15,6 @@ from .._catalog.conventions import under
 from .._catalog.parse import parse
 from .._catalog.registry import AGREEMENTS, METRICS, Metric, of
 from .._lazy.node import source
-from .._plan.check import check as check_frame
 from .._plan.per_query import (
     Frame,
     by_document,
@@ -40,6 +39,7 @@ from .._plan.plan import (
 from .._plan.rank_order import Part, in_rank_order, labels_of
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._plan.threads import in_threads
+from .._table.check import check as check_frame
 from .._table.policies import Columns, check_word
 from .._table.roles import carried, require
 from .._table.run_and_judgments import Missing, Tables, unless

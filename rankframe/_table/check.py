@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import polars as pl
 
-from .._table.policies import Columns
-from .._table.roles import USUAL_NAMES, carried, require
-from .._table.run_and_judgments import STRANGERS, UNMATCHED, Tables, found_in, types_differ
-from .._table.table import Table
 from ..errors import InvalidOption, RankframeError
+from .policies import Columns
+from .roles import USUAL_NAMES, carried, require
+from .run_and_judgments import STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .subtopics import documents, row_faults
+from .table import Table
 
 __all__ = ["check", "describe"]
 
