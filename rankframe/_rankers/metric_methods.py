@@ -17,7 +17,7 @@ from .._catalog.call import Call, call_of
 from .._catalog.conventions import bind
 from .._catalog.registry import METRICS, elsewhere, find, of
 from .._lazy.memory_limit import bytes_of
-from .._plan.group_ranking import aggregation
+from .._plan.aggregation import aggregation
 from .._table.policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from .._table.roles import USUAL_NAMES
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest

@@ -11,14 +11,12 @@ from copy import copy
 import polars as pl
 import polars.selectors as cs
 
-from .._catalog.call import Call
-from .._catalog.conventions import under
 from .._table.policies import Columns
-from .._table.table import BY_DOCUMENT, failing, is_finite, is_weight, naming, said
-from .._words.ranking import Gain, Ranking, gain_rises
+from .._table.table import BY_DOCUMENT, is_finite, is_weight, naming, said
 from ..errors import InvalidOption
+from .ranking import Gain, Ranking, gain_rises
 
-__all__ = ["GroupRanking", "aggregation"]
+__all__ = ["GroupRanking"]
 
 
 class GroupRanking(Ranking):
@@ -197,19 +195,6 @@ class GroupRanking(Ranking):
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
-
-
-def aggregation(call: Call, columns: Columns) -> pl.Expr:
-    """The metric as one aggregation, named by its canonical text."""
-    if call.metric.over == "subtopics":
-        raise InvalidOption(
-            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
-            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
-        )
-    columns, meant = under(columns, call)
-    ranking = GroupRanking(columns)
-    value = meant.value(ranking, columns.no_relevant)
-    return pl.coalesce(failing(ranking.faults).cast(call.metric.dtype), value).alias(call.text)
 
 
 def columns_of(columns: Columns) -> cs.Selector:
