@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parents[1]))
 
-from oracles import Row  # noqa: E402
-from tables import DOCS, INTEGER_LABELS, Table, random_table  # noqa: E402
+from tests.metrics.oracles import Row  # noqa: E402
+from tests.support.tables import DOCS, INTEGER_LABELS, Table, random_table  # noqa: E402
 
 SEED = 22
 CUTS = "1,3,5,10,1000"

@@ -19,11 +19,11 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tables import frame, random_table
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
-from scale.conftest import java_home
+from tests.scale.conftest import java_home
+from tests.support.tables import frame, random_table
 
 pytestmark = pytest.mark.scale
 
@@ -101,8 +101,8 @@ def test_dask_fails_fast_on_a_bad_table(cluster: Any) -> None:
 SPARK = """
 import sys
 from pathlib import Path
-from scale.conftest import session
-from scale.test_faults import *
+from tests.scale.conftest import session
+from tests.scale.test_faults import *
 import rankframe.spark
 
 def executor():  # the parent of the daemon that is the parent of this process
@@ -138,7 +138,7 @@ else:
 def on_spark(master: str, folder: Path) -> list[str]:
     """What a session of its own prints."""
     (folder / "java").mkdir()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(Path(__file__).parents[1])])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(Path(__file__).parents[2])])}
     command = [sys.executable, "-c", SPARK, master, str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]

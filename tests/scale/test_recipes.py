@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
-from tables import frame, random_table
 
 import rankframe as rf
+from tests.support.tables import frame, random_table
 
 pytestmark = pytest.mark.scale
 

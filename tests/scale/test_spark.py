@@ -11,16 +11,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from calls import ALL, POLICIES, assert_equal, expected, spell
 from polars.testing import assert_frame_equal
-from tables import FRACTIONAL_LABELS, frame, random_table
-from test_diversity import TEXTS, hostile_table, rows_of
 
 import rankframe as rf
 import rankframe.spark
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.mergeable_summary import summary_of
-from scale.conftest import CONNECT
+from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
+from tests.scale.conftest import CONNECT
+from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
+from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 pytestmark = [
     pytest.mark.scale,

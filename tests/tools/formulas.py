@@ -1,4 +1,4 @@
-"""The metrics that the choices of `tools.conventions` make, in plain Python over one query's rows."""
+"""The metrics that the choices of `tests.tools.conventions` make, in plain Python over one query's rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.conventions import Row, choices
+from tests.tools.conventions import Row, choices
 
 Choices = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""The choices of `tools.conventions` are what the tools do: every value they print is the one those choices make.
+"""The choices of `tests.tools.conventions` are what the tools do: every value they print is the one those choices make.
 
 scikit-learn and trec_eval 9 are always there; the others need `pip install -r tests/tools/requirements.txt` and
 `pytest -m tools tests/tools`.
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tables import INTEGER_LABELS, Table, random_table
 
-from tools.conventions import CONVENTIONS, choices, seen, takes
-from tools.formulas import METRICS, value
+from tests.support.tables import INTEGER_LABELS, Table, random_table
+from tests.tools.conventions import CONVENTIONS, choices, seen, takes
+from tests.tools.formulas import METRICS, value
 
 # TensorFlow, Spark and others warn of their own versions.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -62,7 +62,7 @@ def close(found: float, wanted: float, tolerance: float) -> bool:
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
-    module = importlib.import_module(f"tools.{tool}")
+    module = importlib.import_module(f"tests.tools.{tool}_values")
     compared: dict[str, set[Any]] = {name: set() for name in CONVENTIONS[tool]["metrics"]}
     queries = {"spark": 2, "tf_ranking": 50, "torchmetrics": 160, "sklearn": 120}.get(tool, 80)
     for labels in LABELS:
@@ -85,7 +85,7 @@ def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
 @pytest.mark.parametrize("labels", ["binary", "grades", "hostile"])
 def test_the_means_of_spark_are_means_of_the_values(labels: str) -> None:
     """Spark takes a third of a second a value, so most queries are compared together."""
-    spark = importlib.import_module("tools.spark")
+    spark = importlib.import_module("tests.tools.spark_values")
     for number in range(5):
         table = table_for("spark", number, labels, ties=bool(number % 2), queries=20 * (number + 1))
         for name, options, found in spark.means(table):
@@ -95,7 +95,7 @@ def test_the_means_of_spark_are_means_of_the_values(labels: str) -> None:
 
 @pytest.mark.tools
 def test_spark_takes_no_notice_of_grades_from_python() -> None:
-    spark = importlib.import_module("tools.spark")
+    spark = importlib.import_module("tests.tools.spark_values")
     table = table_for("spark", 1, "grades", ties=False)
     metrics = spark.graded(table)
     for k in (1, 3, 10):

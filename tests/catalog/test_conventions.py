@@ -1,0 +1,216 @@
+"""Under a tool's convention every value is the tool's.
+
+`tests.tools.conventions` says what each tool does, in plain Python; tests/tools holds it against the tools themselves.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from rankframe._catalog.conventions import CONVENTIONS
+from tests.support.tables import INTEGER_LABELS, Table, frame, random_table
+from tests.tools import conventions as oracle
+from tests.tools import formulas
+
+OURS = {
+    "average_precision": "map", "reciprocal_rank": "rr", "mean_position": "average_relevance_position",
+    "ordered_pairs": "ordered_pair_accuracy", "relative_precision": "precision(divisor='min(k,R)')",
+}  # fmt: skip
+# Plain text without a counterpart: they are ranks of whole label lists, or means of labels, of one tool alone.
+WITHOUT = {
+    ("sklearn", "label_ranking_average_precision"), ("sklearn", "label_ranking_loss"), ("sklearn", "coverage_error"),
+    ("tf_ranking", "weighted_average"),
+}  # fmt: skip
+# AUC of the top alone is of one tool.
+WITHOUT_CUTOFF = {("sklearn", "auc"), ("catboost", "auc")}
+LABELS = [*INTEGER_LABELS, 0.5, 0.25, 2.75]
+CASES = [
+    (tool, metric)
+    for tool in CONVENTIONS
+    for metric in oracle.CONVENTIONS[tool]["metrics"]
+    if (tool, metric) not in WITHOUT
+]
+
+
+def table_for(tool: str, metric: str, seed: int) -> Table:
+    """A random table of what the tool takes, and of what its convention can repeat."""
+    chosen = oracle.choices(tool, metric)
+    labels = [x for x in LABELS if oracle.takes(tool, metric, [x])]
+    if chosen["negative"] != "unjudged":
+        labels = [x for x in labels if x is None or x >= 0]
+    if chosen["relevant"] == "share":
+        labels = [0, 1]
+    table = random_table(seed, queries=50, labels=labels, ties=chosen["ties"] not in ("undefined", "last"))
+    if "relevant_scores" in chosen or "squashed" in chosen:
+        table = {
+            q: [(doc, None if s is None else (s + 60) / 128, x) for doc, s, x in rows] for q, rows in table.items()
+        }
+    table = {q: rows for q, given in table.items() if len(rows := oracle.seen(tool, given)) >= chosen["rows"]}
+    return {q: rows for q, rows in table.items() if any(score is not None for _, score, _ in rows)}
+
+
+def options_of(tool: str, metric: str) -> Iterator[dict[str, Any]]:
+    """The cutoffs that both sides know, and none."""
+    takes = inspect.signature(formulas.METRICS[metric]).parameters
+    if metric == "interpolated_precision":
+        yield from ({"recall": tenth / 10} for tenth in range(11))
+    elif metric == "rbp":
+        yield {"p": 0.95}
+    else:
+        if takes.get("k", inspect.Parameter("k", inspect.Parameter.KEYWORD_ONLY, default=None)).default is None:
+            yield {}
+        if (
+            (tool, metric) not in WITHOUT_CUTOFF
+            and "k" in takes
+            and "k" in rf.METRICS[OURS.get(metric, metric).partition("(")[0]].parameters
+        ):
+            yield from ({"k": k} for k in (1, 2, 5, 30))
+
+
+def text_of(metric: str, options: dict[str, Any]) -> str:
+    at = "".join(f"@{options[name]}" for name in ("k", "recall") if name in options)
+    inside = f"(p={options['p']})" if "p" in options else ""
+    return OURS.get(metric, metric) + inside + at
+
+
+def all_relevant(metric: str, rows: list[Any]) -> bool:
+    """Whether nothing is non-relevant: to bpref, what nobody judged is not."""
+    labels = [label for _, score, label in rows if score is not None or label is not None]
+    return not any(label is not None and label < 1 for label in labels) and (metric == "bpref" or None not in labels)
+
+
+@pytest.mark.parametrize(("tool", "metric"), CASES, ids=["-".join(case) for case in CASES])
+def test_values_are_the_tools(tool: str, metric: str) -> None:
+    chosen = oracle.choices(tool, metric)
+    compared = 0
+    for seed in range(3):
+        table = table_for(tool, metric, seed)
+        df = frame(table, seed=None)
+        for options in options_of(tool, metric):
+            text = text_of(metric, options)
+            found = dict(df.rank.on(convention=tool).evaluate(text).iter_rows())
+            for query, rows in table.items():
+                wanted = formulas.value(tool, metric, rows, **options)
+                if chosen["beyond"] is not None and options.get("k", 0) > len(rows):
+                    continue  # stated in the convention's note
+                seen = rows if metric != "auc" else formulas.prepare(rows, chosen).ranking[: options.get("k")]
+                if "no_nonrelevant" in chosen and found[query] != wanted and all_relevant(metric, seen):
+                    continue  # stated in the convention's note
+                if metric == "ordered_pairs" and found[query] is None and len({label for _, _, label in rows}) == 1:
+                    continue  # stated in the convention's note
+                value = math.nan if found[query] is None else found[query]
+                same = math.isclose(value, wanted, rel_tol=1e-12, abs_tol=1e-12)
+                assert same or (math.isnan(value) and math.isnan(wanted)), (text, value, wanted, rows)
+                compared += 1
+    assert compared >= 60
+
+
+def test_every_convention_is_of_known_metrics_and_every_tool_has_one() -> None:
+    assert set(CONVENTIONS) == set(oracle.CONVENTIONS)
+    assert {name for tool in CONVENTIONS.values() for name in tool.metrics} <= set(rf.METRICS)
+
+
+DF = frame(random_table(5, labels=[0, 0, 1, 2]), seed=None).filter(pl.col("score").is_not_null())
+
+
+def test_what_is_said_beside_a_convention_stays() -> None:
+    ours, theirs = DF.rank, DF.rank.on(convention="lightgbm")
+    assert theirs.evaluate("ndcg(gain=linear)@3").equals(
+        ours.on(ties="order", no_relevant="one", unretrieved="drop").evaluate("ndcg@3")
+    )
+    assert theirs.ndcg(k=3, gain="linear").equals(theirs.evaluate("ndcg(gain=linear)@3"))
+    zero = DF.rank.on(convention="lightgbm", no_relevant="zero").evaluate("ndcg@3", "map@3")
+    assert zero.equals(theirs.on(no_relevant="zero").evaluate("ndcg@3", "map@3"))
+    assert zero["map@3"].min() == 0
+    assert theirs.evaluate("map@3")["map@3"].null_count() == 0
+
+
+def test_a_convention_keeps_the_columns_and_replaces_the_policies() -> None:
+    renamed = DF.rename({"query_id": "qid"})
+    found = renamed.rank.on(query="qid", ties="best", relevant=2).on(convention="spark").evaluate("map@3")
+    assert found.rows() == DF.rank.on(convention="spark").evaluate("map@3").rows()
+
+
+def test_metrics_of_several_policies_stand_side_by_side() -> None:
+    asked = ["recall@3", "ndcg@3", "map@3", "precision@5"]
+    together = DF.rank.on(convention="catboost").evaluate(*asked)
+    assert together.columns == ["query_id", *asked]
+    for text in asked:
+        assert together.select("query_id", text).equals(DF.rank.on(convention="catboost").evaluate(text))
+    lazy = DF.lazy().rank.on(convention="catboost").evaluate(*asked).collect()
+    assert_frame_equal(lazy, together, check_row_order=False, abs_tol=1e-12)
+    by_pandas = DF.to_pandas().rank.on(convention="catboost").evaluate(*asked)
+    assert by_pandas.reset_index().to_dict("list") == together.to_dict(as_series=False)
+    alone = DF.group_by("query_id", maintain_order=True).agg(rf.expr.on(convention="catboost").recall(k=3))
+    assert_frame_equal(alone, together.select("query_id", "recall@3"), abs_tol=1e-12)
+    assert DF.rank.on(convention="catboost").curve("recall").columns == ["query_id", "doc_id", "rank", "recall"]
+    with pytest.raises(rf.InvalidOption, match="ask for one"):
+        DF.rank.on(convention="catboost").explain("ndcg", "precision@5")
+
+
+def test_scores_may_be_compared_as_short_floats() -> None:
+    df = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": [1 + 1e-9, 1.0], "label": [1, 0]})
+    assert df.rank.reciprocal_rank().item(0, 1) == 1
+    assert df.rank.on(scores="float32").reciprocal_rank().item(0, 1) == 0.5
+    assert df.group_by("query_id").agg(rf.expr.on(scores="float32").reciprocal_rank()).item(0, 1) == 0.5
+    whole = df.with_columns(score=pl.Series([2**24 + 1, 2**24]))
+    for ties, value in {"doc_desc": 0.5, "doc_asc": 1.0}.items():
+        assert whole.rank.on(scores="float32", ties=ties).reciprocal_rank().item(0, 1) == value
+        assert whole.lazy().rank.on(scores="float32", ties=ties).reciprocal_rank().collect().item(0, 1) == value
+
+
+def test_an_unknown_tool_or_a_metric_that_the_tool_lacks_is_an_error() -> None:
+    with pytest.raises(rf.InvalidOption, match=r"Did you mean 'lightgbm'\?"):
+        DF.rank.on(convention="lightgmb")
+    with pytest.raises(rf.InvalidOption, match="lightgbm has no bpref; it has ndcg, map"):
+        DF.rank.on(convention="lightgbm").evaluate("ndcg@3", "bpref")
+
+
+# Hand calculations: with x = 1 / log2(3), the first query's nDCG is (1 + 2x) / (2 + x) where gains are linear.
+X = math.log(2) / math.log(3)
+TWO = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+
+
+def test_the_table_of_conventions_says_what_each_tool_prints_and_why() -> None:
+    found = {row["tool"]: row for row in TWO.rank.conventions("ndcg@10").iter_rows(named=True)}
+    assert set(found) == {"rankframe", *(tool for tool in CONVENTIONS if "ndcg" in CONVENTIONS[tool].metrics)}
+    linear, exponential = (1 + 2 * X) / (2 + X), (1 + 3 * X) / (3 + X)
+    for tool in ("rankframe", "trec_eval", "ranx", "sklearn"):
+        assert found[tool]["value"] == pytest.approx(linear / 2)
+        assert found[tool]["differs_by"] == ""
+    assert found["lightgbm"]["value"] == pytest.approx((exponential + 1) / 2)
+    assert found["lightgbm"]["differs_by"] == "no_relevant=one, gain=exponential"
+    assert found["lightgbm"]["metric"] == "ndcg(gain=exponential)@10"
+    assert found["ptranking"]["value"] == pytest.approx(exponential)
+    assert found["ptranking"]["differs_by"] == "no_relevant=null, gain=exponential"
+    assert found["catboost"]["differs_by"] == "no_relevant=one"
+    assert found["spark"]["value"] == pytest.approx(0.5)
+
+
+def test_the_table_of_conventions_names_thresholds_and_what_cannot_be_repeated() -> None:
+    half = TWO.with_columns(label=pl.Series([0.75, 0, 0]))
+    found = {row["tool"]: row for row in half.rank.conventions("rr").iter_rows(named=True)}
+    assert (found["rankframe"]["value"], found["catboost"]["value"]) == (0, 0.5)
+    assert found["catboost"]["differs_by"] == "relevant=above 0.5"
+    tied = TWO.with_columns(score=pl.lit(1))
+    sklearn = tied.rank.conventions("map").filter(tool="sklearn").row(0, named=True)
+    assert sklearn["value"] is None
+    assert "ties='error'" in sklearn["note"]
+    with pytest.raises(rf.InvalidOption, match="names 2 metrics"):
+        TWO.rank.conventions("ndcg_cut.5,10")
+
+
+def test_lazy_and_pandas_tables_give_the_same_table_of_conventions() -> None:
+    wanted = DF.rank.conventions("map@5")
+    assert DF.lazy().rank.conventions("map@5").collect().equals(wanted)
+    assert DF.to_pandas().rank.conventions("map@5").fillna(-1).values.tolist() == [
+        [-1 if x is None else x for x in row] for row in wanted.rows()
+    ]

@@ -1,0 +1,127 @@
+"""The examples in the help of every command run, and the page on the command line shows what it prints."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe.__main__ import main
+from rankframe._command import COMMANDS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the examples name, of the example table: two scorers as runs, and the judgments."""
+    monkeypatch.chdir(tmp_path)
+    df = rf.load_example().filter(pl.col("query_id").is_in(rf.load_example()["query_id"].unique().sort().head(8)))
+    for name, score in {"bm25": "score", "dense": "score_pca", "old": "score", "new": "score_forest"}.items():
+        rows = df.drop_nulls(score).select("query_id", "doc_id", score).rows()
+        text = "".join(f"{query} Q0 {doc} 0 {value} {name}\n" for query, doc, value in rows)
+        Path(f"{name}.run").write_text(text)
+    Path("bm25.run.gz").write_bytes(gzip.compress(Path("bm25.run").read_bytes()))
+    judged = df.drop_nulls("label")
+    rows = judged.select("query_id", "doc_digit", "doc_id", "label").rows()
+    Path("qrels.txt").write_text("".join(f"{query} 0 {doc} {label}\n" for query, _, doc, label in rows))
+    Path("diversity.txt").write_text("".join(f"{query} {digit} {doc} {label}\n" for query, digit, doc, label in rows))
+    table = df.rename({"score": "bm25", "score_pca": "ltr"}).with_columns(
+        market=pl.when(pl.col("digit") < 5).then(pl.lit("low")).otherwise(pl.lit("high")),
+        language=pl.lit("en"),
+        title=pl.col("doc_id"),
+        score="bm25",
+    )
+    table.write_parquet("table.parquet")
+    of_runs = [table.drop("score").rename({run: "score"}).with_columns(system=pl.lit(run)) for run in ("bm25", "ltr")]
+    columns = ["system", "query_id", "doc_id", "score", "label", "market"]
+    pl.concat(run.select(columns) for run in of_runs).write_csv("runs.csv")
+    clicks = judged.select(pl.col("query_id").alias("session"), pl.col("doc_id").alias("item"), "score", clicks="label")
+    clicks.write_csv("clicks.csv")
+
+
+def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit code and the output of a line; of a shell it knows zcat, cat and >."""
+    words = shlex.split(line)
+    if "|" in words:
+        (command, name), words = words[: words.index("|")], words[words.index("|") + 1 :]
+        content = Path(name).read_bytes()
+        content = gzip.decompress(content) if command == "zcat" else content
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    target = words[words.index(">") + 1] if ">" in words else None
+    assert words[0] == "rankframe"
+    code = main(words[1:] if target is None else words[1 : words.index(">")])
+    printed = capsys.readouterr().out
+    if target is not None:
+        Path(target).write_text(printed, encoding="utf-8")
+        return code, ""
+    return code, printed
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("line", [line for command in COMMANDS for line in command.examples])
+def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, printed = run(line, monkeypatch, capsys)
+    fails = " gate " in line or " check " in line
+    assert code in ((0, 1) if fails else (0,))
+    written = re.search(r"(?:>|-o) (\S+)", line)
+    if written is not None:
+        assert Path(written[1]).stat().st_size > 20
+    else:
+        assert len(printed) > (2 if " check " in line else 20)  # nothing may be wrong
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_shows_examples_and_exit_codes(command: object, capsys: pytest.CaptureFixture[str]) -> None:
+    name, examples = command.name, command.examples  # type: ignore[attr-defined]
+    with pytest.raises(SystemExit) as caught:
+        main([name, "--help"])
+    assert caught.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: rankframe {name}")
+    assert all(f"\n  {example}\n" in said for example in examples)
+    assert "\n  2  an error, which one line on standard error tells" in said
+
+
+def test_the_first_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert all(re.search(rf"^    {command.name}\b", said, re.MULTILINE) for command in COMMANDS)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"rankframe {rf.__version__}\n"
+
+
+SHOWN = re.findall(r"^```console\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_shows_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in re.findall(r"^```text\n# (\S+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
+        Path(name).write_text(content)
+    for name in ("bm25.run",):
+        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
+    assert len(SHOWN) > 8
+    code = 0
+    for block in SHOWN:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, wanted = part.partition("\n")
+            if line == "echo $?":
+                assert f"{code}\n" == wanted
+            else:
+                code, printed = run(line, monkeypatch, capsys)
+                assert printed == wanted, line
+
+
+def test_the_page_names_every_command() -> None:
+    assert [command.name for command in COMMANDS if f"rankframe {command.name}" not in PAGE] == []

@@ -1,0 +1,151 @@
+"""``rankframe trec_eval`` against what trec_eval 10 printed of the same files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rankframe.__main__ import main
+
+RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
+PRINTED = RECORD["printed"]
+
+
+def write(folder: Path, queries: Sequence[str]) -> tuple[str, str]:
+    rows = [(query, *row) for query in queries for row in RECORD["table"][query]]
+    run, qrels = folder / "a.run", folder / "a.qrels"
+    run.write_text("".join(f"{q} Q0 {doc} 0 {score!r} tag\n" for q, doc, score, _ in rows if score is not None))
+    qrels.write_text("".join(f"{q} 0 {doc} {label}\n" for q, doc, _, label in rows if label is not None))
+    return str(qrels), str(run)
+
+
+def lines(run: dict[str, Any], wanted: Sequence[str]) -> list[str]:
+    """The lines of a record that has all digits."""
+    found = []
+    for i, query in enumerate(run["queries"]):
+        found += [f"{'runid':<22}\tall\ttag"] if query == "all" and "runid" in wanted else []
+        for name, values in run["values"].items():
+            value = values[i] if len(values) > 1 else values[0] if query == "all" else None
+            if value is None or not any(name == measure or name.startswith(f"{measure}_") for measure in wanted):
+                continue
+            count = name.startswith("num_")
+            shown = value if isinstance(value, str) else f"{value:.0f}" if count else f"{value:6.4f}"
+            found.append(f"{name:<22}\t{query}\t{shown}")
+    return found
+
+
+def known(measure: str) -> bool:
+    """Whether we have it: gains of documents that nobody judged, and levels of rbp, we have not."""
+    return "-1=" not in measure and not measure.startswith("rbp.1=") and "1=-2" not in measure
+
+
+FORGOTTEN = ("rbp_resid.", "relstring.", "utility.")
+RUNS = [run for run in RECORD["runs"] if any(map(known, run["measures"]))]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
+def test_the_output_is_trec_evals_to_the_byte(
+    run: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measures = [measure for measure in run["measures"] if known(measure)]
+    names = [measure.partition(".")[0] for measure in measures]
+    if "all_trec" in names:
+        names = ["runid", *run["values"]]
+    if "-c" in run["options"]:  # where a document is made up, trec_eval forgets to take it out of these again
+        measures = [measure for measure in measures if not measure.startswith(FORGOTTEN)]
+        names = [name for name in names if f"{name}." not in FORGOTTEN or "all_trec" in run["measures"]]
+    files = write(tmp_path, [query for query in run["queries"] if query != "all"])
+    asked = [text for measure in measures for text in ("-m", measure)]
+    assert main(["trec_eval", "-q", *run["options"], *asked, *files]) == 0
+    found = capsys.readouterr().out.splitlines()
+    wanted = lines(run, names)
+    assert len(wanted) > 100
+    names = {line[:22] for line in wanted if "nan" in line}  # 0 here
+    found, wanted = ([line for line in these if line[:22] not in names] for these in (found, wanted))
+    per_query, summary = ([line for line in found if ("\tall\t" in line) == end] for end in (False, True))
+    assert per_query == [line for line in wanted if "\tall\t" not in line]
+    assert sorted(summary) == sorted(line for line in wanted if "\tall\t" in line)  # the order is seen below
+
+
+def test_a_run_that_lacks_queries_is_printed_as_trec_eval_prints_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = sorted({line.split("\t")[1] for line in PRINTED["lines"]} - {"all"})
+    asked = [text for measure in PRINTED["measures"] for text in ("-m", measure)]
+    assert main(["trec_eval", "-q", "-c", *asked, *write(tmp_path, queries)]) == 0
+    assert capsys.readouterr().out.splitlines() == PRINTED["lines"]
+
+
+def test_gains_of_levels_and_a_run_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("1 0 a 2\n1 0 b 1\n2 0 c 1\n")
+    run.write_text("1 Q0 b 1 2.0 x\n1 Q0 a 2 1.0 x\n3 Q0 d 1 1.0 last\n")
+    with run.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert main(["trec_eval", "-m", "dcg.2=5", "-m", "runid", "-m", "num_q", str(qrels), "-"]) == 0
+    # 1 + 5 / log2(3)
+    assert capsys.readouterr().out == (
+        f"{'runid':<22}\tall\tlast\n{'num_q':<22}\tall\t1\n{'dcg_2=5':<22}\tall\t4.1546\n"
+    )
+    assert main(["trec_eval", "-n", str(qrels), str(run)]) == 0
+    assert capsys.readouterr().out == "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc'. Did you mean 'ndcg'?"),
+        (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
+        (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
+        (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),
+        (["qrels", "nix"], "nix: No such file or directory"),
+        (["qrels", "qrels"], "or say a name that ends in .csv"),
+        (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
+        (["-", "-"], "QRELS and RUN cannot both be standard input"),
+        (["qrels", "other"], "no query of other is judged in qrels"),
+        (["-c", "qrels", "other"], "no query of other is judged in qrels"),  # exit 7 of trec_eval, with -c or without
+        (["qrels", "empty"], "empty holds no document"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("1 0 a 2\n")
+    Path("run").write_text("1 Q0 b 1 2.0 x\n")
+    Path("other").write_text("2 Q0 b 1 2.0 x\n")
+    Path("empty").write_text("")
+    Path("t.csv").write_text("qid,doc_id,score\n1,b,2\n")
+    assert main(["trec_eval", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-M0", "-l-1", "-Nten"])
+def test_numbers_that_mean_nothing_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["trec_eval", option, "qrels", "run"])
+    assert caught.value.code == 2
+    assert "is no whole number from" in capsys.readouterr().err
+
+
+def test_ids_that_start_with_a_hash_count_as_in_trec_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
+    run.write_text("#1 Q0 a 0 2 tag\n#1 Q0 b 0 1 tag\nq2 Q0 a 0 1 tag\n")
+    qrels.write_text("#1 0 b 1\nq2 0 a 1\n")
+    assert main(["trec_eval", "-q", "-m", "recip_rank", "-m", "num_q", str(qrels), str(run)]) == 0
+    found = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
+    assert found == [["#1", "0.5000"], ["q2", "1.0000"], ["all", "2"], ["all", "0.7500"]]
+    assert (
+        main(["evaluate", str(run), "--qrels", str(qrels), "-m", "rr", "--format", "json"]) == 0
+    )  # a comment elsewhere
+    assert "1.0" in capsys.readouterr().out

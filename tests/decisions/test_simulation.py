@@ -1,0 +1,148 @@
+"""How often intervals hold the mean, tests see a difference where there is none, and gates pass a run, by simulation.
+
+Populations of reciprocal ranks and of graded gains, skewed and with many ties, as metrics have them, and of differences
+between runs, made up and real. The figures that docs/decisions.md gives are those that this prints with
+`pytest -m simulation -s`.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankframe import stats
+from rankframe._decisions.gate import LEAST as FEWEST
+
+pytestmark = pytest.mark.simulation
+
+TIMES, RESAMPLES = 1000, 999
+
+
+def reciprocal_ranks(rng: np.random.Generator, *shape: int) -> Any:
+    """1 / rank of the first relevant document, geometric with 0.4; 0 beyond rank 10."""
+    rank = rng.geometric(0.4, shape)
+    return np.where(rank <= 10, 1 / rank, 0.0)
+
+
+def skewed(rng: np.random.Generator, *shape: int) -> Any:
+    """Mostly near 0, some near 1."""
+    return rng.beta(0.4, 1.2, shape)
+
+
+POPULATIONS = {"reciprocal ranks": reciprocal_ranks, "skewed": skewed}
+MEANS = {
+    "reciprocal ranks": sum(0.4 * 0.6 ** (rank - 1) / rank for rank in range(1, 11)),
+    "skewed": 0.4 / 1.6,
+}
+LEAST = {("bca", 20): 0.89, ("percentile", 20): 0.88, ("t", 20): 0.89}
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("method", ["bca", "percentile", "t"])
+def test_intervals_of_95_percent_hold_the_mean_about_as_often(population: str, n: int, method: Any) -> None:
+    rng = np.random.default_rng(n)
+    values = POPULATIONS[population](rng, n, TIMES)  # a column per experiment
+    low, high = stats.intervals(values, np.ones(n), 0.95, method, RESAMPLES, 0)
+    share = float(np.mean((low <= MEANS[population]) & (high >= MEANS[population])))
+    print(f"coverage {method:>10} {population:>16} n={n:<3} {share:.3f}")
+    assert LEAST.get((method, n), 0.92) <= share <= 0.98
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("n", [10, 25, 50])
+@pytest.mark.parametrize("test", ["permutation", "t", "bootstrap"])
+def test_one_in_twenty_tests_sees_a_difference_where_there_is_none(population: str, n: int, test: Any) -> None:
+    rng = np.random.default_rng(n)
+    a, b = POPULATIONS[population](rng, 2, n, TIMES)
+    p, _ = stats.paired_test(b - a, np.ones(n), test, RESAMPLES, 0)
+    share = float(np.mean(p <= 0.05))
+    print(f"false alarms {test:>11} {population:>16} n={n:<3} {share:.3f}")
+    assert 0.02 <= share <= (0.08 if test == "bootstrap" and n == 10 else 0.07)
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_one_in_twenty_families_of_equal_runs_has_any_alarm_by_tukey_and_by_holm(population: str) -> None:
+    rng = np.random.default_rng(3)
+    tukey = holm = 0
+    for seed in range(300):
+        values = POPULATIONS[population](rng, 30, 5)
+        pairs = [values[:, j] - values[:, i] for i in range(5) for j in range(i + 1, 5)]
+        p, _ = stats.paired_test(np.column_stack(pairs), np.ones(30), "permutation", RESAMPLES, seed)
+        holm += stats.adjust(p, "holm").min() <= 0.05
+        tukey += stats.tukey(values, np.ones(30), RESAMPLES, seed)[np.triu_indices(5, 1)].min() <= 0.05
+    print(f"any false alarm of ten, {population}: tukey {tukey / 300:.3f}, holm {holm / 300:.3f}")
+    assert tukey / 300 <= 0.08
+    assert holm / 300 <= 0.08
+
+
+ROBUST = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03_ndcg_10.csv").drop("topic").to_numpy()
+"""nDCG@10 of eight runs of TREC's Robust track of 2003 on its hundred topics, a column each."""
+
+
+def normal(rng: np.random.Generator, n: int, times: int) -> tuple[Any, Any]:
+    return rng.normal(0, 0.15, (n, times)), np.zeros(times)
+
+
+def losses(rng: np.random.Generator, n: int, times: int) -> tuple[Any, Any]:
+    """An exponential tail of losses: most queries gain a little, few lose much."""
+    return 0.1 * (1 - rng.exponential(1, (n, times))), np.zeros(times)
+
+
+def rare(rng: np.random.Generator, n: int, times: int) -> tuple[Any, Any]:
+    """One query in fifty loses everything, and nothing else changes."""
+    return -1.0 * (rng.random((n, times)) < 0.02), np.full(times, -0.02)
+
+
+def real(rng: np.random.Generator, n: int, times: int, touched: float = 1.0) -> tuple[Any, Any]:
+    """The topics' differences between two runs, another two for each experiment, on a share of the queries."""
+    pairs = list(permutations(range(ROBUST.shape[1]), 2))
+    each = np.array([ROBUST[:, b] - ROBUST[:, a] for a, b in pairs])[rng.integers(0, len(pairs), times)]
+    drawn = np.take_along_axis(each.T, rng.integers(0, len(ROBUST), (n, times)), axis=0)
+    return np.where(rng.random((n, times)) < touched, drawn, 0.0), touched * each.mean(axis=1)
+
+
+def few_touched(rng: np.random.Generator, n: int, times: int) -> tuple[Any, Any]:
+    """The same on one query in five; the others rank as before."""
+    return real(rng, n, times, 0.2)
+
+
+DIFFERENCES = {"normal": normal, "losses": losses, "rare": rare, "real": real, "few touched": few_touched}
+SIZES = [2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+LIMITS = np.full(1000, -1.0), np.full(1000, 1.0)
+
+
+def passing(d: Any, budget: Any, method: Any) -> float:
+    """The share of experiments, a column each, whose one-sided bound of 95% is within the budget."""
+    low, _ = stats.intervals(d, np.ones(len(d)), 0.9, method, RESAMPLES, 0, limits=LIMITS)
+    return float(np.mean(low >= -budget))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("population", DIFFERENCES)
+def test_a_run_that_is_worse_by_the_whole_budget_passes_once_in_twenty_times_or_less(population: str, n: int) -> None:
+    d, mean = DIFFERENCES[population](np.random.default_rng(n), n, TIMES)
+    shares = {method: passing(d, -mean, method) for method in ("bounded", "bca", "t")}
+    print(f"passed though worse, {population:>11} n={n:<4}", {name: f"{share:.1%}" for name, share in shares.items()})
+    assert shares["bounded"] <= 0.05 + 3 * (0.05 * 0.95 / TIMES) ** 0.5
+    if n >= FEWEST and population != "rare":
+        assert max(shares.values()) <= 0.12
+
+
+ENOUGH = {("real", 100, 0.05): 0.35, ("real", 200, 0.05): 0.65, ("real", 1000, 0.02): 0.65, ("real", 1000, 0.05): 0.95}
+ENOUGH |= {("few touched", 200, 0.02): 0.4, ("few touched", 500, 0.02): 0.85, ("few touched", 1000, 0.01): 0.65}
+
+
+@pytest.mark.parametrize("n", [20, 50, 100, 200, 500, 1000])
+@pytest.mark.parametrize("population", ["real", "few touched"])
+def test_a_run_that_is_no_worse_passes_where_there_are_enough_queries(population: str, n: int) -> None:
+    d, mean = DIFFERENCES[population](np.random.default_rng(n), n, TIMES)
+    for budget in (0.01, 0.02, 0.05, 0.1):
+        shares = {method: passing(d - mean, budget, method) for method in ("bounded", "bca", "t")}
+        print(f"passed, {population:>11} n={n:<4} {budget}", {name: f"{share:.0%}" for name, share in shares.items()})
+        assert shares["bounded"] >= ENOUGH.get((population, n, budget), 0.0)

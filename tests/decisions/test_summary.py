@@ -1,0 +1,209 @@
+"""Values summed up over queries, by slices and with weights; expected figures by hand or by NumPy."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy.stats import binomtest, ttest_1samp
+
+import rankframe as rf
+from rankframe.__main__ import main
+from tests.support.tables import frame, random_table
+
+# Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
+DF = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 2, 3, 4],
+        "doc_id": list("ababaa"),
+        "score": [2, 1, 2, 1, 1, 1],
+        "label": [1, 0, 0, 1, 0, 0],
+        "day": ["mo", "mo", "tu", "tu", "mo", "tu"],
+        "asked": [3.0, 3.0, 1.0, 1.0, 0.0, 2.0],
+    }
+)
+
+FIGURES = ("metric", "mean", "std", "n_queries", "total")
+
+
+def test_means_deviations_totals_and_counts() -> None:
+    found = DF.rank.summarize("rr", "hits")
+    assert found.columns == ["metric", "mean", "std", "ci_low", "ci_high", "n_queries", "total"]
+    assert found.schema["n_queries"] == pl.UInt32
+    values = [1, 0.5, 0, 0]
+    plain = found.select(FIGURES)
+    assert plain.row(0) == ("rr", 0.375, pytest.approx(np.std(values, ddof=1)), 4, 1.5)
+    assert plain.row(1) == ("hits", 0.5, pytest.approx(np.std([1, 1, 0, 0], ddof=1)), 4, 2.0)
+
+
+def test_queries_without_a_value_do_not_count() -> None:
+    found = DF.rank.on(no_relevant="null").summarize("rr", ci=None)
+    assert found.row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 2, 1.5)
+    nothing = DF.filter(query_id=4).rank.on(no_relevant="null").summarize("rr")
+    assert nothing.row(0) == ("rr", None, None, None, None, 0, 0.0)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_the_mean_of_equal_values_is_that_value(lazy: bool) -> None:
+    """Ten queries of one third; shares of their weights add up to less than 1 in floats."""
+    rows = [(query, doc) for query in range(10) for doc in "abc"]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row").with_columns(score=pl.lit(1.0))
+    df = df.with_columns(label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
+    for weights in (None, "w"):
+        ranker = (df.lazy() if lazy else df).rank
+        found = ranker.summarize("rr", "precision@3", "hit_rate@3", "gm_map", weights=weights).lazy().collect()
+        exact = found.filter(pl.col("metric") != "gm_map")
+        assert exact["mean"].to_list() == exact["ci_low"].to_list() == exact["ci_high"].to_list() == [1 / 3, 1 / 3, 1.0]
+        assert found["std"].to_list() == [0.0] * 4
+
+
+def test_the_mean_of_equal_values_is_that_value_on_the_command_line_and_for_other_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten queries of 0.1, whose sum is 0.9999999999999999 in floats."""
+    rows = pl.DataFrame({"query_id": range(10)}).with_columns(doc_id=pl.lit("a"), score=pl.lit(1.0), label=pl.lit(1))
+    rows.write_csv(tmp_path / "t.csv")
+    for command in ("evaluate -m precision@10", "evaluate -m precision@10 --by doc_id", "curve -m precision --to 10"):
+        assert main([*command.split(), str(tmp_path / "t.csv"), "--format", "csv"]) == 0
+        assert "0.1" in capsys.readouterr().out.strip().splitlines()[-1].split(",")
+    assert rows.rank.conventions("precision@10").row(0)[:2] == ("rankframe", 0.1)
+
+
+def test_bounded_intervals_are_those_of_shares() -> None:
+    """One hit and three misses, by Clopper and Pearson; the default of a geometric mean lies within its bounds, too."""
+    df = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a"] * 4, "score": [1] * 4, "label": [1, 0, 0, 0]})
+    low, high = df.rank.summarize("rr", method="bounded").select("ci_low", "ci_high").row(0)
+    wanted = binomtest(1, 4).proportion_ci(method="exact")
+    assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
+    low, mean, high = df.rank.summarize("gm_map", method="bounded").select("ci_low", "mean", "ci_high").row(0)
+    assert 1e-5 < low < mean < high < 1
+
+
+@pytest.mark.parametrize(("resamples", "ci", "least"), [(1, 0.95, 39), (38, 0.95, 39), (18, 0.9, 19), (198, 0.99, 199)])
+def test_fewer_resamples_than_an_interval_has_ends_for_are_refused(resamples: int, ci: float, least: int) -> None:
+    with pytest.raises(
+        rf.InvalidOption, match=f"={resamples}: write a whole number from {least} on, as an interval of {ci} takes"
+    ):
+        DF.rank.summarize("rr", ci=ci, resamples=resamples)
+    DF.rank.summarize("rr", ci=ci, resamples=least)
+    DF.rank.summarize("rr", ci=None, resamples=1)
+    DF.rank.summarize("rr", method="t", resamples=1)
+
+
+def test_slices_come_as_first_seen_metric_by_metric() -> None:
+    found = DF.rank.summarize("rr", "hits", by="day")
+    assert found.select("day", "metric", "mean", "n_queries").rows() == [
+        ("mo", "rr", 0.5, 2),
+        ("tu", "rr", 0.25, 2),
+        ("mo", "hits", 0.5, 2),
+        ("tu", "hits", 0.5, 2),
+    ]
+    two = DF.with_columns(market=pl.lit(None, dtype=pl.String)).rank.summarize("rr", by=["market", "day"])
+    assert two.select("market", "day", "mean").rows() == [(None, "mo", 0.5), (None, "tu", 0.25)]
+
+
+def test_queries_weigh_what_their_column_says() -> None:
+    values, weights = np.array([1, 0.5, 0, 0]), np.array([3, 1, 0, 2])
+    mean = np.average(values, weights=weights)
+    spread = math.sqrt(np.average((values - mean) ** 2, weights=weights) * 4 / 3)
+    found = DF.rank.summarize("rr", weights="asked").select(FIGURES).row(0)
+    assert found == ("rr", pytest.approx(mean), pytest.approx(spread), 4, pytest.approx(3.5))
+    by_day = DF.rank.summarize("rr", by="day", weights="asked")
+    assert by_day["mean"].to_list() == pytest.approx([1, 0.5 / 3])
+    none = DF.filter(query_id=3).rank.summarize("rr", weights="asked")
+    assert none.select("mean", "std").row(0) == (None, None)
+
+
+def test_a_metric_of_geometric_means_is_summed_up_so() -> None:
+    @rf.metric(summary="geometric mean")
+    def floored(r: rf.Ranking) -> pl.Expr:
+        return pl.max_horizontal(r.total(r.first_relevant, over=r.rank), pl.lit(0.25))
+
+    found = DF.rank.summarize("floored", method="t").row(0, named=True)
+    rf.unregister(floored)
+    assert found["mean"] == pytest.approx((1 * 0.5 * 0.25 * 0.25) ** 0.25)
+    assert found["total"] == 2.0
+    low, high = ttest_1samp(np.log([1, 0.5, 0.25, 0.25]), 0).confidence_interval()
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((math.exp(low), math.exp(high)))
+
+
+def test_lazy_and_pandas_frames_give_the_same_summary() -> None:
+    df = frame(random_table(8)).with_columns(
+        day=pl.col("query_id").str.len_chars(), asked=pl.col("query_id").hash() % 5
+    )
+    wanted = df.rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    lazy = df.lazy().rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    assert isinstance(lazy, pl.LazyFrame)
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(lazy.collect(engine=engine), wanted, check_row_order=False, rel_tol=1e-12)
+    pandas = df.to_pandas().rank.summarize("ndcg@5", "map", by="day", weights="asked")
+    assert pandas.columns.tolist() == wanted.columns
+    assert_frame_equal(pl.from_pandas(pandas), wanted, check_dtypes=False)
+    without = df.lazy().rank.summarize("ndcg@5", "map", by="day", weights="asked", ci=None)
+    assert "map_batches" not in without.explain().lower()
+    assert without.collect_schema().names() == ["day", *FIGURES]
+    assert_frame_equal(without.collect(), wanted.drop("ci_low", "ci_high"), check_row_order=False, rel_tol=1e-12)
+
+
+def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
+    torn = DF.with_columns(day=pl.Series(["mo", "tu", "mo", "mo", "mo", "mo"]))
+    with pytest.raises(rf.InvalidData, match="several values of 'day'"):
+        torn.rank.summarize("rr", by="day")
+    with pytest.raises(rf.InvalidData, match="several values of 'score'"):
+        DF.rank.summarize("rr", weights="score")
+    for bad in (None, -1.0, math.nan):
+        with pytest.raises(rf.InvalidData, match="weight, 'w', is null"):
+            DF.with_columns(w=pl.lit(bad, dtype=pl.Float64)).rank.summarize("rr", weights="w")
+    with pytest.raises(rf.MissingColumn, match="no column 'dya' for by"):
+        DF.rank.summarize("rr", by="dya")
+
+
+@pytest.mark.parametrize("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])
+def test_slices_may_have_any_name(name: str) -> None:
+    named = DF.rename({"day": name})
+    for df in (named, named.lazy()):
+        summed = df.rank.summarize("rr", "map", by=name).lazy().collect().sort(name, "metric")
+        assert summed.select(name, "metric", "mean").rows() == [
+            *(("mo", metric, 0.5) for metric in ("map", "rr")),  # 1 and 0
+            *(("tu", metric, 0.25) for metric in ("map", "rr")),  # 1/2 and 0
+        ]
+
+
+@pytest.mark.parametrize("name", ["#by0", "#weight", "#row", "#there"])
+def test_a_query_column_with_a_name_of_the_plan_is_refused(name: str) -> None:
+    df = DF.rename({"query_id": name}).with_columns(new=pl.col("score") + 1)
+    ranker = df.rank.on(query=name)
+    with pytest.raises(rf.InvalidOption, match=f"column '{name}' has a name of the plan's own; rename it"):
+        ranker.summarize("rr", by="day")
+    with pytest.raises(rf.InvalidOption, match=f"column '{name}' has a name of the plan's own; rename it"):
+        ranker.compare("rr", runs=["score", "new"], by="day")
+
+
+def test_what_is_no_metric_is_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="summarize"):
+        DF.rank.summarize()
+    with pytest.raises(rf.InvalidOption, match="an expression"):
+        DF.rank.summarize(pl.len())
+    with pytest.raises(rf.InvalidOption, match="two columns"):
+        DF.rank.on(unjudged="bounds").summarize("rr")
+
+
+def test_a_query_that_weighs_nothing_takes_nothing_from_a_geometric_mean() -> None:
+    @rf.metric(summary="geometric mean")
+    def first(r: rf.Ranking) -> pl.Expr:
+        """The reciprocal rank, for a geometric mean."""
+        return r.total(r.first_relevant, over=r.rank)
+
+    try:
+        df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2, 1, 1], "label": [0, 1, 0]})
+        df = df.with_columns(weight=pl.Series([1.0, 1.0, 0.0]))  # rr is 1/2 and 0
+        assert df.rank.summarize("first", weights="weight", ci=None)["mean"].item() == pytest.approx(0.5, rel=1e-12)
+        assert df.rank.summarize("first", weights="weight", resamples=200)["mean"].item() == pytest.approx(
+            0.5, rel=1e-12
+        )
+    finally:
+        rf.unregister("first")

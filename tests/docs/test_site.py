@@ -1,0 +1,97 @@
+"""The site: what docs/design.md says of a call is what happens, and each page can be found."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._plan import plan
+
+DOCS = Path(__file__).parents[2] / "docs"
+DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
+COLUMNS = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+
+
+def called(call: Callable[[], Any]) -> list[tuple[str, str]]:
+    """The functions of the package that a call runs, as (module, name), in the order in which they are first run."""
+    call()  # so that all modules are imported
+    plan._asked.cache_clear()  # so that formulas run
+    found: dict[tuple[str, str], None] = {}
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("rankframe."):
+            found[module.removeprefix("rankframe."), frame.f_code.co_name] = None
+
+    before, of_threads = sys.getprofile(), threading.getprofile()
+    sys.setprofile(note)
+    threading.setprofile(note)  # in one of which a LazyFrame's node works
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(of_threads)
+    return list(found)
+
+
+def told(start: str, end: str) -> list[tuple[str, str]]:
+    """The names between two places of the section, as (module, name)."""
+    section = DESIGN[DESIGN.index("## The path of a call") :]
+    text = section[section.index(start) : section.index(end)]
+    names = re.findall(r"`((?:_|metrics\.|hook\.)[\w.]+)`", text)
+    modules = (re.match(r"hook|\w+\.\w+", name) for name in names)
+    return [(module[0], name.rpartition(".")[2]) for module, name in zip(modules, names, strict=True) if module]
+
+
+EAGER = lambda: pl.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
+LAZY = lambda: pl.LazyFrame(COLUMNS).rank.on(memory_limit=1).ndcg(k=10).collect()  # noqa: E731
+RANX = lambda: pl.DataFrame(COLUMNS).rank.on(convention="ranx").ndcg(k=10)  # noqa: E731
+PANDAS = lambda: pd.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("call", "start", "end", "least"),
+    [
+        (EAGER, "1. `.rank`", "For a **LazyFrame**", 15),
+        (LAZY, "For a **LazyFrame**", "Under a **convention**", 2),
+        (RANX, "Under a **convention**", "For a **pandas frame**", 2),
+        (PANDAS, "For a **pandas frame**", "`rf.expr.ndcg(k=10)` parts", 4),
+        (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` parts", "## How to add", 2),
+    ],
+    ids=["eager", "lazy", "convention", "pandas", "expression"],
+)
+def test_the_path_of_a_call_is_told_as_it_is(call: Callable[[], Any], start: str, end: str, least: int) -> None:
+    path, names = called(call), told(start, end)
+    assert len(names) >= least
+    assert [name for name in names if name not in path] == []
+    assert [path.index(name) for name in names] == sorted(path.index(name) for name in names)
+
+
+def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
+    assert ("metrics.gain", "ndcg") in called(EAGER)
+    assert ("_lazy.node", "source") not in called(EAGER)
+    assert ("_plan.aggregation", "aggregation") not in called(LAZY)
+
+
+def links(page: Path) -> Iterator[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            yield target
+
+
+PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_links_lead_to_files(page: Path) -> None:
+    assert [target for target in links(page) if not (page.parent / target).exists()] == []

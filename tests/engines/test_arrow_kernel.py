@@ -1,0 +1,263 @@
+"""The kernel on parts of a table: values of the oracles, types as they came, a schema known beforehand, refusals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
+from tests.support.calls import ALL, POLICIES, SOME, assert_equal, close, expected, needs_table, spell
+from tests.support.tables import FRACTIONAL_LABELS, frame, max_label, random_table
+
+PART = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 2]})
+
+
+def parts(df: pl.DataFrame, n: int = 2) -> list[pa.Table]:
+    """The frame in parts of whole queries, chunked as engines send them; the first has small texts, others large ones."""
+    split = df.with_columns(part=pl.col("query_id").rank("dense") % n).partition_by("part", include_key=False)
+    tables = [part.to_arrow(compat_level=pl.CompatLevel.oldest()) for part in split]
+    small = {field.name: pa.string() for field in tables[0].schema if pa.types.is_large_string(field.type)}
+    tables[0] = tables[0].cast(pa.schema([(x.name, small.get(x.name, x.type)) for x in tables[0].schema]))
+    return [pa.concat_tables([table.slice(0, 3), table.slice(3)]) for table in tables]
+
+
+def run(kernel: Any, df: pl.DataFrame) -> pl.DataFrame:
+    kernel = pickle.loads(pickle.dumps(kernel))
+    return pl.concat([pl.DataFrame(kernel(part)) for part in parts(df)])
+
+
+def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
+    table = random_table(5, labels=FRACTIONAL_LABELS)
+    found = run(rf.arrow_kernel(*(spell(*call) for call in ALL), largest_label=max_label(table)), frame(table))
+    for name, options in ALL:
+        values = dict(found.select("query_id", spell(name, options)).iter_rows())
+        assert_equal(values, expected(table, name, options, {}), spell(name, options))
+
+
+@pytest.mark.parametrize("policies", POLICIES[::2], ids=str)
+def test_parts_have_the_values_of_the_oracles_under_every_policy(policies: dict[str, Any]) -> None:
+    table = random_table(7)
+    calls = [call for call in SOME if not needs_table(*call)][::9]
+    found = run(rf.arrow_kernel(*(spell(*call) for call in calls), **policies), frame(table, seed=None))
+    for name, options in calls:
+        values = dict(found.select("query_id", spell(name, options)).iter_rows())
+        assert_equal(values, expected(table, name, options, policies), (spell(name, options), policies))
+
+
+def test_metrics_of_subtopics_and_texts_are_those_of_the_whole_frame() -> None:
+    df = rows_of(hostile_table(3))
+    whole = df.rank.on(subtopic="subtopic").evaluate(*TEXTS, "relstring")
+    found = run(rf.arrow_kernel(*TEXTS, "relstring", subtopic="subtopic"), df)
+    assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    lists = df.group_by("query_id", "doc_id", "score").agg(pl.col("subtopic").drop_nulls(), pl.col("label").max())
+    whole = lists.rank.on(subtopic="subtopic").evaluate(*TEXTS)
+    found = run(rf.arrow_kernel(*TEXTS, subtopic="subtopic"), lists)
+    assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_these_are_all_metrics() -> None:
+    named = {spell(*call) for call in ALL} | {*TEXTS, "relstring"}
+    assert {call.metric.name for text in named for call in rf.parse(text)} == {*rf.METRICS}
+
+
+def test_bounds_take_the_labels_that_are_said() -> None:
+    df = frame(random_table(2))
+    found = run(rf.arrow_kernel("precision@3", "ndcg@3", unjudged="bounds", largest_label=4), df)
+    whole = df.rank.on(unjudged="bounds", unjudged_labels=(0, 4)).evaluate("precision@3", "ndcg@3")
+    assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_the_schema_is_known_without_running() -> None:
+    kernel = rf.arrow_kernel("ndcg@10", "map", pl.len().alias("rows"), relevant=2)
+    assert kernel.schema(PART.schema) == kernel(PART).schema == kernel(PART.slice(0, 0)).schema
+    assert kernel.schema(PART.schema).types == [pa.int64(), pa.float64(), pa.float64(), pa.uint32()]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array(["a", "a", None]),
+        pa.array(["a", "a", None], pa.large_string()),
+        pa.array([b"a", b"a", None], pa.binary()),
+        pa.array([1, 1, None], pa.int8()),
+        pa.array([1, 1, 2**63], pa.uint64()),
+        pa.array([1, 1, None], pa.decimal128(9, 2)),
+        pa.array([True, True, None]),
+        pa.array([dt.date(2020, 1, 1)] * 2 + [None]),
+        pa.array([dt.datetime(2020, 1, 1)] * 2 + [None], pa.timestamp("us", "Europe/Berlin")),
+        pa.array([dt.datetime(2020, 1, 1)] * 2 + [None], pa.timestamp("ms")),
+    ],
+    ids=lambda ids: str(ids.type),
+)
+def test_query_ids_keep_their_type_and_null_is_a_query(ids: pa.Array) -> None:
+    table = PART.set_column(0, "query_id", ids)
+    found = rf.arrow_kernel("rr")(table)
+    assert found.schema.field("query_id").type == ids.type
+    assert found["query_id"].to_pylist() == [ids[0].as_py(), ids[2].as_py()]
+    assert found["rr"].to_pylist() == [0.5, 1.0]
+
+
+def test_dictionaries_come_out_as_their_texts() -> None:
+    table = PART.set_column(0, "query_id", pa.array(["x", "x", "y"]).dictionary_encode())
+    table = table.set_column(1, "doc_id", pa.array(["b", "a", "a"]).dictionary_encode())
+    found = rf.arrow_kernel("rr")(table)
+    assert found.schema == rf.arrow_kernel("rr").schema(table.schema)
+    assert found.schema.field("query_id").type == pa.string()
+    assert found["rr"].to_pylist() == [0.5, 1.0]
+
+
+def test_decimal_scores_rank_by_their_exact_value() -> None:
+    scores = pa.array(["0.10000000000000000001", "0.10000000000000000002", "1"]).cast(pa.decimal128(30, 20))
+    assert rf.arrow_kernel("rr")(PART.set_column(2, "score", scores))["rr"].to_pylist() == [1.0, 1.0]
+
+
+def test_columns_that_no_metric_reads_may_be_of_any_kind() -> None:
+    table = PART.append_column("other", pa.array([[("k", 1)]] * 3, pa.map_(pa.string(), pa.int64())))
+    assert rf.arrow_kernel("rr")(table).num_rows == 2
+    assert rf.arrow_kernel("rr").schema(table.schema).names == ["query_id", "rr"]
+
+
+def test_a_metric_of_ones_own_goes_with_the_kernel() -> None:
+    @rf.metric()
+    def first_label(r: rf.Ranking) -> pl.Expr:
+        return r.total(pl.when(r.rank == 1).then(r.label))
+
+    try:
+        kernels = rf.arrow_kernel("first_label"), rf.arrow_kernel(first_label)
+    finally:
+        rf.unregister(first_label)
+    for kernel in kernels:  # which needs no name any more
+        assert kernel(PART)["first_label"].to_pylist() == [0.0, 2.0]
+
+
+def test_the_largest_label_of_a_part_is_not_taken_for_that_of_the_table() -> None:
+    for kernel in (rf.arrow_kernel("map", "err"), rf.arrow_kernel("sdcg@3"), rf.arrow_kernel("map", unjudged="bounds")):
+        with pytest.raises(rf.InvalidOption, match="largest label of the table, of which this is a part"):
+            kernel(PART)
+        with pytest.raises(rf.InvalidOption, match="say it, as in arrow_kernel"):
+            kernel.schema(PART.schema)
+    said = rf.arrow_kernel("err", largest_label=4)(PART)["err"].to_pylist()  # (2^1 - 1) / 2^4 / 2, (2^2 - 1) / 2^4
+    assert said == [1 / 32, 3 / 16]
+    assert rf.arrow_kernel("err(max_label=4)")(PART)["err(max_label=4)"].to_pylist() == said
+    assert rf.arrow_kernel("err(max_label=query)")(PART).num_rows == 2
+
+
+@pytest.mark.parametrize("top", [-1, float("nan"), float("inf"), "4", True])
+def test_a_largest_label_is_a_number_from_0_on(top: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match="write the largest label of the table"):
+        rf.arrow_kernel("err", largest_label=top)
+
+
+def test_mistakes_are_told_before_any_part_is_there() -> None:
+    with pytest.raises(rf.UnknownMetric, match="Did you mean 'ndcg'"):
+        rf.arrow_kernel("ndgc")
+    with pytest.raises(rf.InvalidOption, match="name at least one"):
+        rf.arrow_kernel()
+    with pytest.raises(rf.InvalidOption, match="ties='doc'"):
+        rf.arrow_kernel("ndcg", ties="doc")
+    with pytest.raises(
+        rf.MissingColumn, match=r"the table has qid, doc_id, score, label\. Say df\.rank\.on\(query='qid'\)"
+    ):
+        rf.arrow_kernel("ndcg").schema(PART.rename_columns(["qid", "doc_id", "score", "label"]).schema)
+    with pytest.raises(rf.InvalidData, match="holds String, not numbers"):
+        rf.arrow_kernel("ndcg").schema(PART.set_column(2, "score", pa.array(["1"] * 3)).schema)
+    with pytest.raises(rf.InvalidData, match="2 columns are named 'score'"):
+        rf.arrow_kernel("ndcg").schema(PART.append_column("score", PART["score"]).schema)
+
+
+def test_what_is_wrong_with_the_rows_is_told_as_ever() -> None:
+    with pytest.raises(rf.InvalidData, match="holds NaN"):
+        rf.arrow_kernel("map")(PART.set_column(2, "score", pa.array([1.0, float("nan"), 1.0])))
+    with pytest.raises(rf.InvalidData, match="the same 'doc_id' twice"):
+        rf.arrow_kernel("map")(pa.concat_tables([PART, PART]))
+
+
+def test_any_table_with_the_pycapsule_interface_can_be_ranked() -> None:
+    for table in (PART, PART.to_reader(), PART.to_batches()[0]):
+        found = rf.rank(table).evaluate("rr", "hits")
+        assert isinstance(found, pl.DataFrame)
+        assert found.rows() == [(1, 0.5, 1.0), (2, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("other", [pl.Series([1]), pa.chunked_array([[1]]), [1]], ids=lambda x: type(x).__name__)
+def test_a_single_column_is_no_frame(other: Any) -> None:
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no frame that can be ranked"):
+        rf.rank(other)
+
+
+def test_whatever_speaks_arrow_is_a_part() -> None:
+    kernel = rf.arrow_kernel("rr")
+    expected = kernel(PART).to_pylist()
+    assert [row["rr"] for row in expected] == [0.5, 1.0]
+    frame = pl.DataFrame(PART)
+    for given in (frame, PART.to_pandas(), PART.to_reader(), PART.to_batches()[0], Speaker(frame)):
+        found = kernel(given)
+        assert isinstance(found, pa.Table)
+        assert found.to_pylist() == expected
+
+
+class Speaker:
+    """What has nothing but the PyCapsule interface."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.frame.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("other", [None, [1], {"a": [1]}, pl.Series([1]), pa.chunked_array([[1]])], ids=str)
+def test_what_is_no_arrow_table_is_refused(other: Any) -> None:
+    kernel = rf.arrow_kernel("rr")
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow table; give a pyarrow.Table"):
+        kernel(other)
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow schema; give a pyarrow.Schema"):
+        kernel.schema(other)
+    with pytest.raises(rf.InvalidData, match="LazyFrame is no Arrow table; collect it"):
+        kernel(pl.LazyFrame())
+
+
+def test_options_that_are_none_are_named_with_the_nearest() -> None:
+    import rankframe.spark
+
+    spark: Any = rankframe.spark
+    for caller, options, says in (
+        (rf.arrow_kernel, {"foo": 1}, "arrow_kernel has no option 'foo'; it has largest_label, query, doc, "),
+        (rf.arrow_kernel, {"largest_lable": 1}, "Did you mean largest_label=1?"),
+        (rf.arrow_kernel, {"qid": "q"}, "arrow_kernel has no option 'qid'. Did you mean query='q'?"),
+        (spark.evaluate, {"bucket": 3}, "evaluate has no option 'bucket'. Did you mean buckets=3?"),
+        (spark.with_metrics, {"qrels": 3}, "with_metrics has no option 'qrels'; it has buckets, query, "),
+        (spark.with_metrics, {"tie": "order"}, "with_metrics has no option 'tie'. Did you mean ties='order'?"),
+        (spark.summarize, {"weight_": "w"}, "Did you mean weight='w'?"),
+        (
+            spark.summarize,
+            {"k": 10},
+            "summarize has no option 'k', which is one of metrics; say it there, as in df.rank.",
+        ),
+    ):
+        table = () if caller is rf.arrow_kernel else (None,)
+        with pytest.raises(rf.InvalidOption) as caught:
+            caller(*table, "map", **options)
+        assert says in str(caught.value)
+
+
+def test_expressions_may_mean_any_column() -> None:
+    import polars.selectors as cs
+
+    table = PART.append_column("price", pa.array([1.0, 2.0, 4.0]))
+    kernel = rf.arrow_kernel("rr", (cs.starts_with("pri")).sum())
+    assert kernel(table).to_pylist() == [
+        {"query_id": 1, "rr": 0.5, "price": 3.0},
+        {"query_id": 2, "rr": 1.0, "price": 4.0},
+    ]
+    weighed = rf.arrow_kernel("rr", pl.col("price").max().alias("most"))
+    assert weighed(table)["most"].to_pylist() == [2.0, 4.0]
+    assert weighed.needed(["query_id", "z", "price"]) == ["query_id", "price"]
+    assert close(weighed(table)["rr"][0].as_py(), 0.5)

@@ -1,0 +1,223 @@
+"""Figures of parts add up to those of the table: by hand, by NumPy, and by a bootstrap in plain Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rankframe as rf
+from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.mergeable_summary import Summary, _poisson, _seeds, summary_of
+from tests.support.tables import frame, random_table
+
+TABLE = random_table(11, queries=90)
+DF = frame(TABLE).with_columns(slice=pl.col("query_id").str.slice(-1).str.to_integer() % 3)
+METRICS = ("ndcg@10", "map", "gm_map", "hits")
+
+
+def summed(df: pl.DataFrame, parts: int, *metrics: Any, by: Any = None, **given: Any) -> pl.DataFrame:
+    summary = summary_of(bound(given.pop("on", {}), arrow_kernel), metrics or METRICS, by, **given)
+    split = df.with_columns(part=pl.col("query_id").rank("dense") % parts).partition_by("part", include_key=False)
+    return summary.merge(pl.concat(summary.part(part) for part in split))
+
+
+def test_means_and_deviations_are_those_of_all_values() -> None:
+    values = DF.rank.evaluate(*METRICS)
+    for parts in (1, 2, 7, 90):
+        for row in summed(DF, parts).iter_rows(named=True):
+            x = values[row["metric"]].to_numpy()
+            mean = stats.gmean(x) if row["metric"] == "gm_map" else np.mean(x)
+            assert row["mean"] == pytest.approx(mean, rel=1e-12)
+            assert row["std"] == pytest.approx(np.std(x, ddof=1), rel=1e-12)
+            assert row["n_queries"] == 90
+
+
+@pytest.mark.parametrize("parts", [1, 3, 10])
+def test_the_mean_of_equal_values_is_that_value(parts: int) -> None:
+    df = pl.DataFrame([(q, d) for q in range(10) for d in "abc"], schema=["query_id", "doc_id"], orient="row")
+    df = df.with_columns(score=pl.lit(1.0), label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
+    for weights in (None, "w"):
+        row = summed(df, parts, "rr", weights=weights, resamples=100).row(0, named=True)
+        assert [row["mean"], row["ci_low"], row["ci_high"], row["std"]] == [1 / 3, 1 / 3, 1 / 3, 0.0]
+
+
+@pytest.mark.parametrize("by", [None, "slice", ["slice", "even"]])
+def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) -> None:
+    df = DF.with_columns(even=pl.col("query_id").str.len_chars() % 2 == 0)
+    one = summed(df, 1, by=by)
+    for parts in (2, 5, 31):
+        assert_frame_equal(summed(df, parts, by=by), one, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    keys = [*([by] if isinstance(by, str) else by or []), "metric"]
+    polars = df.rank.summarize(*METRICS, by=by).select([*keys, "mean", "std", "n_queries"])
+    found = one.drop("ci_low", "ci_high").sort(keys)
+    assert_frame_equal(found, polars.sort(keys), check_dtypes=False, check_column_order=False, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_weights_mean_what_they_mean_on_a_frame_for_any_number_of_parts(by: Any) -> None:
+    df = DF.with_columns(asked=pl.col("query_id").str.slice(-1).str.to_integer() % 4)  # some queries weigh nothing
+    df = df.with_columns(asked=pl.when(pl.col("slice") != 2).then("asked").otherwise(0))
+    keys = [*([by] if by else []), "metric"]
+    wanted = df.rank.summarize(*METRICS, by=by, weights="asked", ci=None).drop("total").sort(keys)
+    one = summed(df, 1, by=by, weights="asked", seed=5)
+    assert by is None or wanted.filter(slice=2)["mean"].null_count() == len(METRICS)
+    for parts in (1, 4, 31):
+        found = summed(df, parts, by=by, weights="asked", seed=5)
+        assert_frame_equal(found, one, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+        found = found.drop("ci_low", "ci_high").sort(keys)
+        assert_frame_equal(found, wanted, check_dtypes=False, check_column_order=False, rel_tol=1e-12)
+
+
+def test_a_query_that_weighs_twice_draws_twice() -> None:
+    df = DF.with_columns(one=pl.lit(1), two=pl.lit(2.5))
+    wanted = summed(df, 3, seed=2)
+    for weights in ("one", "two"):
+        assert_frame_equal(summed(df, 3, seed=2, weights=weights), wanted, rel_tol=1e-12)
+    zero = pl.DataFrame({"query_id": [1, 2, 3], "score": 1.0, "label": [1, 0, 1], "w": [1.0, 0.0, 3.0]})
+    (row,) = summed(zero, 2, "gm_map", weights="w").iter_rows(named=True)  # the one with a 0 does not count
+    assert (row["mean"], row["ci_low"], row["n_queries"]) == (1.0, 1.0, 3)
+    (row,) = summed(zero, 2, "rr", weights="w").iter_rows(named=True)
+    assert (row["mean"], row["std"]) == (1.0, 0.0)
+
+
+def test_weights_are_checked() -> None:
+    with pytest.raises(rf.InvalidData, match="weight, 'label', is null, negative"):
+        summed(DF.with_columns(label=-1.0), 1, "map", weights="label")
+    with pytest.raises(rf.InvalidData, match="several values of 'number'"):
+        summed(DF.with_row_index("number"), 1, "map", weights="number")
+    with pytest.raises(rf.InvalidData, match="'doc_id' for weights holds String, not numbers"):
+        summed(DF, 1, "map", weights="doc_id")
+    with pytest.raises(rf.MissingColumn, match="no column 'asked' for weights"):
+        summed(DF, 1, "map", weights="asked")
+
+
+def poisson(seed: int) -> int:
+    """Knuth's product of uniform numbers has no counter; so the inverse of the distribution, term by term."""
+    uniform, k, term = (seed >> 11) / 2**53, 0, math.exp(-1)
+    below = term
+    while uniform >= below:
+        k += 1
+        term /= k
+        below += term
+    return k
+
+
+def split_mix(x: int) -> int:
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def test_the_interval_is_that_of_a_bootstrap_in_plain_python() -> None:
+    golden = 0x9E3779B97F4A7C15
+    values = dict(DF.rank.evaluate("map").iter_rows())
+    hashed = dict(zip(values, pd.util.hash_array(np.array(list(values), object), categorize=False), strict=True))
+    means, replicates = [], []
+    for replicate in range(1, 201):
+        drawn = {
+            query: poisson(
+                split_mix((split_mix((int(hashed[query]) + golden * 8) % 2**64) + golden * replicate) % 2**64)
+            )
+            for query in values
+        }
+        means.append(sum(drawn[query] * values[query] for query in values) / sum(drawn.values()))
+        replicates.append(drawn)
+    (row,) = summed(DF, 4, "map", resamples=200, ci=0.9, seed=7).iter_rows(named=True)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(means, [0.05, 0.95])), rel=1e-12)
+    assert summed(DF, 4, "map", resamples=200, seed=8).item(0, "ci_low") != row["ci_low"]
+    weighs = {query: i % 3 for i, query in enumerate(values)}
+    weighed = DF.with_columns(w=pl.col("query_id").replace_strict(weighs))
+    (row,) = summed(weighed, 4, "map", resamples=200, ci=0.9, seed=7, weights="w").iter_rows(named=True)
+    means = [
+        sum(draws[query] * weighs[query] * values[query] for query in values)
+        / sum(draws[query] * weighs[query] for query in values)
+        for draws in replicates
+    ]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(means, [0.05, 0.95])), rel=1e-12)
+
+
+def test_draws_are_poisson_distributed_and_independent() -> None:
+    queries = pl.DataFrame({"q": range(400)})
+    drawn = _poisson(_seeds(queries, ["q"], 0), 500)
+    counts = np.bincount(drawn.astype(int).ravel(), minlength=8)
+    wanted = stats.poisson.pmf(np.arange(6), 1) * drawn.size
+    assert stats.chisquare([*counts[:6], counts[6:].sum()], [*wanted, drawn.size - wanted.sum()]).pvalue > 1e-3
+    assert abs(np.corrcoef(drawn, rowvar=False) - np.eye(400)).max() < 6 / math.sqrt(500)
+    assert abs(np.corrcoef(drawn) - np.eye(500)).max() < 6 / math.sqrt(400)
+
+
+def test_the_interval_is_about_that_of_students_t() -> None:
+    values = np.random.default_rng(0).normal(size=2000)
+    df = pl.DataFrame({"query_id": range(2000), "score": 1.0, "label": np.abs(values)})
+    row = summed(df, 3, "cg", resamples=4000).row(0, named=True)
+    x = np.abs(values)
+    low, high = stats.t.interval(0.95, 1999, np.mean(x), stats.sem(x))
+    assert row["ci_high"] - row["ci_low"] == pytest.approx(high - low, rel=0.05)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+def test_a_query_is_drawn_the_same_by_the_text_of_its_id() -> None:
+    texts, numbers = pl.DataFrame({"q": ["1", "2", None]}), pl.DataFrame({"q": [1, 2, None]})
+    assert (_seeds(texts, ["q"], 3) == _seeds(numbers, ["q"], 3)).all()
+    two = pl.DataFrame({"a": ["x", "xy"], "b": ["yz", "z"]})
+    assert len(set(_seeds(two, ["a", "b"], 0))) == 2
+
+
+def test_queries_without_a_value_do_not_count() -> None:
+    df = pl.DataFrame({"query_id": [1, 2, 3, 3], "doc_id": list("aaab"), "score": [1, 1, 2, 1], "label": [1, 0, 0, 1]})
+    null = {"no_relevant": "null"}
+    (row,) = summed(df, 3, "rr", on=null).iter_rows(named=True)
+    assert (row["mean"], row["std"], row["n_queries"]) == (0.75, pytest.approx(math.sqrt(0.125)), 2)
+    assert 0.5 <= row["ci_low"] <= row["ci_high"] <= 1
+    (one,) = summed(df.filter(query_id=1), 1, "rr").iter_rows(named=True)
+    assert one == {"metric": "rr", "mean": 1.0, "std": None, "ci_low": None, "ci_high": None, "n_queries": 1}
+    (none,) = summed(df.filter(query_id=2), 1, "rr", on=null).iter_rows(named=True)
+    assert none == {"metric": "rr", "mean": None, "std": None, "ci_low": None, "ci_high": None, "n_queries": 0}
+
+
+def test_a_geometric_mean_with_a_0_is_0() -> None:
+    @rf.metric(summary="geometric mean")
+    def geometric_hits(r: rf.Ranking) -> pl.Expr:
+        return r.total(r.relevant)
+
+    try:
+        df = pl.DataFrame({"query_id": [1, 2], "score": 1.0, "label": [0, 1]})
+        (row,) = summed(df, 2, geometric_hits, on={}).iter_rows(named=True)
+    finally:
+        rf.unregister(geometric_hits)
+    assert (row["mean"], row["ci_low"], row["ci_high"]) == (0.0, 0.0, 1.0)
+
+
+def test_slices_are_one_for_all_rows_of_a_query() -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": 1.0, "label": 1, "day": ["mo", None]})
+    with pytest.raises(rf.InvalidData, match="several values of 'day'"):
+        summed(df, 1, "rr", by="day")
+    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",), missing_slices=True)
+    assert both.merge(both.part(df)).row(0, named=True)["day"] == "mo"
+    with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
+        summed(df, 1, "rr", by="market")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ci": 95}, "ci=95 is no confidence; write a number between 0 and 1"),
+        ({"ci": "0.9"}, "ci='0.9'"),
+        ({"resamples": 0}, "resamples=0: write a whole number from 39 on"),
+        ({"resamples": 10.5}, "resamples=10.5"),
+        ({"seed": -1}, "seed=-1: write a whole number from 0 on"),
+        ({"seed": True}, "seed=True"),
+        ({"by": "mean"}, "second column 'mean'"),
+        ({"on": {"unjudged": "bounds"}}, "two columns"),
+    ],
+)
+def test_options_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=message):
+        summed(DF, 1, "map", **given)

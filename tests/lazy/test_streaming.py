@@ -1,0 +1,71 @@
+"""Scanned files go through every verb to a file, also where they exceed the memory limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.support.calls import ALL, CANONICAL, SOME, spell
+from tests.support.tables import frame, random_table
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+DF = frame(random_table(51, queries=30)).with_columns(
+    market=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars()
+)
+MEANS = [spell(*call) for call in SOME if rf.METRICS[CANONICAL[call[0]]].dtype == pl.Float64]
+
+
+def has_curve(text: str) -> bool:
+    try:
+        DF.lazy().rank.curve(text)
+    except rf.InvalidOption:
+        return False
+    return True
+
+
+CURVES = [text for text in (spell(*call) for call in SOME) if has_curve(text)]
+assert len(CURVES) > 50
+
+VERBS: dict[str, Callable[[Any], Any]] = {
+    "evaluate": lambda ranker: ranker.evaluate(*(spell(*call) for call in ALL)),
+    "evaluate, with an expression": lambda ranker: ranker.evaluate("map", pl.len().alias("rows")),
+    "with_metrics": lambda ranker: ranker.with_metrics(*(spell(*call) for call in SOME)),
+    "curve": lambda ranker: ranker.curve(*CURVES),
+    "explain": lambda ranker: ranker.explain(*CURVES),
+    "summarize": lambda ranker: ranker.summarize(*MEANS, ci=None),
+    "summarize by": lambda ranker: ranker.summarize("ndcg@10", "gm_map", by=["market", "asked"], ci=None),
+    "summarize, weighed": lambda ranker: ranker.summarize("ndcg@10", "err", by="market", weights="asked", ci=None),
+}
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
+    path = tmp_path_factory.mktemp("scan") / "table.parquet"
+    DF.write_parquet(path, row_group_size=50)
+    return pl.scan_parquet(path)
+
+
+@pytest.mark.parametrize("limit", [None, 20_000])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_scan_goes_to_a_file(verb: str, limit: int | None, scan: pl.LazyFrame, tmp_path: Path) -> None:
+    VERBS[verb](scan.rank.on(memory_limit=limit)).sink_parquet(tmp_path / "found.parquet")
+    found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank)
+    assert_frame_equal(found, wanted, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_what_the_page_writes_for_one_machine_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (section,) = [x for x in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE) if x.startswith("One machine\n")]
+    code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
+    monkeypatch.chdir(tmp_path)
+    DF.gather_every(2).write_parquet("judged/a.parquet", mkdir=True)
+    DF.gather_every(2, 1).write_parquet("judged/b.parquet")
+    exec(code, {"pl": pl})
+    found = pl.read_parquet("metrics.parquet")
+    assert_frame_equal(found, DF.rank.evaluate("ndcg@10", "map"), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)

@@ -1,0 +1,186 @@
+"""Two score columns held against each other: the oracles, SciPy, and the laws of the measures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from tests.metrics.oracles import AGREEMENT, Pair
+from tests.support.calls import assert_equal, values
+from tests.support.tables import frame, random_pairs
+from tests.support.trec_eval_and_scipy import scipy
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"kendall_distance@{k}": ("kendall_distance", {"k": k}) for k in (1, 2, 3, 5, 10, 100)},
+    "kendall_tau": ("kendall_tau", {}),
+    "spearman": ("spearman", {}),
+    "tau_ap": ("tau_ap", {}),
+    "overlap": ("overlap", {}),
+    **{f"overlap@{k}": ("overlap", {"k": k}) for k in (1, 3, 10, 100)},
+    **{
+        text: (name, {key: value for key, value in (("k", k), ("p", p)) if value is not None})
+        for name in ("rbo", "rbo_min", "rbo_residual")
+        for k, p, text in (
+            (None, None, name),
+            (None, 0.5, f"{name}(p=0.5)"),
+            (None, 0.999, f"{name}(p=0.999)"),
+            (1, None, f"{name}@1"),
+            (3, 0.1, f"{name}(p=0.1)@3"),
+            (10, 0.98, f"{name}(p=0.98)@10"),
+        )
+    },
+}
+BY_VALUE = ("kendall_tau", "spearman")  # these see equal scores as equal, the others by the tie rule
+TIES = ["doc_desc", "doc_asc", "order", "best", "worst", "trec_eval"]
+
+
+def pairs_frame(table: dict[str, list[Pair]], seed: int | None = None) -> pl.DataFrame:
+    return frame(table, columns=("doc_id", "score", "other", "label"), seed=seed)
+
+
+def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, float | None]:
+    name, options = CALLS[text]
+    policy = {} if name in BY_VALUE else {"ties": ties}
+    return {query: AGREEMENT[name](rows, **options, **policy) for query, rows in table.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ties", TIES)
+def test_values_are_the_oracles(ties: str, seed: int) -> None:
+    table = random_pairs(seed)
+    found = pairs_frame(table).rank.on(ties=ties).agreement("other", *CALLS)
+    assert found.columns == ["query_id", *CALLS]
+    assert found["query_id"].to_list() == list(table)
+    for text in CALLS:
+        assert_equal(values(found, text), wanted(table, text, ties), text)
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_values_are_scipys(ties: bool) -> None:
+    table = random_pairs(31, queries=200, ties=ties)
+    found = pairs_frame(table, seed=1).rank.agreement("other", *CALLS)
+    foreign: dict[str, dict[Any, float | None]] = defaultdict(dict)
+    for query, name, options, value in scipy(table):
+        foreign[f"{name}@{options['k']}" if options else name][query] = value
+    assert set(foreign) == {"kendall_tau", "spearman", "tau_ap", *(f"kendall_distance@{k}" for k in (2, 3, 5, 100))}
+    for text, column in foreign.items():
+        of_query = values(found, text)
+        assert_equal({query: of_query[query] for query in column}, column, text)
+
+
+def test_without_a_document_column_ties_keep_the_rows_order() -> None:
+    table = random_pairs(32)
+    numbered = {q: [(i, *row[1:]) for i, row in enumerate(rows)] for q, rows in table.items()}
+    found = pairs_frame(table).drop("doc_id").rank.agreement("other", *CALLS)
+    for text in CALLS:
+        assert_equal(values(found, text), wanted(numbered, text, "order"), text)
+
+
+def test_dropping_unjudged_documents_leaves_only_judged_ones_to_compare() -> None:
+    table = random_pairs(37)
+    judged = {query: [row for row in rows if row[3] is not None and row[3] >= 0] for query, rows in table.items()}
+    found = pairs_frame(table).rank.on(unjudged="drop").agreement("other", *CALLS)
+    for text in CALLS:
+        assert_equal(values(found, text), wanted(judged, text, "doc_desc"), text)
+
+
+def test_a_table_without_labels_is_enough() -> None:
+    table = random_pairs(33)
+    found = pairs_frame(table).drop("label").rank.agreement("other", *CALLS)
+    for text in CALLS:
+        assert_equal(values(found, text), wanted(table, text, "doc_desc"), text)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_lazy_is_eager(engine: Any, complete: bool) -> None:
+    df = pairs_frame(random_pairs(34), seed=2)
+    df = df.drop_nulls(["score", "other"]) if complete else df
+    eager = df.rank.agreement("other", *CALLS)
+    lazy = df.lazy().rank.agreement("other", *CALLS).collect(engine=engine)
+    assert lazy.columns == eager.columns
+    for text in CALLS:
+        assert_equal(values(lazy, text), values(eager, text), text)
+
+
+def test_a_ranking_agrees_with_itself_and_is_opposed_to_its_reverse() -> None:
+    df = frame(random_pairs(35, ties=False), columns=("doc_id", "score", "other", "label"))
+    df = df.with_columns(same=pl.col("score"), reverse=-pl.col("score"))
+    correlations = [text for text in CALLS if text.startswith(("kendall", "spearman", "tau"))]
+    same, reverse = (df.rank.agreement(other, *correlations) for other in ("same", "reverse"))
+    for text in correlations:
+        distance = text.startswith("kendall_distance")
+        assert set(same[text].drop_nulls().round(12)) == {0.0 if distance else 1.0} or text.endswith("@1")
+        assert set(reverse[text].drop_nulls().round(12)) == {1.0 if distance else -1.0} or text.endswith("@1")
+    found = df.rank.agreement("same", "overlap", "rbo", "rbo_min", "rbo_residual").drop_nulls()
+    assert found.height
+    assert set(found["overlap"].round(12)) == set(found["rbo"].round(12)) == {1.0}
+    assert set((found["rbo_min"] + found["rbo_residual"]).round(12)) == {1.0}
+
+
+def test_rank_biased_overlap_stays_within_its_bounds_and_does_not_mind_which_ranking_is_which() -> None:
+    df = pairs_frame(random_pairs(38, queries=200))
+    overlaps = [text for text in CALLS if text.startswith(("overlap", "rbo"))]
+    found = df.rank.agreement("other", *overlaps)
+    swapped = df.rank.on(score="other").agreement("score", *overlaps)
+    for text in overlaps:
+        assert_equal(values(swapped, text), values(found, text), text)
+        assert found[text].drop_nulls().is_between(0, 1).all()
+    for at in ("", "(p=0.5)", "(p=0.999)", "@1", "(p=0.1)@3", "(p=0.98)@10"):
+        least, extrapolated, residual = (
+            found[f"{name}{at}"].drop_nulls() for name in ("rbo_min", "rbo", "rbo_residual")
+        )
+        assert len(least) > 100
+        assert (extrapolated - least > -1e-12).all()
+        assert (least + residual - extrapolated > -1e-12).all()
+
+
+def test_only_overlaps_see_a_document_that_one_ranking_lacks() -> None:
+    df = pl.DataFrame(
+        {
+            "query_id": ["q"] * 4,
+            "doc_id": ["a", "b", "c", "d"],
+            "score": [4.0, 3.0, 2.0, None],
+            "other": [3.0, None, 2.0, 4.0],
+        }
+    )
+    found = df.rank.agreement("other", "tau_ap", "kendall_distance@2", "spearman", "overlap@2", "overlap@3")
+    assert found.row(0) == ("q", 1.0, 0.0, pytest.approx(1.0), 1 / 2, 2 / 3)
+
+
+def test_a_ranking_without_documents_overlaps_with_none() -> None:
+    df = pl.DataFrame({"query_id": ["q", "r"], "doc_id": ["a", "a"], "score": [1.0, None], "other": [None, None]})
+    df = df.with_columns(pl.col("other").cast(pl.Float64))
+    found = df.rank.agreement(
+        "other", "overlap@2", "overlap", "rbo", "rbo_min", "rbo_residual", "tau_ap", "kendall_tau"
+    )
+    assert found.row(0) == ("q", 0.0, 0.0, 0.0, 0.0, pytest.approx(1.0), None, None)
+    assert found.row(1) == ("r", *[None] * 7)
+
+
+@pytest.mark.parametrize("measure", ["rbo", "rbo_min", "rbo_residual"])
+@pytest.mark.parametrize("p", ["0", "1", "-0.1", "1.5", "high", "None", "True"])
+def test_a_persistence_that_is_no_probability_is_an_error(measure: str, p: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=rf"{measure}\(p=.*above 0 and below 1; write {measure}\(p=0\.9\)"):
+        pairs_frame(random_pairs(36)).lazy().rank.agreement("other", f"{measure}(p={p})")
+
+
+def test_measures_have_the_names_that_others_give_them() -> None:
+    found = pairs_frame(random_pairs(36)).rank.agreement("other", "tauAP", "RBO_ext@5", "rbo_res")
+    assert found.columns == ["query_id", "tau_ap", "rbo@5", "rbo_residual"]
+
+
+@pytest.mark.parametrize("measure", ["kendall", "kendall_distance@0", "spearman@3", "tau_ap@3", "overlap@0", "ndcg"])
+def test_an_unknown_measure_is_an_error(measure: str) -> None:
+    with pytest.raises(rf.RankframeError):
+        pairs_frame(random_pairs(36)).rank.agreement("other", measure)
+
+
+def test_an_empty_table_gives_an_empty_result() -> None:
+    df = pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "other": pl.Float64})
+    found = df.rank.agreement("other", "kendall_tau", "kendall_distance@2")
+    assert found.schema == {"query_id": pl.Int64, "kendall_tau": pl.Float64, "kendall_distance@2": pl.Float64}

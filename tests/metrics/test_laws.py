@@ -1,0 +1,575 @@
+"""Laws that hold for every metric, whatever the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.metrics.oracles import BEYOND
+from tests.support.calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, needs_table, spell
+from tests.support.plans import assert_native
+from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
+
+law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
+hostile = tables(FRACTIONAL_LABELS)
+policies = st.sampled_from(POLICIES)
+
+TEXTS = [spell(*call) for call in SOME]
+ALONE = [call for call in SOME if not needs_table(*call)]
+ALONE_TEXTS = [spell(*call) for call in ALONE]
+NOT_SUMS = {
+    "interpolated_precision", "eleven_point_average", "auc", "ordered_pair_accuracy", "num_nonrel_judged_ret", "utility",
+    "yaap", "ndcg_rel", "rndcg", "ideal_dcg", "rbp_resid", "gm_map", "gm_bpref", "rbp_residual", "num_retrieved",
+    "num_relevant",
+}  # fmt: skip
+# What is reported beside the mean gain is no sum over the ranks either.
+SUMS = [call for call in SOME if call[0] not in NOT_SUMS and not BEYOND & call[1].keys()]
+
+
+def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:
+    return df.rank.on(**policies).evaluate(*(metrics or TEXTS))
+
+
+def assert_same(found: pl.DataFrame, wanted: pl.DataFrame, **options: Any) -> None:
+    """Equal to 1e-12, in whatever order the queries come."""
+    found, wanted = (df.sort("query_id") for df in (found, wanted))
+    assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=1e-12, **options)
+
+
+@law
+@given(hostile, policies)
+def test_every_value_is_within_its_metrics_bounds(table: Table, policies: Options) -> None:
+    found = evaluate(frame(table), **policies)
+    for name, options in SOME:
+        low, high = rf.parse(spell(name, options))[0].bounds
+        if name == "rbp" and options.get("gain") == "linear":
+            high = None  # labels above 1 leave the scale, as in ranx
+        values = found[spell(name, options)].drop_nulls()
+        assert values.is_finite().all()
+        assert low is None or (values >= low - 1e-12).all(), (name, options)
+        assert high is None or (values <= high + 1e-12).all(), (name, options)
+
+
+@law
+@given(hostile, policies.filter(lambda policies: policies.get("ties") != "order"), st.integers(1, 99))
+def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> None:
+    assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
+
+
+@settings(law, max_examples=4)
+@given(hostile, policies, st.integers(1, 20))
+def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: int) -> None:
+    df = frame(table)
+    wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
+    with (
+        patch("rankframe._plan.rank_order.PART", size),
+        patch("rankframe._plan.rank_order.LEAST", 1),
+        patch("rankframe._plan.threads.LEAST", 1),
+        patch("rankframe._plan.rank_order.TABLE", -(10**9)),
+        patch("rankframe._plan.rank_order.SPARSE", 1),
+        patch("rankframe._plan.per_query.SMALL", 0),
+    ):
+        assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
+        assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
+        for text in TEXTS:  # alone, a metric may do without the queries in which nothing is relevant
+            alone = wanted.select("query_id", text)
+            assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
+    found: pl.DataFrame = df.rank.on(**policies).curve("ndcg", "precision")
+    return found
+
+
+@law
+@given(hostile, policies)
+def test_a_frame_may_be_sorted_or_in_chunks(table: Table, policies: Options) -> None:
+    df = frame(table)
+    wanted = evaluate(df, **policies)
+    by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
+    chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
+    for same in (by_query, chunks):
+        assert_same(evaluate(same, **policies), wanted)
+        assert_same(evaluate(same.lazy(), **policies).collect(), wanted)
+
+
+def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
+    rng = np.random.default_rng(47)
+    rows = 300_000
+    df = pl.DataFrame(
+        {
+            "query_id": rng.integers(0, 15_000, rows),
+            "doc_id": rng.permutation(rows),
+            "score": rng.integers(0, 15, rows).astype(float),
+            "label": rng.choice(np.array([-1, 0, 0, 0, 1, 2, 3]), rows),
+        }
+    ).with_columns(
+        score=pl.when(pl.col("doc_id") % 11 > 0).then("score"), label=pl.when(pl.col("doc_id") % 7 > 0).then("label")
+    )
+    assert_same(evaluate(df.lazy()).collect(engine="streaming"), evaluate(df))
+    assert df.rank.with_metrics("rr").drop("rr").equals(df)
+    assert df.lazy().rank.with_metrics("rr").collect(engine="streaming").drop("rr").equals(df)
+
+
+@law
+@given(hostile, policies)
+def test_only_the_order_of_the_scores_matters(table: Table, policies: Options) -> None:
+    df = frame(table)
+    mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
+    assert_same(evaluate(mapped, **policies), evaluate(df, **policies))
+
+
+@law
+@given(hostile, tables(FRACTIONAL_LABELS), policies)
+def test_adding_queries_leaves_the_others(table: Table, more: Table, policies: Options) -> None:
+    both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
+    found = evaluate(both, *ALONE_TEXTS, **policies).filter(pl.col("query_id").is_in(list(table)))
+    assert_same(found, evaluate(frame(table, seed=None), *ALONE_TEXTS, **policies))
+
+
+@law
+@given(hostile, policies)
+def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) -> None:
+    df = frame(table)
+    renamed = df.with_columns(query_id="another " + pl.col("query_id"))
+    found = evaluate(pl.concat([df, renamed]), **policies)
+    wanted = evaluate(df, **policies)
+    assert_same(found.head(len(wanted)), wanted)
+    assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
+
+
+@settings(law, max_examples=2)
+@given(hostile, policies)
+def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
+    df = frame(table)
+    eager = evaluate(df, **policies)
+    lazy = evaluate(df.lazy(), **policies)
+    assert isinstance(lazy, pl.LazyFrame)
+    for engine in ("in-memory", "streaming"):
+        assert_same(lazy.collect(engine=engine), eager)
+    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in ALONE}
+    alone = eager.select("query_id", *ALONE_TEXTS)
+    assert_same(df.group_by("query_id").agg(**expressions), alone)
+    windows = df.with_columns(x.over("query_id").alias(text) for text, x in expressions.items())
+    assert windows.select(df.columns).equals(df)
+    assert_same(windows.select("query_id", *ALONE_TEXTS).unique(), alone)
+    few = [x.alias(text) for text, x in expressions.items() if text != "map"][::6]
+    assert_same(
+        evaluate(df, "map", *few, **policies), eager.select("query_id", "map", *(x.meta.output_name() for x in few))
+    )
+
+
+@law
+@given(hostile, policies)
+def test_metrics_evaluated_together_are_those_evaluated_alone(table: Table, policies: Options) -> None:
+    df = frame(table)
+    together = evaluate(df, **policies)
+    assert together.columns == ["query_id", *TEXTS]
+    for text in TEXTS[:: 1 + len(TEXTS) // 12]:
+        assert_same(evaluate(df, text, **policies), together.select("query_id", text))
+
+
+@law
+@given(hostile)
+def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table) -> None:
+    df = frame(table)
+    monotone = [
+        (name, options)
+        for name, options in SOME
+        if options.get("gain", "exponential") == "exponential"
+        and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
+        and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
+        and not BEYOND & options.keys()  # what a reader reads, or could yet gain, is no merit
+    ]
+    worst, best = (evaluate(df, ties=ties).sort("query_id") for ties in ("worst", "best"))
+    for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
+        between = evaluate(df, ties=ties).sort("query_id")
+        for name, options in monotone:
+            text, sign = spell(name, options), 1 if rf.METRICS[CANONICAL[name]].higher_is_better else -1
+            assert (sign * worst[text] <= sign * between[text] + 1e-12).all(), (text, ties)
+            assert (sign * between[text] <= sign * best[text] + 1e-12).all(), (text, ties)
+
+
+@law
+@given(hostile, policies)
+def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
+    df = frame(table)
+    texts = [spell(*call) for call in SUMS]
+    if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
+        policies = {**policies, "no_relevant": "zero"}
+    ranker = df.rank.on(**policies)
+    explained = ranker.explain(*texts)
+    assert explained.columns == ["query_id", "doc_id", "score", "label", "rank", *texts]
+    contributions = pl.col(texts)
+    undefined = contributions.is_null().all()
+    totals = explained.group_by("query_id").agg(pl.when(~undefined).then(contributions.sum()))
+    assert_same(totals, ranker.evaluate(*texts))
+
+
+def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
+    df = frame({"none": [("a", 1.0, 0), ("b", 2.0, None)], "some": [("a", 1.0, 1), ("b", 2.0, None)]})
+    explained = df.rank.on(no_relevant="one").explain("map")
+    assert explained.filter(query_id="none")["map"].to_list() == [None, None]
+    assert explained.filter(query_id="some")["map"].to_list() == [0, 0.5]
+
+
+@law
+@given(hostile, policies)
+def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options) -> None:
+    df = frame(table)
+    ranker = df.rank.on(**policies)
+    calls = [
+        (name, options)
+        for name, options in ALL
+        if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and name not in NOT_SUMS
+    ]
+    curve = ranker.curve(*(spell(*call) for call in calls))
+    assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
+    ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
+    assert_frame_equal(curve.select("query_id", "doc_id", "rank"), ranks, check_row_order=False, check_dtypes=False)
+    for k in range(1, 9):
+        at_k = ranker.evaluate(*(spell(name, {**options, "k": k}) for name, options in calls))
+        at_k.columns = ["query_id", *(spell(*call) for call in calls)]
+        found = curve.filter(pl.col("rank") == k).drop("doc_id", "rank")
+        assert_same(found, at_k.join(found, on="query_id", how="semi"))
+
+
+@law
+@given(hostile, policies)
+def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, policies: Options) -> None:
+    df = frame(table)
+    ranked = df.rank.on(**policies).with_ranks("position")
+    assert ranked.drop("position").equals(df)
+    in_ranking = pl.col("score").is_not_null()
+    if policies.get("unjudged") == "drop":
+        in_ranking &= pl.col("label").fill_null(-1) >= 0
+    if "depth" not in policies:
+        assert ranked.filter(in_ranking == pl.col("position").is_null()).is_empty()
+    best_first = ranked.filter(in_ranking, pl.col("position").is_not_null()).sort("query_id", "position")
+    for _, rows in best_first.group_by("query_id"):
+        assert rows["position"].to_list() == list(range(1, len(rows) + 1))
+        assert rows["score"].is_sorted(descending=True)
+
+
+@law
+@given(hostile, policies)
+def test_with_metrics_keeps_rows_order_and_values(table: Table, policies: Options) -> None:
+    df = frame(table).with_columns(extra=pl.int_range(pl.len()))
+    found = df.rank.on(**policies).with_metrics(*TEXTS)
+    assert found.columns == [*df.columns, *TEXTS]
+    assert found.select(df.columns).equals(df)
+    per_query = found.select("query_id", *TEXTS).unique()
+    assert_same(per_query, evaluate(df, **policies))
+
+
+@law
+@given(hostile, policies)
+def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) -> None:
+    df = frame(table)
+    before, flags = df.clone(), df.flags
+    ranker = df.rank.on(**policies)
+    ranker.evaluate(*TEXTS)
+    ranker.with_metrics("ndcg")
+    ranker.with_ranks()
+    ranker.explain("ndcg")
+    ranker.curve("ndcg")
+    assert df.equals(before)
+    assert df.schema == before.schema
+    assert df.flags == flags
+
+
+@law
+@given(hostile, policies)
+def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_bit(
+    table: Table, policies: Options
+) -> None:
+    df = frame(table)
+    found = evaluate(df, **policies)
+    assert found["query_id"].to_list() == df["query_id"].unique(maintain_order=True).to_list()
+    assert found.equals(evaluate(df, **policies))
+
+
+@pytest.mark.parametrize(("name", "options"), ALL, ids=[spell(*call) for call in ALL])
+def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> None:
+    df = frame(random_table(41, queries=5))
+    text = spell(name, options)
+    by_text = df.rank.evaluate(text)
+    by_method = getattr(df.rank, name)(**options)
+    assert by_text.columns == ["query_id", text]
+    assert by_text.equals(by_method)
+    calls = rf.parse(text)
+    assert [str(call) for call in calls] == [text]
+
+
+def test_a_metric_that_is_no_sum_has_neither_contributions_nor_curve() -> None:
+    df = frame(random_table(42, queries=5))
+    for name in NOT_SUMS:
+        for verb in (df.rank.explain, df.rank.curve):
+            with pytest.raises(rf.RankframeError):
+                verb(spell(name, CALLS[name][0]))
+
+
+OWN_NAMES = [
+    "#row",
+    "#failure",
+    "#known",
+    "#seen",
+    "#score",
+    "#rank",
+    "#label",
+    "#raw",
+    "#position",
+    "#query0",
+    "#0",
+    "#n",
+]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("doc", ["doc_id", "#row", "#score", None])
+def test_columns_of_the_caller_may_have_names_that_the_plans_have(doc: str | None, lazy: bool) -> None:
+    df = frame(random_table(48, queries=8)).with_columns(other=-pl.col("score"))
+    others = df.with_columns(pl.lit("x").alias(name) for name in OWN_NAMES if name != doc)
+    if doc is None:
+        df, others = df.drop("doc_id"), others.drop("doc_id")
+    else:
+        others = others.rename({"doc_id": doc})
+    run, named_run = (x.drop("label") for x in (df, others))
+    qrels = df.select("query_id", "label", *([] if doc is None else ["doc_id"]))
+
+    def values(table: pl.DataFrame, name: str | None, run: pl.DataFrame) -> list[list[Any]]:
+        ranker, run_ranker = ((x.lazy() if lazy else x).rank.on(doc=name) for x in (table, run))
+        results = [
+            (ranker.evaluate("ndcg", "map"), ["ndcg", "map"]),
+            (ranker.with_metrics("map"), ["map"]),
+            (ranker.with_ranks(), ["rank"]),
+            (ranker.curve("precision"), ["rank", "precision"]),
+            (ranker.explain("map"), ["rank", "map"]),
+            (ranker.agreement("other", "kendall_tau"), ["kendall_tau"]),
+            (ranker.check(), ["problem"]),
+        ]
+        if name is not None:
+            judgments = qrels.rename({"doc_id": name})
+            joined = run_ranker.judge(judgments, run_only="error", judged_only="error")
+            results.append((joined, ["score", "label"]))
+            results.append((table.group_by("query_id").agg(rf.expr.on(doc=name, ties="doc_asc").ndcg()), ["ndcg"]))
+        return [sorted(found.lazy().select("query_id", *shown).collect().rows(), key=repr) for found, shown in results]
+
+    for found, wanted in zip(values(others, doc, named_run), values(df, doc and "doc_id", run), strict=True):
+        assert len(found) == len(wanted)
+        for row, other in zip(found, wanted, strict=True):
+            assert row == pytest.approx(other)
+
+
+VERBS: dict[str, tuple[Any, ...]] = {
+    "with_ranks": (),
+    "with_metrics": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "curve": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "explain": ("ndcg", "map", "err", "rbp(p=0.5)"),
+    "agreement": (
+        "other",
+        "kendall_distance@10",
+        "kendall_tau",
+        "spearman",
+        "tau_ap",
+        "overlap@10",
+        "rbo",
+        "rbo_residual@10",
+    ),
+    "check": (),
+}
+
+
+@pytest.mark.parametrize("verb", ["with_ranks", "check"])
+def test_the_plan_of_a_verb_that_needs_no_sums_is_native(verb: str) -> None:
+    df = frame(random_table(45)).with_columns(other=-pl.col("score"))
+    lazy = getattr(df.lazy().rank, verb)(*VERBS[verb])
+    eager = getattr(df.rank, verb)(*VERBS[verb])
+    key = ["problem"] if verb == "check" else []
+    assert_plan(lazy, eager, [*key, *(column for column in ("query_id", "doc_id") if column in eager.columns)])
+
+
+@pytest.mark.parametrize("judged_only", ["keep", "drop", "error"])
+@pytest.mark.parametrize("run_only", ["keep", "drop", "error"])
+def test_the_plan_of_a_join_with_judgments_is_native(judged_only: Any, run_only: Any) -> None:
+    df = frame(random_table(45, queries=9))
+    run, qrels = df.drop("label").filter(pl.col("score").is_not_null()), df.drop("score")
+    run = run.filter(pl.col("query_id") != "q1") if judged_only != "error" else run
+    qrels = qrels.filter(pl.col("query_id").is_in(run["query_id"])) if judged_only == "error" else qrels
+    run = run.filter(pl.col("query_id").is_in(qrels["query_id"])) if run_only == "error" else run
+    options = {"judged_only": judged_only, "run_only": run_only}
+    eager = run.rank.judge(qrels, **options)
+    assert_plan(run.lazy().rank.judge(qrels.lazy(), **options), eager, ["query_id", "doc_id"])
+    missing = run.lazy().rank.check(qrels.lazy())
+    assert_plan(missing, run.rank.check(qrels), ["problem", "query_id"])
+
+
+def assert_plan(lazy: pl.LazyFrame, eager: pl.DataFrame, key: list[str]) -> None:
+    """The plan is native, and gives what the eager call gave."""
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_native(lazy)
+    for engine in ("in-memory", "streaming"):
+        assert_frame_equal(lazy.collect(engine=engine).sort(key), eager.sort(key), rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_the_plans_of_eager_frames_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    df = frame(random_table(45)).with_columns(other=-pl.col("score"))
+    plans: list[pl.LazyFrame] = []
+    collect = pl.LazyFrame.collect
+
+    def seen(lazy: pl.LazyFrame, *args: Any, **options: Any) -> Any:
+        plans.append(lazy)
+        return collect(lazy, *args, **options)
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", seen)
+    calls = {**VERBS, "evaluate": tuple(spell(*call) for call in ALL)}
+    for verb, arguments in calls.items():
+        before = len(plans)
+        getattr(df.rank, verb)(*arguments)
+        assert len(plans) > before, verb
+    df.drop("label").rank.judge(df.drop("score", "other"))
+    for lazy in plans:
+        assert_native(lazy)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_scanned_file_has_the_values_of_the_table_and_keeps_its_rows_order(engine: Any, tmp_path: Path) -> None:
+    df = frame(random_table(49))
+    df.write_parquet(tmp_path / "table.parquet", row_group_size=50)
+    scan = pl.scan_parquet(tmp_path / "table.parquet")
+    assert_same(evaluate(scan).collect(engine=engine), evaluate(df))
+    found = scan.rank.with_metrics("ndcg", "map").collect(engine=engine)
+    assert_frame_equal(found, df.rank.with_metrics("ndcg", "map"), rel_tol=1e-12, abs_tol=1e-12)
+    assert scan.rank.with_ranks().collect(engine=engine).equals(df.rank.with_ranks())
+
+
+def test_the_search_for_python_functions_finds_one() -> None:
+    lazy = pl.LazyFrame({"a": [1]}).with_columns(pl.col("a").map_elements(lambda a: a, return_dtype=pl.Int64))
+    with pytest.raises(AssertionError):
+        assert_native(lazy)
+    with pytest.raises(AssertionError):
+        assert_native(pl.LazyFrame({"a": [1]}).map_batches(lambda df: df))
+
+
+def test_err_inside_a_group_wants_its_largest_label_said() -> None:
+    df = frame(random_table(46, queries=3))
+    for name in ("err", "nerr", "pfound"):
+        with pytest.raises(rf.RankframeError):
+            df.group_by("query_id").agg(getattr(rf.expr, name)(max_label=None))
+    assert math.isfinite(df.group_by("query_id").agg(rf.expr.err(max_label=4)).to_series(1).sum())
+
+
+# Bad data ------------------------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+ERRORS = (rf.InvalidData, pl.exceptions.InvalidOperationError)
+"""What bad data raises: our own error, but in a native plan that of Polars, with our message."""
+GOOD: Table = {"p": [("a", 1.0, 1), ("b", None, 0)], "q": [("a", 2.0, 0), ("b", 1.0, 1), ("c", 0.5, 0), ("d", None, 0)]}
+FAULTS: dict[str, tuple[Table, Options]] = {
+    "NaN score": ({**GOOD, "r": [("a", 1.0, 1), ("b", NAN, 0)]}, {}),
+    "NaN score of an unjudged document": ({**GOOD, "r": [("a", 1.0, 1), ("b", NAN, None)]}, {}),
+    "NaN label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, NAN)]}, {}),
+    "infinite label": ({**GOOD, "r": [("a", 1.0, INF)]}, {}),
+    "negative infinite label": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, -INF)]}, {"unjudged": "drop"}),
+    "label whose sums overflow": ({**GOOD, "r": [("a", 1.0, 1.7e308), ("b", 0.0, 1.7e308)]}, {}),
+    "infinite label not retrieved": ({**GOOD, "r": [("a", None, INF), ("b", 1.0, 0)]}, {}),
+    "document twice": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, 0), ("b", -1.0, 0)]}, {}),
+    "document twice, once retrieved": ({**GOOD, "r": [("a", 1.0, 0), ("a", None, 0)]}, {}),
+    "tie": ({**GOOD, "r": [("a", 1.0, 1), ("b", 0.0, 0), ("c", 0.0, 0)]}, {"ties": "error"}),
+}
+WAYS: dict[str, Callable[[pl.DataFrame, Options, str], Any]] = {
+    "evaluate": lambda df, policies, text: df.rank.on(**policies).evaluate(text),
+    "one of two": lambda df, policies, text: df.rank.on(**policies).evaluate(text, "ndcg").select(text),
+    "with_metrics": lambda df, policies, text: df.rank.on(**policies).with_metrics(text),
+    "in-memory": lambda df, policies, text: df.lazy().rank.on(**policies).evaluate(text).collect(engine="in-memory"),
+    "streaming": lambda df, policies, text: df.lazy().rank.on(**policies).evaluate(text).collect(engine="streaming"),
+    "one of two, lazy": lambda df, policies, text: (
+        df.lazy().rank.on(**policies).evaluate(text, "ndcg").select(text).collect()
+    ),
+    "lazy with_metrics": lambda df, policies, text: df.lazy().rank.on(**policies).with_metrics(text).collect(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_data_never_gets_through(fault: str, way: str) -> None:
+    table, policies = FAULTS[fault]
+    assert WAYS[way](frame(GOOD), policies, "map").height
+    for name in list(CALLS)[::3]:
+        with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
+            WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
+
+
+# with_ranks and agreement read no labels, but where ranks go by them; agreement reads no row without a score, which
+# a document has not that is dropped because its label is negative
+UNREAD = {
+    (f, verb)
+    for f, (_, policies) in FAULTS.items()
+    if "label" in f and not policies
+    for verb in ("with_ranks", "agreement")
+} | {
+    ("document twice, once retrieved", "agreement"),
+    ("negative infinite label", "agreement"),
+}
+READ = [
+    (fault, verb)
+    for fault in FAULTS
+    for verb in ("explain", "curve", "with_ranks", "agreement")
+    if (fault, verb) not in UNREAD
+]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(("fault", "verb"), READ)
+def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> None:
+    table, policies = FAULTS[fault]
+    arguments = {"with_ranks": (), "agreement": ("other", "kendall_tau")}.get(verb, ("ndcg",))
+
+    def run(table: Table) -> pl.DataFrame:
+        df = frame(table).with_columns(other="score")
+        ranker = (df.lazy() if lazy else df).rank.on(**policies)
+        return getattr(ranker, verb)(*arguments).lazy().collect()
+
+    assert run(GOOD).height
+    with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
+        run(table)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_expression_lets_bad_data_through(fault: str) -> None:
+    table, policies = FAULTS[fault]
+    for name, calls in CALLS.items():
+        options = next(options for options in reversed(calls) if not needs_table(name, options))
+        expression = getattr(rf.expr.on(**policies), name)(**options)
+        with pytest.raises(pl.exceptions.InvalidOperationError):
+            frame(table).group_by("query_id").agg(expression)
+        with pytest.raises(pl.exceptions.InvalidOperationError):
+            frame(table).with_columns(expression.over("query_id"))
+
+
+@pytest.mark.parametrize(
+    "call", [("ndcg", {"gain": {1: 1}}), ("rbp", {"gain": {1: 1}}), ("err", {"max_label": 1})], ids=str
+)
+def test_labels_without_a_meaning_never_get_through_lazily_or_in_expressions(call: tuple[str, Options]) -> None:
+    name, options = call
+    df = frame({**GOOD, "r": [("a", 1.0, 2)]})
+    for bad in (
+        lambda: df.lazy().rank.evaluate(spell(name, options)).collect(),
+        lambda: df.lazy().rank.with_metrics(spell(name, options)).collect(),
+        lambda: df.lazy().rank.explain(spell(name, options)).collect(),
+        lambda: df.lazy().rank.curve(spell(name, options)).collect(),
+        lambda: df.group_by("query_id").agg(getattr(rf.expr, name)(**options)),
+    ):
+        with pytest.raises(ERRORS, match=r"a label .* \(found: label 2\.0\)"):
+            bad()

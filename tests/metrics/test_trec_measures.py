@@ -1,0 +1,118 @@
+"""Every measure of trec_eval by its own name, against what trec_eval 10 printed with all its digits."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.support.tables import frame, random_table
+
+RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
+TABLE = {query: [tuple(row) for row in rows] for query, rows in RECORD["table"].items()}
+WITHOUT = {"num_q", "runid"}  # of the whole run, not of a query
+SUMS = {"num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"}
+ONE_VALUE = ("set_F", "utility", "rbp_resid", "rbp", "relstring", "11pt_avg")
+
+
+def text_of(name: str) -> str | None:
+    """A printed name as text: parameters of measures with one value stand after a dot."""
+    if name in ONE_VALUE:
+        return name
+    for base in ONE_VALUE:
+        if name.startswith(f"{base}_"):
+            parameters = name.removeprefix(f"{base}_")
+            of_levels = "=" in parameters and not parameters.startswith("p=")
+            return (
+                None
+                if of_levels or ("," in parameters.replace("1,-1", "") and base == "11pt_avg")
+                else f"{base}.{parameters}"
+            )
+    return None if "=" in name else name
+
+
+def policies_of(options: list[str]) -> dict[str, Any]:
+    given = dict(zip(options, [*options[1:], ""], strict=False))
+    policies: dict[str, Any] = {"unjudged": "drop"} if "-J" in given else {}
+    names = {"-l": "relevant", "-M": "depth", "-N": "collection_size"}
+    return policies | {names[flag]: int(value) for flag, value in given.items() if flag in names}
+
+
+# The gains of unjudged documents that the others give to levels have no counterpart.
+RUNS = [run for run in RECORD["runs"] if any(text_of(name) not in (None, *WITHOUT) for name in run["values"])]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
+def test_values_are_those_of_trec_eval_10(run: dict[str, Any]) -> None:
+    ranker = frame(TABLE).rank.on(convention="trec_eval", **policies_of(run["options"]))
+    compared = set()
+    for name, values in run["values"].items():
+        text = text_of(name)
+        if text is None or name in WITHOUT:
+            continue
+        found = dict(ranker.evaluate(text).iter_rows())
+        queries = run["queries"][-1:] if len(values) == 1 else run["queries"]  # gm_map has no values of queries
+        for query, theirs in zip(queries, values, strict=not name.startswith("relstring")):  # which has none of `all`
+            here = [row for row in TABLE.get(query, ()) if row[1] is not None]
+            if query == "all" or theirs in (None, "-nan") or not here or "-M 0" in " ".join(run["options"]):
+                continue  # a missing query has a document that trec_eval makes up
+            if isinstance(theirs, str):
+                assert found[query] == theirs.strip("'"), (name, query)
+            else:
+                assert math.isclose(found[query], theirs, rel_tol=1e-12, abs_tol=1e-12), (
+                    name,
+                    query,
+                    found[query],
+                    theirs,
+                )
+            compared.add(name)
+    assert compared
+
+
+def test_the_summary_is_that_of_trec_eval_10() -> None:
+    run = next(run for run in RECORD["runs"] if not run["options"])
+    answered = [query for query in run["queries"] if query != "all"]
+    df = frame({query: TABLE[query] for query in answered})
+    compared = 0
+    for name, values in run["values"].items():
+        text, theirs = text_of(name), values[-1]
+        if text is None or name in WITHOUT or not isinstance(theirs, (int, float)):
+            continue
+        found = df.rank.on(convention="trec_eval").summarize(text)
+        assert found.item(0, "total" if name in SUMS else "mean") == pytest.approx(theirs, rel=1e-12, abs=1e-12), name
+        compared += 1
+    assert compared > 60
+
+
+def test_relstring_has_the_same_letters_in_every_form() -> None:
+    df = frame(random_table(31, labels=[None, -1, 0, 3, 12]))
+    wanted = df.rank.relstring(k=4)
+    assert wanted.schema["relstring@4"] == pl.String
+    assert_frame_equal(df.lazy().rank.relstring(k=4).collect(), wanted, check_row_order=False)
+    alone = df.group_by("query_id", maintain_order=True).agg(rf.expr.relstring(k=4))
+    assert_frame_equal(alone, wanted)
+    with pytest.raises(rf.InvalidOption, match="no mean"):
+        df.rank.summarize("relstring")
+
+
+@pytest.mark.parametrize("k", [1, 12, 13, 14, 26, 27, 39, 60])
+def test_relstring_spells_every_rank_however_many_there_are(k: int) -> None:
+    r = random.Random(k)
+    labels = [r.choice([None, -1, 9, 10, 12, *range(9)]) for _ in range(41)]
+    rows = [(i, -i, label) for i, label in enumerate(labels)]
+    r.shuffle(rows)
+    df = pl.DataFrame(rows, schema={"doc_id": pl.Int64, "score": pl.Int64, "label": pl.Int64}, orient="row")
+    df = df.select(pl.lit(1).alias("query_id"), pl.all())
+    letters = ["-" if x is None else "." if x < 0 else ">" if x > 9 else str(x) for x in labels]
+    wanted = "".join(letters[:k])
+    text = f"relstring@{k}"
+    assert df.rank.evaluate(text)[text].item() == wanted
+    assert df.lazy().rank.evaluate(text).collect()[text].item() == wanted
+    assert df.group_by("query_id").agg(rf.expr.relstring(k=k)).item(0, 1) == wanted

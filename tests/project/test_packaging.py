@@ -1,0 +1,138 @@
+"""What an installation brings: four packages, types that a consumer's checkers see, and files that say one version."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from importlib.metadata import requires, version
+from pathlib import Path
+
+import pytest
+
+import rankframe as rf
+
+ROOT = Path(__file__).parents[2]
+
+CONSUMER = """\
+import pandas as pd
+import polars as pl
+import rankframe as rf
+
+
+def mean(df: pl.DataFrame) -> pl.DataFrame:
+    return rf.rank(df).on(relevant=2).evaluate("ndcg@10", rf.expr.ndcg(k=5)).mean()
+
+
+reveal_type(rf.rank(pl.DataFrame()).ndcg(k=10))
+reveal_type(rf.rank(pl.LazyFrame()).evaluate("map"))
+reveal_type(rf.rank(pd.DataFrame()).reciprocal_rank())
+reveal_type(rf.expr.average_precision(k=3))
+rf.rank(pl.DataFrame()).ndcg(k="ten")
+rf.rank(pl.DataFrame()).on(ties="sometimes")
+rf.rank(pl.DataFrame()).no_such_metric()
+"""
+REVEALED = {10: "DataFrame", 11: "LazyFrame", 12: "DataFrame", 13: "Expr"}
+REFUSED = {14, 15, 16}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A consumer's project and environment, in which rankframe is installed as one package among others."""
+    folder = tmp_path_factory.mktemp("consumer")
+    venv.create(folder / "env")
+    packages = next((folder / "env").glob("**/site-packages"))
+    shutil.copytree(Path(rf.__file__).parent, packages / "rankframe", ignore=shutil.ignore_patterns("__pycache__"))
+    (packages / "others.pth").write_text(
+        "\n".join(dict.fromkeys(sysconfig.get_path(x) for x in ("purelib", "platlib")))
+    )
+    (folder / "consumer.py").write_text(CONSUMER)
+    return folder
+
+
+def python(project: Path) -> str:
+    return str(project / "env" / ("Scripts" if os.name == "nt" else "bin") / "python")
+
+
+def check(project: Path, *command: str) -> dict[int, str]:
+    """What a type checker says of each line of the consumer."""
+    done = subprocess.run([sys.executable, "-m", *command, "consumer.py"], cwd=project, capture_output=True, text=True)
+    said: dict[int, str] = {}
+    for line, text in re.findall(r"consumer\.py:(\d+)(?::\d+)?(?: -)?:? (.*)", done.stdout):
+        said[int(line)] = said.get(int(line), "") + text
+    return said
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_consumers_type_checker_sees_results_and_refuses_wrong_options(project: Path, checker: str) -> None:
+    asked = {
+        "mypy": ("mypy", "--strict", "--python-executable", python(project), "--cache-dir", str(project / "cache")),
+        "pyright": ("pyright", "--pythonpath", python(project)),
+    }
+    said = check(project, *asked[checker])
+    assert said.keys() == REVEALED.keys() | REFUSED, said
+    for line, kind in REVEALED.items():
+        assert re.search(rf"\b{kind}\b", said[line]), said[line]
+        assert "error" not in said[line]
+    assert all("error" in said[line] for line in REFUSED)
+
+
+def test_the_test_run_does_not_load_plugins_that_happen_to_be_installed(tmp_path: Path) -> None:
+    (tmp_path / "unasked.py").write_text("raise RuntimeError('a plugin that nobody asked for')")
+    info = tmp_path / "unasked-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: unasked\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pytest11]\nunasked = unasked\n")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/project/test_extras.py"]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+def test_an_installation_pulls_four_packages() -> None:
+    needed = [re.split(r"[\s<>=!~;\[]", line)[0] for line in requires("rankframe") or [] if "extra ==" not in line]
+    assert sorted(needed) == ["numpy", "pandas", "polars", "pyarrow"]
+
+
+def test_the_oldest_versions_that_are_tested_are_the_oldest_that_are_promised() -> None:
+    lines = [line for line in requires("rankframe") or [] if "extra ==" not in line]
+    promised = dict(line.replace(" ", "").split(">=") for line in lines)
+    pinned = dict(line.split("==") for line in (ROOT / "tests" / "oldest.txt").read_text().split())
+
+    def release(text: str) -> tuple[int, ...]:
+        return tuple(map(int, text.removesuffix(".0").removesuffix(".0").split(".")))
+
+    assert {name: release(text) for name, text in pinned.items()} == {
+        name: release(text) for name, text in promised.items()
+    }
+
+
+def test_the_workflow_runs_both_ends() -> None:
+    pythons = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    assert f'{{ name: oldest, python: "{pythons[0]}", with: "-c tests/oldest.txt" }}' in workflow
+    assert (
+        f'{{ name: newest, python: "{pythons[-1]}", with: "--upgrade --pre polars pandas pyarrow numpy" }}' in workflow
+    )
+    assert f'python: ["{pythons[0]}", "{pythons[-1]}"]' in workflow  # of the packages
+
+
+def test_every_file_that_names_a_version_names_the_same() -> None:
+    project = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    cited = re.search(r'^version: "(.*)"', (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    changed = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {found[1] for found in (project, cited, changed) if found} == {version("rankframe")}
+
+
+def test_the_workflow_runs_every_python_that_is_promised() -> None:
+    promised = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    listed = re.search(r"python: \[(.*)\]", workflow)
+    assert listed is not None
+    assert re.findall(r"3\.\d+", listed[1]) == promised

@@ -1,0 +1,111 @@
+"""Weights of documents: what each is worth is multiplied by them, in the ranking, the ideal and the divisor alike."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.metrics.oracles import divisor, is_judged, prepare, ratio
+from tests.support.calls import assert_equal, values
+from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+
+TABLE = random_table(71, queries=40, labels=FRACTIONAL_LABELS)
+DOCS = sorted({row[0] for rows in TABLE.values() for row in rows})
+WEIGHT = dict(zip(DOCS, np.random.default_rng(3).choice([0, 0.25, 1, 2, 7.5], len(DOCS)).tolist(), strict=True))
+DF = frame(TABLE).with_columns(ips=pl.col("doc_id").replace_strict(WEIGHT))
+
+
+def gain(row: Any, kind: str) -> float:
+    label = row[2] if is_judged(row) else 0
+    worth = {"linear": label, "exponential": 2**label - 1, "relevant": float(label >= 1)}[kind]
+    return worth * WEIGHT[row[0]]
+
+
+def weighted(rows: Any, name: str, kind: str, k: int | None) -> float:
+    """The definition: every gain, and every relevant document, counts its weight."""
+    q = prepare(rows)
+    gains = [gain(row, kind) for row in q.ranking][:k]
+    everything = sorted((gain(row, kind) for row in q.rows), reverse=True)
+    discounted, best = (sum(g / divisor(i, "log2") for i, g in enumerate(x, 1)) for x in (gains, everything[:k]))
+    return {
+        "cg": sum(gains), "hits": sum(gains), "dcg": discounted, "ndcg": ratio(discounted, best),
+        "precision": ratio(sum(gains), q.n if k is None else k), "recall": ratio(sum(gains), sum(everything)),
+    }[name]  # fmt: skip
+
+
+def test_a_metric_that_does_not_weigh_is_refused_beside_one_that_does() -> None:
+    with pytest.raises(rf.InvalidOption, match="bpref does not weigh documents"):
+        DF.rank.on(weight="ips").evaluate("ndcg", "bpref")
+
+
+CASES = [
+    (name, kind, k)
+    for name, k in itertools.product(["cg", "dcg", "ndcg", "hits", "precision", "recall"], [None, 1, 3, 10])
+    for kind in (["linear", "exponential"] if name in ("cg", "dcg", "ndcg") else ["relevant"])
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "k"), CASES)
+def test_documents_count_by_their_weight(name: str, kind: str, k: int | None) -> None:
+    options: dict[str, Any] = {"k": k, **({} if kind == "relevant" else {"gain": kind})}
+    wanted = {query: weighted(rows, name, kind, k) for query, rows in TABLE.items()}
+    eager = getattr(DF.rank.on(weight="ips"), name)(**options)
+    text = eager.columns[1]
+    lazy = getattr(DF.lazy().rank.on(weight="ips"), name)(**options).collect()
+    alone = DF.group_by("query_id").agg(getattr(rf.expr.on(weight="ips"), name)(**options))
+    for found in (eager, lazy, alone):
+        assert_equal(values(found, text), wanted, text)
+
+
+def test_equal_weights_change_nothing_and_scale_what_is_no_share() -> None:
+    texts = ["ndcg@3", "recall@3", "ndcg(gain=binary)", "ndcg(ideal=perfect)@3", "dcg@3", "precision@3"]
+    double = DF.with_columns(ips=pl.lit(2)).rank.on(weight="ips").evaluate(*texts)
+    plain = DF.rank.evaluate(*texts)
+    assert_frame_equal(double.select(texts[:4]), plain.select(texts[:4]), rel_tol=1e-12)
+    assert_frame_equal(double.select(texts[4:]), plain.select(pl.col(texts[4:]) * 2), rel_tol=1e-12)
+
+
+def test_weights_go_with_expectations_curves_explanations_and_pandas() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [1, 1, 0], "label": [1, 1, 2], "ips": [2, 4, 1]})
+    ranker = df.rank.on(weight="ips")
+    assert ranker.on(ties="expected").cg(k=1).item(0, 1) == 3
+    assert ranker.on(ties="doc_asc").curve("cg")["cg"].to_list() == [2, 6, 8]
+    assert ranker.on(ties="doc_asc").explain("cg")["cg"].to_list() == [2, 4, 2]
+    pandas = df.to_pandas().rank.on(weight="ips").ndcg(k=2)
+    assert pandas["ndcg@2"].tolist() == ranker.ndcg(k=2)["ndcg@2"].to_list()
+
+
+@pytest.mark.parametrize("text", ["map", "rr", "hit_rate@3", "f1", "err(max_label=4)", "bpref", "rbp", "auc"])
+def test_a_metric_that_weighs_no_documents_refuses_weights(text: str) -> None:
+    with pytest.raises(rf.InvalidOption, match="does not weigh documents"):
+        DF.rank.on(weight="ips").evaluate(text)
+
+
+@pytest.mark.parametrize("bad", [None, -1.0, math.nan, math.inf])
+def test_a_judged_document_without_a_fit_weight_is_an_error(bad: float | None) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("ab"), "score": [1, 0], "label": [1, None]})
+    fine = df.with_columns(ips=pl.Series([1.0, bad]))
+    assert fine.rank.on(weight="ips").cg().item(0, 1) == 1
+    unfit = df.with_columns(ips=pl.Series([bad, 1.0]))
+    with pytest.raises(rf.InvalidData, match=r"column 'ips' holds a weight .*doc_id='a'"):
+        unfit.rank.on(weight="ips").cg()
+    for late in (
+        unfit.lazy().rank.on(weight="ips").cg(),
+        unfit.lazy().group_by("query_id").agg(rf.expr.on(weight="ips").cg()),
+    ):
+        with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError), match="holds a weight"):
+            late.collect()
+
+
+def test_the_weights_column_must_be_there_and_hold_numbers() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'w' for weight"):
+        DF.rank.on(weight="w").ndcg()
+    with pytest.raises(rf.InvalidData, match="not numbers"):
+        DF.rank.on(weight="doc_id").ndcg()
