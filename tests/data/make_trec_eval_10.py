@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from tests.metrics.oracles import Row  # noqa: E402
+from tests.metrics.oracles.query import Row  # noqa: E402
 from tests.support.tables import DOCS, INTEGER_LABELS, Table, random_table  # noqa: E402
 
 SEED = 22

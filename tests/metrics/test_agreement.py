@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from tests.metrics.oracles import AGREEMENT, Pair
+from tests.metrics.oracles.agreement import AGREEMENT, Pair
 from tests.support.calls import assert_equal, values
 from tests.support.tables import frame, random_pairs
 from tests.support.trec_eval_and_scipy import scipy

@@ -13,8 +13,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import Query, Row, prepare
-from tests.metrics.oracles_more import DIVERSITY, meets, novelty
+from tests.metrics.oracles.diversity import DIVERSITY, meets, novelty
+from tests.metrics.oracles.query import Query, Row, prepare
 from tests.support.calls import assert_equal, every, thinned, values
 from tests.support.tables import Table, diverse_table
 

@@ -7,7 +7,10 @@ import math
 
 import pytest
 
-from tests.metrics.oracles import AGREEMENT, LOWER_IS_BETTER, ORACLES, cascade, evaluate, prepare, rankings, rbp
+from tests.metrics.oracles import LOWER_IS_BETTER, ORACLES, evaluate
+from tests.metrics.oracles.agreement import AGREEMENT, rankings
+from tests.metrics.oracles.cascade import cascade, rbp
+from tests.metrics.oracles.query import prepare
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, random_pairs, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, scipy, trec_eval
 

@@ -6,12 +6,18 @@ import math
 
 import pytest
 
-from tests.metrics.oracles import evaluate, prepare
-from tests.metrics.oracles_more import CWL, DIVERSITY, MORE, REPORTS
+from tests.metrics.oracles import ORACLES, evaluate
+from tests.metrics.oracles.binary import relative_precision
+from tests.metrics.oracles.cwl import CWL, REPORTS
+from tests.metrics.oracles.diversity import DIVERSITY
+from tests.metrics.oracles.query import prepare
 from tests.support.ir_measures_and_ndeval import accuracy, cwl_eval, gdeval, ir_measures, measures, ndeval
 from tests.support.tables import DOCS, diverse_table, random_table
 
 SEEDS = range(4)
+
+MORE = {**ORACLES, **CWL, "relative_precision": relative_precision}
+"""Also what the tools have under other names than the library."""
 
 
 @pytest.mark.parametrize(("queries", "depth"), [(2, 1000), (20, 120), (60, 7)])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.metrics.oracles_trec import BOGUS, MEASURES, Options, evaluate, ideal_gains, lines, trec_query
+from tests.metrics.oracles.trec_eval import BOGUS, MEASURES, Options, evaluate, ideal_gains, lines, trec_query
 from tests.support.tables import Table, random_table
 from tests.support.trec_eval_and_scipy import NAMED, trec_eval_9
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from tests.metrics import oracles_own  # noqa: F401 - adds to ORACLES
-from tests.metrics.oracles import AGREEMENT, ORACLES, evaluate
+from tests.metrics.oracles import ORACLES, evaluate
+from tests.metrics.oracles.agreement import AGREEMENT
 
 # Järvelin and Kekäläinen 2002, section 2 (last digits cut off in print): a ranking's gains, what it missed.
 JK_GAINS = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]

@@ -13,7 +13,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import Row, evaluate, is_judged
+from tests.metrics.oracles import evaluate
+from tests.metrics.oracles.query import Row, is_judged
 from tests.support.calls import ALL, SOME, Options, close, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from tests.metrics import oracles_own  # noqa: F401 - adds to ORACLES
-from tests.metrics.oracles import ORACLES, Row, evaluate
+from tests.metrics.oracles import ORACLES, evaluate
+from tests.metrics.oracles.query import Row
 from tests.support.tables import max_label
 
 Options = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.metrics.oracles import is_judged, prepare, ranked
+from tests.metrics.oracles.query import is_judged, prepare, ranked
 from tests.support.tables import Table
 from tests.support.trec_eval_and_scipy import Value
 

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from tests.metrics.oracles import Pair, Row
+from tests.metrics.oracles.agreement import Pair
+from tests.metrics.oracles.query import Row
 
 Table = dict[Any, list[Row]]
 

@@ -12,7 +12,8 @@ import pytrec_eval
 from scipy import stats
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
-from tests.metrics.oracles import Pair, is_judged, scored_twice
+from tests.metrics.oracles.agreement import Pair, scored_twice
+from tests.metrics.oracles.query import is_judged
 from tests.support.tables import Table
 
 Value = tuple[Any, str, dict[str, Any], float]

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import BEYOND, Row, evaluate
+from tests.metrics.oracles import BEYOND, evaluate
+from tests.metrics.oracles.query import Row
 from tests.support.calls import ALL, CALLS, assert_equal, spell, values
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_label
 

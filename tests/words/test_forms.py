@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from tests.metrics.oracles import Row
+from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SOME, Options, needs_table, spell
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 

@@ -12,7 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import divisor, is_judged, prepare, ratio
+from tests.metrics.oracles.gain import divisor
+from tests.metrics.oracles.query import is_judged, prepare, ratio
 from tests.support.calls import assert_equal, values
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.metrics import oracles
-from tests.metrics.oracles import Query, Row, eleven_point_average, interpolated_precision, is_judged, ranked, ratio
+from tests.metrics.oracles import binary, order
+from tests.metrics.oracles.order import eleven_point_average, interpolated_precision
+from tests.metrics.oracles.query import Query, Row, is_judged, ranked, ratio
 
 Levels = Mapping[int, float]
 Value = float | str
@@ -108,11 +109,11 @@ def average_iprec(q: TrecQuery, *recalls: float) -> float:
 
 
 def gm_map(q: TrecQuery) -> float:
-    return math.log(max(oracles.average_precision(q), SMALLEST))
+    return math.log(max(order.average_precision(q), SMALLEST))
 
 
 def gm_bpref(q: TrecQuery) -> float:
-    return math.log(max(oracles.bpref(q), SMALLEST))
+    return math.log(max(order.bpref(q), SMALLEST))
 
 
 def yaap(q: TrecQuery) -> float:
@@ -248,15 +249,15 @@ MEASURES: dict[str, Measure] = {
     "num_ret": Measure(lambda q: q.n, summary="sum"),
     "num_rel": Measure(lambda q: q.R, summary="sum"),
     "num_rel_ret": Measure(lambda q: q.hits(None), summary="sum"),
-    "map": Measure(oracles.average_precision),
+    "map": Measure(order.average_precision),
     "gm_map": Measure(gm_map, summary="geometric"),
-    "Rprec": Measure(oracles.r_precision),
-    "bpref": Measure(oracles.bpref),
-    "recip_rank": Measure(oracles.reciprocal_rank),
+    "Rprec": Measure(binary.r_precision),
+    "bpref": Measure(order.bpref),
+    "recip_rank": Measure(order.reciprocal_rank),
     "iprec_at_recall": Measure(interpolated_precision, "shares", RECALLS),
-    "P": Measure(oracles.precision, "ranks", CUTOFFS),
+    "P": Measure(binary.precision, "ranks", CUTOFFS),
     "relstring": Measure(relstring, "numbers", summary="text"),
-    "recall": Measure(oracles.recall, "ranks", CUTOFFS),
+    "recall": Measure(binary.recall, "ranks", CUTOFFS),
     "infAP": Measure(inf_ap),
     "gm_bpref": Measure(gm_bpref, summary="geometric"),
     "Rprec_mult": Measure(rprec_mult, "shares", MULTIPLES),
@@ -270,12 +271,12 @@ MEASURES: dict[str, Measure] = {
     "ndcg_rel": Measure(ndcg_rel, "gains"),
     "Rndcg": Measure(rndcg, "gains"),
     "ndcg_cut": Measure(ndcg_cut, "ranks", CUTOFFS),
-    "map_cut": Measure(oracles.average_precision, "ranks", CUTOFFS),
+    "map_cut": Measure(order.average_precision, "ranks", CUTOFFS),
     "relative_P": Measure(relative_p, "ranks", CUTOFFS),
-    "success": Measure(oracles.hit_rate, "ranks", "1,5,10"),
-    "set_P": Measure(oracles.precision),
+    "success": Measure(binary.hit_rate, "ranks", "1,5,10"),
+    "set_P": Measure(binary.precision),
     "set_relative_P": Measure(set_relative_p),
-    "set_recall": Measure(oracles.recall),
+    "set_recall": Measure(binary.recall),
     "set_map": Measure(set_map),
     "set_F": Measure(set_f, "numbers"),
     "num_nonrel_judged_ret": Measure(num_nonrel_judged_ret, summary="sum"),
