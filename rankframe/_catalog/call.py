@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, Self
 
 import polars as pl
 
 from .._support.option_kinds import as_number, is_number
 from .._table.policies import Columns, NoRelevant, check_threshold
-from .._words.ranking import NoExpectation
+from .._words.expected_ties import NoExpectation
+from .._words.ranking import Used
+from .._words.rows import Answer
 from ..errors import InvalidOption, shown
 from .registry import Bounds, Judging, Metric
 
 __all__ = ["OF_TABLES", "Call", "call_of"]
+
+
+class Formulated(Protocol):
+    """What a formula takes, as far as every formula's ranking has it."""
+
+    used: Used
+    #: The closed forms of tied documents in all orders; None where they stand in one.
+    expected: Any
+    weight: Any
+
+    @property
+    def answer(self) -> Answer: ...
+
+    @property
+    def n_relevant(self) -> pl.Expr: ...
+
+    def with_threshold(self, relevant: float) -> Self: ...
+
 
 OF_TABLES = {field.name for field in fields(Columns)}
 
@@ -63,18 +84,24 @@ class Call:
         """The least and the greatest value that the call can have; ``None`` where there is no limit."""
         return (None, None) if any(name in self.metric.beyond for name, _ in self.options) else self.metric.bounds
 
-    def value(self, ranking: Any, no_relevant: NoRelevant) -> pl.Expr:
-        """The formula over `ranking`, of the kind that it takes, as a float; for a query without relevant documents, what the policy says."""
+    def value(self, ranking: Formulated, no_relevant: NoRelevant) -> pl.Expr:
+        """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
+        ranking = copy(ranking)
+        ranking.used = used = Used()
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
-        ranking.asked.clear()
         try:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
-            if ranking.expected is not None and "total" in ranking.asked and not self.metric.adds_up:
+            if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # that of a sum is known, not what a formula makes of it
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: {error}") from None
-        if ranking.weight is not None and "weight" not in ranking.asked:
+        if ranking.answer != "query" and not (used.total and self.metric.adds_up):
+            what = "curve" if ranking.answer == "rank" else "contributions"
+            raise InvalidOption(
+                f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
+            )
+        if ranking.weight is not None and not used.weight:
             raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
         if self.metric.dtype != pl.Float64:
             return value
@@ -95,6 +122,11 @@ class Call:
         """How the value follows the judgments of unjudged documents."""
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the formula, one of the library's own, gives the same for the same options whenever it is run."""
+        return self.metric.own and not any(callable(value) for _, value in self.options)
 
     def gains_only(self, columns: Columns) -> bool:
         """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""

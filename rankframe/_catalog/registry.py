@@ -101,6 +101,11 @@ class Metric:
     gains_only: bool | Callable[..., bool] = False
 
     @property
+    def own(self) -> bool:
+        """Whether it is one of the library's own."""
+        return self.formula.__module__.startswith("rankframe.metrics.")
+
+    @property
     def doc(self) -> str:
         """The formula's docstring."""
         return inspect.getdoc(self.formula) or ""
@@ -309,7 +314,7 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
         If there is no such metric, or it is one of the library's own.
     """
     entry = find(metric, metric, METRICS)[0] if isinstance(metric, str) else of(metric)
-    if entry.formula.__module__.startswith("rankframe.metrics."):
+    if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
     del _metrics[entry.name]
 

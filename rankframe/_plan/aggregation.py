@@ -8,7 +8,8 @@ from .._catalog.call import Call
 from .._catalog.conventions import under
 from .._table.policies import Columns
 from .._table.table import failing
-from .._words.group_ranking import GroupRanking
+from .._words.group_rows import GroupRows
+from .._words.ranking import Ranking
 from ..errors import InvalidOption
 
 __all__ = ["aggregation"]
@@ -22,6 +23,6 @@ def aggregation(call: Call, columns: Columns) -> pl.Expr:
             f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
         )
     columns, meant = under(columns, call)
-    ranking = GroupRanking(columns)
-    value = meant.value(ranking, columns.no_relevant)
-    return pl.coalesce(failing(ranking.faults).cast(call.metric.dtype), value).alias(call.text)
+    rows = GroupRows(columns)
+    value = meant.value(Ranking(rows, columns), columns.no_relevant)
+    return pl.coalesce(failing(rows.faults).cast(call.metric.dtype), value).alias(call.text)

@@ -18,18 +18,10 @@ from .._table.check import describe
 from .._table.policies import Columns
 from .._table.subtopics import documents
 from .._table.table import MARK, Table
-from .._words.requested_columns import Labels
 from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
-from .plan import (
-    ask,
-    ask_apart,
-    ranked_in_memory,
-    source_of,
-    sums_in_memory,
-    values_of_sums,
-)
-from .rank_order import Part, fault_of, in_rank_order, labels_of, with_gain
+from .plan import add_up, run_formulas, source_of, values_of, with_rank
+from .rank_order import Part, fault_of, in_rank_order, largest_whole_label, with_gain
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 from .threads import in_threads, side_by_side
@@ -183,29 +175,29 @@ def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFram
         return bounds(frame, columns, calls, _measure)
     table = Table.of(columns, frame.schema)
     names = dict(zip(table.key, columns.query, strict=True))
-    labels = labels_of(frame, table)
     large = frame.height > SMALL
-    plans = ask_apart(calls, table, labels) if large else [ask(calls, table, labels)]
-    drops = large and not any(wanted.looks_at_all(values.values()) for wanted, values in plans)
-    ranked = with_gain(frame, table) if drops else frame
-    whole = any(wanted.whole_table for wanted, _ in plans)
+    gains_only = [call for call in calls if large and call.gains_only(columns)]
+    others = [call for call in calls if call not in gains_only]
+    top = largest_whole_label(frame, table)
+    plans = [run_formulas(some, table.columns, top) for some in (gains_only, others) if some]
+    ranked = with_gain(frame, table) if large and not any(asked.looks_at_all for asked in plans) else frame
     faults = partial(refuse_faults, frame, columns, table)
-    in_order = partial(in_rank_order, ranked, table, whole=whole)
-    _, (queries, parts, complete, last) = side_by_side(faults, in_order, frame.height)
-    sources = [source_of(ranked, table, wanted.source) for wanted, _ in plans]
+    in_order = partial(in_rank_order, ranked, table, whole=any(asked.whole_table for asked in plans))
+    _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
+    sources = [source_of(ranked, table, asked.source) for asked in plans]
     run = partial(collect, frame=frame, columns=columns)
 
     def sums_of(part: Part) -> list[pl.DataFrame]:
         rows = part()
         return [
-            sums_in_memory(ranked_in_memory(rows, table, source, complete=complete), wanted, values, table, last, run)
-            for (wanted, values), source in zip(plans, sources, strict=True)
+            add_up(with_rank(rows, table, source, complete=complete), asked, table, run)
+            for asked, source in zip(plans, sources, strict=True)
         ]
 
     of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
     of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
     plain = partial(collect, frame=frame, columns=columns, optimized=False)
-    results = [plain(values_of_sums(sums, *plan)) for sums, plan in zip(of_plans, plans, strict=True)]
+    results = [plain(values_of(sums, asked)) for sums, asked in zip(of_plans, plans, strict=True)]
     found = {column.name: column for result in results for column in result}
     asked = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
@@ -224,7 +216,7 @@ def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Cal
         if call.metric.over == "documents":
             policies, meant = under(columns, call)
             table = Table.of(replace(policies, subtopic=None), schema)
-            if ask([meant], table, Labels(None, list))[0].whole_table:
+            if run_formulas([meant], table.columns, None).whole_table:
                 return True
     return False
 

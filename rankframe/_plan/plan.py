@@ -1,40 +1,34 @@
-"""The way through the data: rows in rank order, the columns that formulas ask for, and their sums by query.
-
-Formulas are run first, against a `FrameRanking` that writes down what they ask for; then the plan computes every
-column asked for once.
-"""
+"""The way through the data: rows in rank order, the columns that formulas ask for, and their sums per query."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._table.policies import Columns
 from .._table.table import Fault, Table, failing, naming
-from .._words.frame_ranking import LABEL, RANK, RAW, FrameRanking, RowRanking
-from .._words.requested_columns import POSITION, QUERY, SCORE, Labels, Wanted, at_first_tied, at_last_tied
+from .._words.asked import POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
+from .._words.expected_ties import Expectation
+from .._words.ranking import Ranking
+from .._words.rows import Answer
+from .._words.sorted_rows import LABEL, RANK, RAW, SortedRows
 from ..errors import InvalidOption
 from .sort import starts_of
 
 __all__ = [
-    "ask",
-    "ask_apart",
-    "ask_rows",
+    "add_up",
+    "by_row",
     "guarded",
-    "per_row",
     "position",
-    "ranked_in_memory",
     "ranks",
+    "run_formulas",
     "source_of",
-    "sums_in_memory",
-    "values_of_sums",
+    "values_of",
+    "with_rank",
     "with_row",
 ]
 
@@ -87,95 +81,85 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
     return kept
 
 
-def ranked_in_memory(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
-    """Rows in rank order, as `in_rank_order` gives them, with columns of the `source` in the order of the frame."""
+def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
+    """The rows in rank order with columns of the `source`, which has the frame's order, and the rank by the policies.
+
+    In a `complete` table every document has a score.
+    """
     along = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
-    return _with_rank(rows, table, complete=complete)
+    if complete and table.columns.depth is None and not table.columns.drops_after_cut:
+        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
+    if table.columns.depth is not None:
+        rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
+    if table.columns.drops_after_cut:
+        place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        rows = rows.sort(QUERY, POSITION)
+    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
+    if table.columns.unretrieved == "missed":
+        return rows
+    return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """What the rows of a frame bring along to their ranking: their labels as they are, and further columns."""
+    """The columns of a frame that its rows take along to their ranking: the labels as they are, and further columns."""
     return frame.select(pl.col(table.columns.label).alias("#raw"), **columns)
 
 
-# ---------------------------------------------------------------------------------------------------------- the plans
+# ----------------------------------------------------------------------------------------------------- columns and sums
 
 
-def ask(calls: Sequence[Call], table: Table, labels: Labels) -> tuple[Wanted, dict[str, pl.Expr]]:
-    """Run the formulas: what they want of the rows, and the value of each call over the sums of its query.
+def run_formulas(calls: Sequence[Call], columns: Columns, top: int | None, answer: Answer = "query") -> Asked:
+    """Run the formulas, which note what they ask of the rows; `top` is the largest label, if labels are few whole numbers.
 
-    The answer is kept, unless formulas ask for labels that are not a few whole numbers, or may read what changes: your
-    own metrics and functions.
+    The result is kept for formulas that ask for the same again, as the library's own do.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
-    if all(map(_is_constant, calls)):
-        with suppress(_Depends):
-            return _asked(tuple(calls), texts, table.columns, replace(labels, find=_depends))
-    return _asked.__wrapped__(tuple(calls), texts, table.columns, labels)
+    run = _kept_formulas if all(call.is_constant for call in calls) else _run_formulas
+    return run(tuple(calls), texts, columns, top, answer)
 
 
-def ask_apart(calls: Sequence[Call], table: Table, labels: Labels) -> list[tuple[Wanted, dict[str, pl.Expr]]]:
-    """As `ask`, calls that look at gains only apart from those that look at all rows."""
-    gains_only = [call for call in calls if call.gains_only(table.columns)]
-    others = [call for call in calls if call not in gains_only]
-    return [ask(some, table, labels) for some in (gains_only, others) if some]
-
-
-def _is_constant(call: Call) -> bool:
-    return call.metric.formula.__module__.startswith("rankframe.metrics.") and not any(
-        callable(value) for _, value in call.options
-    )
-
-
-@lru_cache(maxsize=512)  # a third of the time that a small table takes
-def _asked(
-    calls: tuple[Call, ...],
-    texts: tuple[str, ...],
-    columns: Columns,
-    labels: Labels,
-) -> tuple[Wanted, dict[str, pl.Expr]]:
-    wanted = Wanted(["#query"], gains_only=all(call.gains_only(columns) for call in calls), labels=labels)
-    ranking = FrameRanking(wanted, columns)
-    values = {text: call.value(ranking, columns.no_relevant) for text, call in zip(texts, calls, strict=True)}
-    for text, value in values.items():
-        if not wanted.has_one_value(value):
+def _run_formulas(
+    calls: tuple[Call, ...], texts: tuple[str, ...], columns: Columns, top: int | None, answer: Answer
+) -> Asked:
+    gains_only = answer == "query" and all(call.gains_only(columns) for call in calls)
+    asked, no_relevant = Asked(["#query"], gains_only, top), columns.no_relevant
+    if answer == "document":
+        if columns.ties == "expected":
             raise InvalidOption(
-                f"{text}: its formula gives {value}, which is no one number for a query; add up what each document is "
-                "worth, as in r.total(x, k) or r.whole(x)"
+                "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule "
+                "for ties to explain, as in df.rank.on(ties='doc_desc')"
             )
-    wanted.settle()
-    return wanted, values
+        if no_relevant == "one":
+            no_relevant = "null"  # nothing contributed to a 1 that stands by convention
+    largest = columns.largest_label
+    if largest is None and columns.unretrieved == "missed":  # then no label of the table is left out
+        largest = top
+    rows = SortedRows(asked, answer, largest)
+    ranking = Ranking(rows, columns, Expectation(rows) if columns.ties == "expected" else None)
+    for text, call in zip(texts, calls, strict=True):
+        asked.values[text] = call.value(ranking, no_relevant)
+    if answer == "query":
+        asked.settle()
+    return asked
 
 
-class _Depends(Exception):
-    """What formulas want depends on the table's labels, so that no other table can use it."""
+_kept_formulas = lru_cache(maxsize=512)(_run_formulas)  # a third of the time that a small table takes
 
 
-def _depends() -> Sequence[float]:
-    raise _Depends
-
-
-def sums_in_memory(
-    rows: pl.LazyFrame,
-    wanted: Wanted,
-    values: dict[str, pl.Expr],
-    table: Table,
-    last: int | None,
-    run: Callable[[pl.LazyFrame], pl.DataFrame],
-) -> pl.DataFrame:
-    """What `values_of_sums` needs of each query, from rows in rank order; `last` is the largest rank, where it is known.
+def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
+    """What `values_of` needs of each query, from rows in rank order.
 
     The columns of the rows are `run` and added up by NumPy, for a fraction of what groups cost.
     """
     import numpy as np  # only here, so that nobody else waits for it
 
-    flags, constant = _refused_labels(wanted), _constant(wanted, values)
-    rows = _compute(rows, wanted, _listed(wanted, table), last)
-    found = run(rows.select("#query", *constant, **wanted.sums, **wanted.largest, **flags))
+    flags, constant = _refused_labels(asked), _constant(asked)
+    found = run(_compute(rows, asked, table).select("#query", *constant, **asked.sums, **asked.maxima, **flags))
     starts = starts_of(found["#query"].to_numpy())
     columns = []
-    for names, add, nothing in ((wanted.sums, np.add, 0.0), ([*wanted.largest, *flags], np.fmax, math.nan)):
+    for names, add, nothing in ((asked.sums, np.add, 0.0), ([*asked.maxima, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
@@ -184,96 +168,52 @@ def sums_in_memory(
     return found[["#query", *constant]][pl.Series(starts)].hstack(columns)
 
 
-def values_of_sums(sums: pl.DataFrame, wanted: Wanted, values: dict[str, pl.Expr]) -> pl.LazyFrame:
+def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
     """The values of each query."""
-    return sums.lazy().select("#query", *guarded(values, [], wanted)).drop("#query")  # it says how many there are
+    return sums.lazy().select("#query", *guarded(asked, [])).drop("#query")  # it says how many there are
 
 
-def _listed(wanted: Wanted, table: Table) -> pl.Expr | None:
-    """The rows that are added up, None for all; the first one stands for its query where nothing is relevant."""
-    if not wanted.gains_only:
-        return None
-    listed = (RAW > 0).fill_null(False) | (POSITION == 1)  # the running sum of a null would lose its tied group
-    # of tied documents each stands at each of their ranks
-    return _with_tied(listed) if table.columns.ties == "expected" else listed
-
-
-def _constant(wanted: Wanted, values: dict[str, pl.Expr]) -> list[str]:
-    """The columns that are the same on all rows of a query and enter its values."""
-    named = {name for value in values.values() for name in value.meta.root_names()}
-    return sorted(named - wanted.sums.keys() - wanted.largest.keys())
-
-
-def _with_tied(rows: pl.Expr) -> pl.Expr:
-    """The `rows`, and those that are tied with one of them."""
-    return at_last_tied(rows.cum_sum()) > at_first_tied(rows.cum_sum() - rows)
-
-
-def ask_rows(
-    calls: Sequence[Call], table: Table, labels: Labels, *, show: Literal["contribution", "curve"]
-) -> tuple[Wanted, dict[str, pl.Expr]]:
-    """Run the formulas as `ask` does, for values that stay on the rows."""
-    policy = table.columns.no_relevant
-    if show == "contribution" and table.columns.ties == "expected":
-        raise InvalidOption(
-            "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule for "
-            "ties to explain, as in df.rank.on(ties='doc_desc')"
-        )
-    if show == "contribution" and policy == "one":
-        policy = "null"  # nothing contributed to a 1 that stands by convention
-    wanted = Wanted(["#query"], labels=labels)
-    values = {}
-    for call in calls:
-        ranking = RowRanking(wanted, table.columns, show)
-        values[call.text] = call.value(ranking, policy)
-        if "total" not in ranking.asked or not call.metric.adds_up:
-            what = "curve" if show == "curve" else "contributions"
-            raise InvalidOption(
-                f"{call.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
-            )
-    return wanted, values
-
-
-def per_row(
-    rows: pl.LazyFrame,
-    wanted: Wanted,
-    values: dict[str, pl.Expr],
-    table: Table,
-    *,
-    show: Literal["contribution", "curve"],
-    last: int | None = None,
-) -> pl.LazyFrame:
-    """The rows with a column per call: what each rank contributes, or the metric down to each rank."""
-    flags = _refused_labels(wanted)
-    rows = _compute(rows, wanted, None, last).with_columns(**flags)
-    if show == "curve":  # a row with a refused label stays until it has failed
+def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:
+    """The rows with a column per call: the metric down to each rank, or what each document contributes."""
+    flags = _refused_labels(asked)
+    rows = _compute(rows, asked, table).with_columns(**flags)
+    if answer == "rank":  # a row with a refused label stays until it has failed
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
-    return rows.with_columns(guarded(values, [], wanted))
+    return rows.with_columns(guarded(asked, []))
 
 
-def _compute(rows: pl.LazyFrame, wanted: Wanted, listed: pl.Expr | None, last: int | None = None) -> pl.LazyFrame:
-    """The rows with all columns that formulas asked for, those that add nothing left out."""
-    if wanted.early:
-        rows = rows.with_columns(**wanted.early)
-    if listed is not None:
+def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
+    """The rows with all columns that formulas asked for, without rows that add nothing."""
+    rows = rows.with_columns(**asked.early) if asked.early else rows
+    if asked.gains_only:
+        # the first row stands for a query in which nothing is relevant
+        listed = (RAW > 0).fill_null(False) | (POSITION == 1)
+        if table.columns.ties == "expected":  # of tied documents each stands at each of their ranks
+            listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
         rows = rows.filter(listed)
-    return wanted.with_columns(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")), last)
+    return asked.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
 
 
-def _refused_labels(wanted: Wanted) -> dict[str, pl.Expr]:
+def _constant(asked: Asked) -> list[str]:
+    """The columns that are the same on all rows of a query and enter its values."""
+    named = {name for value in asked.values.values() for name in value.meta.root_names()}
+    return sorted(named - asked.sums.keys() - asked.maxima.keys())
+
+
+def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
     """The labels that formulas refuse, each as a column that is null elsewhere."""
-    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in wanted.refused.values()}
+    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in asked.refused.values()}
 
 
-def guarded(values: dict[str, pl.Expr], faults: list[Fault], wanted: Wanted) -> list[pl.Expr]:
+def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
     """The values, each of which fails with the message of a fault or a refused label where one is seen."""
-    refused = [(pl.col(fault.column), fault.message) for fault in wanted.refused.values()]
+    refused = [(pl.col(fault.column), fault.message) for fault in asked.refused.values()]
     if not faults and not refused:
-        return [value.alias(text) for text, value in values.items()]
+        return [value.alias(text) for text, value in asked.values.items()]
     guard = failing(
         [
             *((label.is_not_null(), naming(message, label)) for label, message in refused),
             *((pl.col(fault.column), fault.message) for fault in faults),
         ]
     )
-    return [pl.coalesce(guard, value).alias(text) for text, value in values.items()]
+    return [pl.coalesce(guard, value).alias(text) for text, value in asked.values.items()]

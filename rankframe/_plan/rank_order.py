@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.table import Fault, Table
-from .._words.requested_columns import Labels
 from .sort import differ, sort_rows, starts_of
 from .threads import LEAST, at_once
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "labels_of", "with_gain"]
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "largest_whole_label", "with_gain"]
 
 FEW = 256
 """How many labels are so few that functions of them are looked up."""
@@ -32,24 +31,17 @@ SPARSE = 1 / 64
 PART = 3 * 2**16
 """How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
 
-TABLE = 2**13
-"""How many rows more than ranks it takes for a table of the ranks to be worth while."""
-
 Part: TypeAlias = Callable[[], pl.LazyFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
 
 
-def labels_of(frame: pl.DataFrame, table: Table) -> Labels:
-    """What is known of the labels of the frame."""
-
-    def find() -> list[float]:
-        return frame.select(table.label.unique().clip(0.0).fill_null(0.0).unique().sort()).to_series().to_list()
-
+def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
+    """The largest label, at least 0, if all are whole numbers below `FEW`: functions of them can be looked up."""
     label = frame[table.columns.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
-        return Labels(None, find)
+        return None
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
-    return Labels(int(top) if top < FEW else None, find)
+    return int(top) if top < FEW else None
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -100,14 +92,11 @@ class InOrder(NamedTuple):
         in the query, from 1 on, and its score.
     complete
         Whether every document has a score.
-    last
-        The largest position, where there are so many more rows that what depends on it alone is looked up.
     """
 
     queries: pl.DataFrame
     parts: list[Part]
     complete: bool
-    last: int | None
 
 
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
@@ -119,9 +108,7 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
         return ordered.of(start, length).lazy().with_columns(along)
 
     cuts = _cuts(ordered.ends, 1 if whole else _parts_of(frame.height))
-    longest = int(ordered.sizes().max(initial=0))
-    last = longest if longest + TABLE < frame.height // len(cuts) else None
-    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls(), last)
+    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())
 
 
 def _parts_of(rows: int) -> int:

@@ -51,10 +51,6 @@ class SortedRows:
     codes: NDArray[np.uint64]
     bits: int
 
-    def sizes(self) -> NDArray[np.int64]:
-        """How many rows each query has."""
-        return self.ends[1:] - self.ends[:-1]
-
     def of(self, start: int, length: int) -> pl.DataFrame:
         """The rows of some queries in rank order: the number of the query, of the row, and its position in the query."""
         import numpy as np

@@ -11,7 +11,7 @@ from .._catalog.conventions import under
 from .._table.policies import Columns
 from .._table.subtopics import row_faults
 from .._table.table import Table
-from .._words.requested_columns import Wanted
+from .._words.asked import Asked
 from .._words.subtopics import Topics
 from ..errors import InvalidOption
 from .plan import guarded, ranks
@@ -25,9 +25,9 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     for call in calls:
         under(columns, call)  # which refuses it: no tool's convention has metrics of diversity
     _refuse_ties(columns.ties, calls[0])
-    wanted = Wanted(table.key)
-    topics = Topics(wanted, None if table.lists_subtopics else columns.relevant, columns.weight)
-    values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
+    asked = Asked(table.key)
+    topics = Topics(asked, None if table.lists_subtopics else columns.relevant, columns.weight)
+    asked.values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
 
     rows, rank = ranks(docs, table)
     ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
@@ -40,14 +40,14 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     )
     least = min([columns.relevant, *(call.relevant for call in calls if call.relevant is not None)])
     sums = (
-        wanted.with_columns(_relevant(lf, ranked, table, least))
+        asked.compute(_relevant(lf, ranked, table, least))
         .group_by(table.key)
-        .agg(x.sum().alias(name) for name, x in wanted.sums.items())
+        .agg(x.sum().alias(name) for name, x in asked.sums.items())
     )
     result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
-    result = result.with_columns(pl.col(list(wanted.sums)).fill_null(0.0))
+    result = result.with_columns(pl.col(list(asked.sums)).fill_null(0.0))
     names = dict(zip(table.key, columns.query, strict=True))
-    return result.select(*table.key, *guarded(values, faults, wanted)).rename(names)
+    return result.select(*table.key, *guarded(asked, faults)).rename(names)
 
 
 def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:

@@ -26,17 +26,8 @@ from .._plan.per_query import (
     refuse_faults,
     refuse_names,
 )
-from .._plan.plan import (
-    ask_rows,
-    guarded,
-    per_row,
-    position,
-    ranked_in_memory,
-    ranks,
-    source_of,
-    with_row,
-)
-from .._plan.rank_order import Part, in_rank_order, labels_of
+from .._plan.plan import by_row, guarded, position, ranks, run_formulas, source_of, with_rank, with_row
+from .._plan.rank_order import Part, in_rank_order, largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._plan.threads import in_threads
 from .._table.check import check as check_frame
@@ -44,7 +35,8 @@ from .._table.policies import Columns, check_word
 from .._table.roles import carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.table import Table, failing
-from .._words.requested_columns import Wanted
+from .._words.asked import Asked
+from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import InvalidOption
 
@@ -154,34 +146,34 @@ def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] =
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return _rows(frame, columns, calls, "curve", carry)
+    return _rows(frame, columns, calls, "rank", carry)
 
 
 def explain(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """What each document contributes to its query's value, in rank order where the frame is eager."""
-    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "contribution", carry)
+    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "document", carry)
 
 
 def _rows(
     frame: Frame,
     columns: Columns,
     calls: list[Call],
-    show: Literal["contribution", "curve"],
+    answer: Answer,
     carry: Sequence[str],
 ) -> Frame:
     if columns.unjudged == "bounds":
-        what = "curve" if show == "curve" else "contributions"
+        what = "curve" if answer == "rank" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
     refuse_by_document(columns, calls)
     if isinstance(frame, pl.DataFrame):
-        return _eager_rows(frame, columns, calls, show, carry)
+        return _eager_rows(frame, columns, calls, answer, carry)
 
     def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
         asked = [call for call in calls if names is None or call.text in names]
-        return _eager_rows(rows, columns, asked or calls[:1], show, carry)
+        return _eager_rows(rows, columns, asked or calls[:1], answer, carry)
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
-    verb = "curve" if show == "curve" else "explain"
+    verb = "curve" if answer == "rank" else "explain"
     return source(frame, columns, run, verb, reads=reads, largest=largest_of(frame, columns, calls))
 
 
@@ -189,14 +181,14 @@ def _eager_rows(
     frame: pl.DataFrame,
     columns: Columns,
     calls: list[Call],
-    show: Literal["contribution", "curve"],
+    answer: Answer,
     carry: Sequence[str],
 ) -> pl.DataFrame:
     frame, columns = by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
     table = Table.of(columns, frame.schema)
     columns = table.columns
     doc = [] if columns.doc_name is None else [columns.doc_name]
-    named = doc if show == "curve" else [*doc, columns.score, columns.label]
+    named = doc if answer == "rank" else [*doc, columns.score, columns.label]
     named = list(dict.fromkeys([*named, *carry]))  # a run may be ranked by its labels
     refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
     meant = [under(columns, call) for call in calls]
@@ -205,22 +197,22 @@ def _eager_rows(
             f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
         )
     table = replace(table, columns=meant[0][0])
-    wanted, values = ask_rows([call for _, call in meant], table, labels_of(frame, table), show=show)
-    values = {call.text: values[other.text] for call, (_, other) in zip(calls, meant, strict=True)}
+    asked = run_formulas([call for _, call in meant], table.columns, largest_whole_label(frame, table), answer)
+    names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
 
     refuse_faults(frame, columns, table)
-    queries, parts, complete, last = in_rank_order(frame, table, whole=wanted.whole_table)
-    brought = source_of(frame, table, {**along, **wanted.source})
+    queries, parts, complete = in_rank_order(frame, table, whole=asked.whole_table)
+    brought = source_of(frame, table, {**along, **asked.source})
     query = {name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, columns.query, strict=True)}
 
     def of_part(part: Part) -> pl.DataFrame:
-        rows = ranked_in_memory(part(), table, brought, complete=complete)
-        result = per_row(rows, wanted, values, table, show=show, last=last).select(
+        rows = with_rank(part(), table, brought, complete=complete)
+        result = by_row(rows, asked, table, answer).select(
             *(x.alias(name) for name, x in query.items()),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
             pl.col("#rank").cast(pl.UInt32).alias("rank"),
-            *(call.text for call in calls),
+            *(pl.col(text).alias(name) for text, name in names),
         )
         return collect(result, frame, columns)
 
@@ -293,6 +285,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
     retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
     both = retrieved & other_retrieved
+    queries = frame.lazy().select(table.query).unique(maintain_order=True).with_row_index("#query")
     rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
         *table.query,
         pl.when(both).then(table.score).alias("#score"),
@@ -301,23 +294,21 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call)
         pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
         *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
     )
-    bits = max(frame.group_by(columns.query).len()["len"], default=1).bit_length()
     complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
-    wanted = Wanted(table.key)
-    pair = Pair(wanted, bits, complete)
-    values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
-    result = (
-        wanted.with_columns(rows)
-        .group_by(table.key)
+    asked = Asked(["#query"])
+    pair = Pair(asked, complete)
+    asked.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
+    sums = (
+        asked.compute(rows.join(queries, on=table.key, nulls_equal=True))
+        .group_by("#query")
         .agg(
-            *(x.sum().alias(name) for name, x in wanted.sums.items()),
-            *(x.max().alias(name) for name, x in wanted.largest.items()),
+            *(x.sum().alias(name) for name, x in asked.sums.items()),
+            *(x.max().alias(name) for name, x in asked.maxima.items()),
             *(pl.col(name).any() for name in faults),
         )
     )
-    result = result.select(*table.key, *guarded(values, list(faults.values()), wanted))
-    queries = frame.lazy().select(table.query).unique(maintain_order=True)
-    result = queries.join(result, on=table.key, how="left", nulls_equal=True, maintain_order="left")
+    result = queries.join(sums, on="#query", how="left", maintain_order="left")
+    result = result.select(*table.key, *guarded(asked, list(faults.values())))
     return collect(result.rename(dict(zip(table.key, columns.query, strict=True))), frame, columns)
 
 

@@ -9,32 +9,43 @@ from __future__ import annotations
 
 import polars as pl
 
-from .ranking import NoExpectation
-from .requested_columns import POSITION, STARTS, Wanted, at_first_tied, at_last_tied
+from ..errors import InvalidOption
+from .asked import POSITION, STARTS
+from .sorted_rows import SortedRows
 
-__all__ = ["Expectation"]
+__all__ = ["Expectation", "NoExpectation"]
+
+
+class NoExpectation(InvalidOption):
+    """A formula asks for the order of tied documents in a way that has no closed form."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in "
+            "df.rank.on(ties='doc_desc'), or see the range with ties='worst' and ties='best'"
+        )
 
 
 class Expectation:
     """Words of a ranking whose tied documents stand in all orders at once.
 
-    Its arguments run down the ranking: `so_far` and `hits` are sums, `product` is the product before each rank.
+    Its arguments run down the ranking: `hits` are sums, `product` is the product before each rank.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
+    def __init__(self, rows: SortedRows) -> None:
+        self.rows = rows
         self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
 
-    def has(self, x: pl.Expr) -> bool:
-        """Whether `x` is an expectation already; what uses the rank of one order of the documents has none."""
+    def at_rank(self, x: pl.Expr) -> pl.Expr:
+        """The mean of `x` at each rank; `x` itself where it is an expectation already. The rank of one order has none."""
         roots = set(x.meta.root_names())
         if "#rank" in roots:
             raise NoExpectation
-        return bool(roots & self.by_rank)
-
-    def of(self, x: pl.Expr, so_far: pl.Expr) -> pl.Expr:
-        """What stands at each rank on average, given what each document is worth."""
-        return self._expected((self._last(so_far) - self._first(so_far - x)) / self._size)
+        if roots & self.by_rank:
+            return x
+        x = self.rows.each(x).cast(pl.Float64).fill_null(0.0)
+        so_far = self.rows.so_far(x)
+        return self._expected((self.rows.last_tied(so_far) - self.rows.first_tied(so_far - x)) / self._size)
 
     def hits_at(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
         """The hits at a rank if its document is relevant, else 0.
@@ -42,41 +53,35 @@ class Expectation:
         With r relevant ones in the group and R above it, the rank's document is one of them with probability r / g;
         of the t documents of the group above it, t (r - 1) / (g - 1) are relevant then.
         """
-        above, g, t = self._first(hits - relevant), self._size, self._above
-        r = self._last(hits) - above
+        above, g, t = self.rows.first_tied(hits - relevant), self._size, self._above
+        r = self.rows.last_tied(hits) - above
         others = pl.when(g > 1).then(t * (r - 1) / (g - 1)).otherwise(0.0)
         return self._expected(r / g * (above + 1 + others))
 
     def miss(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
         """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g - t)."""
-        r, left = self._last(hits) - self._first(hits - relevant), self._size - self._above
+        r = self.rows.last_tied(hits) - self.rows.first_tied(hits - relevant)
+        left = self._size - self._above
         return self._expected(((left - r) / left).clip(0.0, 1.0))
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
         """The probability that a reader stops at the rank, whom each document satisfies with probability `x`."""
         rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
-        return self._expected(self._first(product) * self.wanted.column(stop, b"stops" + rows.meta.serialize()))
+        stop = self.rows.asked.column(stop, b"stops" + rows.meta.serialize())
+        return self._expected(self.rows.first_tied(product) * stop)
 
     @property
     def _size(self) -> pl.Expr:
-        return self.wanted.column((self._last(POSITION) - self._first(POSITION) + 1).cast(pl.Float64))
+        return self.rows.once(self.rows.tied_to - self.rows.tied_from + 1)
 
     @property
     def _above(self) -> pl.Expr:
         """How many of its group stand above a document, in the order that the rows happen to have."""
-        return self.wanted.column(POSITION - self._first(POSITION))
-
-    def _first(self, x: pl.Expr) -> pl.Expr:
-        """`x` at the first of each group of tied documents."""
-        return self.wanted.column(at_first_tied(x))
-
-    def _last(self, x: pl.Expr) -> pl.Expr:
-        """`x` at the last of each group of tied documents."""
-        return self.wanted.column(at_last_tied(x))
+        return self.rows.once(POSITION - self.rows.tied_from)
 
     def _expected(self, x: pl.Expr) -> pl.Expr:
-        column = self.wanted.column(x)
+        column = self.rows.once(x)
         self.by_rank.add(column.meta.output_name())
         return column
 

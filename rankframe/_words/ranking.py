@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
 from .._support.option_kinds import Range, check, is_number
 from .._table.policies import GREATEST, Columns, Cutoff, Label, check_threshold
-from ..errors import InvalidOption, shown
-from .score_words import ByScore
+from ..errors import shown
+from .expected_ties import Expectation, NoExpectation
+from .rows import Answer, Rows
 
 __all__ = [
     "LISTED",
@@ -26,7 +27,6 @@ __all__ = [
     "Label",
     "ListedCutoff",
     "MaxLabel",
-    "NoExpectation",
     "Persistence",
     "PrecisionDivisor",
     "Proportion",
@@ -57,25 +57,21 @@ PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 Rounding: TypeAlias = Literal["nearest", "up"]
 
-R = TypeVar("R", bound="Ranking")
-
 
 def gain_rises(gain: Gain) -> bool:
     """Whether the order of the labels is that of their gains."""
     return isinstance(gain, str) and gain != "binary"
 
 
-class NoExpectation(InvalidOption):
-    """A formula asks for the order of tied documents in a way that has no closed form."""
+@dataclass
+class Used:
+    """What a formula has asked for beyond ranks and labels: a total of its ranking, a sum of weights."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in "
-            "df.rank.on(ties='doc_desc'), or see the range with ties='worst' and ties='best'"
-        )
+    total: bool = False
+    weight: bool = False
 
 
-class Ranking(ByScore):
+class Ranking:
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
@@ -86,21 +82,27 @@ class Ranking(ByScore):
     rank: pl.Expr
     #: The label as a float, 0 for a document that nobody judged.
     label: pl.Expr
-    #: The label as it came: null, or negative, for a document that nobody judged.
-    raw: pl.Expr
     #: A label from here on is relevant.
-    threshold: float = 1
+    threshold: float
     #: How many documents there are to retrieve from; None where nobody said.
-    collection_size: float | None = None
+    collection_size: float | None
     #: What each document weighs; None where nobody said.
     weight: pl.Expr | None = None
 
-    #: Makes of an expression over the table's own columns, computed row by row, one over the ranking's documents.
-    column: Callable[[pl.Expr], pl.Expr]
-    #: What a formula has asked for beyond the ranks and labels.
-    asked: set[str]
-    #: What stands for tied documents that are in all orders at once; None where they are in one.
-    expected: Any = None
+    def __init__(self, rows: Rows, columns: Columns, expected: Expectation | None = None) -> None:
+        self.rows, self.expected, self.used = rows, expected, Used()
+        self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
+        self.threshold, self.collection_size = columns.relevant, columns.collection_size
+        self._falls_by: pl.Expr | None = None  # what an ideal ranking is ordered by
+        if columns.weight is not None:
+            self.weight = rows.column(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
+        counted = [self.retrieved] * (columns.unretrieved == "drop") + [self.judged] * (columns.unjudged == "drop")
+        self._counted = pl.all_horizontal(counted) if counted else None
+
+    @property
+    def answer(self) -> Answer:
+        """Whether totals are one number per query, or stay by rank or document."""
+        return self.rows.answer
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking where a label from `relevant` on counts as relevant."""
@@ -118,23 +120,37 @@ class Ranking(ByScore):
         other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
         return other
 
-    def retrieved_only(self: R) -> R:
+    def retrieved_only(self) -> Ranking:
         """The same ranking where documents that were not retrieved count as not judged."""
         other = copy(self)
-        other.label = pl.when(self.retrieved).then(self.label).otherwise(0.0)
-        other.raw = pl.when(self.retrieved).then(self.raw)
-        other.column = lambda x: pl.when(self.retrieved).then(self.column(x))
+        other.label = self.rows.once(pl.when(self.retrieved).then(self.label).otherwise(0.0))
+        other._raw = pl.when(self.retrieved).then(self._raw)
+        other._counted = self.retrieved if self._counted is None else self._counted & self.retrieved
         return other
 
-    def _leave_out(self, columns: Columns) -> None:
-        """Hide columns of documents that the policies take out of the table."""
-        counted, column = pl.lit(True), self.column
-        if columns.unretrieved == "drop":
-            counted &= self.retrieved
-        if columns.unjudged == "drop":
-            counted &= self.judged
-        if columns.unretrieved == "drop" or columns.unjudged == "drop":
-            self.column = lambda x: pl.when(counted).then(column(x))
+    def ideal(self, gain: Gain = "linear") -> Ranking:
+        """The best possible ranking: all documents by falling gain, its rank i on the row of this ranking's rank i."""
+        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
+        best = copy(self)
+        best.expected, best._falls_by, best.rank = None, worth, self.rows.place
+        best.label = self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
+        if self.weight is not None:
+            best.weight = best._arranged(self.weight)
+        return best
+
+    def _arranged(self, x: pl.Expr) -> pl.Expr:
+        """`x` of this ranking's rows in the order of its ranks."""
+        return x if self._falls_by is None else self.rows.along(x.sort_by(self._falls_by, descending=True))
+
+    def column(self, x: pl.Expr) -> pl.Expr:
+        """An expression over the table's own columns, computed row by row, for the ranking's documents."""
+        x = self.rows.column(x)
+        return self._arranged(x if self._counted is None else pl.when(self._counted).then(x))
+
+    @property
+    def raw(self) -> pl.Expr:
+        """The label as it came: null, or negative, for a document that nobody judged."""
+        return self._arranged(self._raw)
 
     @property
     def retrieved(self) -> pl.Expr:
@@ -160,44 +176,50 @@ class Ranking(ByScore):
     def relevant(self) -> pl.Expr:
         """1.0 for a judged document whose label reaches the threshold, else 0.0."""
         reached = self.label >= self.threshold if self.threshold > 0 else self.judged
-        return reached.cast(pl.Float64)
+        return self.rows.once(reached.cast(pl.Float64))
 
     @property
     def hits(self) -> pl.Expr:
         """How many relevant documents stand at this rank or above."""
-        return self.so_far(self.relevant)
+        self._need_order()
+        return self.rows.count_so_far(self.relevant > 0)
 
     @property
     def hits_at_relevant(self) -> pl.Expr:
         """The hits at the rank of each relevant document, 0.0 elsewhere."""
-        return self.relevant * self.hits
+        relevant = self.relevant
+        if self.expected is None:
+            return relevant * self.hits
+        return self.expected.hits_at(relevant, self.rows.count_so_far(relevant > 0))
 
     @property
     def first_relevant(self) -> pl.Expr:
         """1.0 at the rank of the first relevant document, else 0.0."""
-        return pl.when(self.hits == 1).then(self.relevant).otherwise(0.0)
+        relevant = self.relevant
+        if self.expected is None:
+            return pl.when(self.hits == 1).then(relevant).otherwise(0.0)
+        miss = self.expected.miss(relevant, self.rows.count_so_far(relevant > 0))
+        return self._product_before(miss) * (1 - miss)
 
     def stops(self, x: pl.Expr) -> pl.Expr:
         """The probability that a reader stops here, whom each document satisfies with probability `x`."""
-        return x * self.product_before(1 - x)
+        reached = self._product_before(1 - x)
+        return x * reached if self.expected is None else self.expected.stops(x, reached)
 
     def weighed(self, x: pl.Expr) -> pl.Expr:
         """What documents are worth, times their weights; a metric that does not say so has no weighted form."""
-        self.asked.add("weight")
+        self.used.weight = True
         if self.weight is None:
             return x
         return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
-
-    @property
-    def n_relevant(self) -> pl.Expr:
-        """How many relevant documents the query has, retrieved or not."""
-        return self.whole(self.relevant)
 
     def gain(self, gain: Gain) -> pl.Expr:
         """What each document is worth: its label, 2^label - 1, 1 if it is relevant, what a mapping says of the label, or an expression."""
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
-            return self._fit(worth, f"gain={gain} is negative, NaN or above {GREATEST:g} for a document")
+            return self.rows.once(
+                self._fit(worth, f"gain={gain} is negative, NaN or above {GREATEST:g} for a document")
+            )
         worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
         if not isinstance(worth_of, Mapping):
             if worth_of == "linear":
@@ -208,11 +230,12 @@ class Ranking(ByScore):
                 self.label >= 900,
                 "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}",
             )
-            return 2.0 ** self.label.clip(upper_bound=900) - 1  # refused labels overflow no sum on the way
+            return self.rows.exponential(self.label)
         labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
         self.refuse(unmapped, f"a label has no gain in {shown(worth_of)}; give every positive label its gain")
-        return pl.when(self.judged).then(self.looked_up(self.label, labels, worths)).otherwise(0.0)
+        worth = self.label.replace_strict(labels, worths, default=0.0, return_dtype=pl.Float64)
+        return self.rows.once(pl.when(self.judged).then(worth).otherwise(0.0))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
         """What documents are worth, from 0 to the greatest; else fail with `message`, and overflow no sum on the way."""
@@ -220,9 +243,10 @@ class Ranking(ByScore):
         self.refuse(~fit, message)
         return pl.when(fit).then(worth).otherwise(0.0)
 
-    def looked_up(self, x: pl.Expr, numbers: Sequence[float], values: Sequence[float]) -> pl.Expr:
-        """The value that belongs to a number; 0 for others."""
-        return x.replace_strict(numbers, values, default=0.0, return_dtype=pl.Float64)
+    @property
+    def n_relevant(self) -> pl.Expr:
+        """How many relevant documents the query has, retrieved or not."""
+        return self.whole(self.relevant)
 
     @property
     def n_retrieved(self) -> pl.Expr:
@@ -230,9 +254,9 @@ class Ranking(ByScore):
         return self.count(self.retrieved)
 
     @property
-    def n_nonrelevant(self) -> pl.Expr:
-        """How many documents were judged non-relevant, retrieved or not."""
-        return self.count(self.nonrelevant)
+    def n_candidates(self) -> pl.Expr:
+        """How many documents were retrieved or judged."""
+        return self.count(self.retrieved | self.judged)
 
     @property
     def nonrelevant_above(self) -> pl.Expr:
@@ -240,74 +264,57 @@ class Ranking(ByScore):
         return self.count_above(self.nonrelevant)
 
     @property
-    def n_candidates(self) -> pl.Expr:
-        """How many documents were retrieved or judged."""
-        return self.count(self.retrieved | self.judged)
-
-    @property
     def largest_label(self) -> pl.Expr:
         """The largest label of the query, at least 0."""
         return self.largest(self.label)
 
     @property
-    @abstractmethod
     def largest_label_of_table(self) -> pl.Expr:
         """The largest label of all queries, at least 0."""
-
-    @abstractmethod
-    def ideal(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking: all documents by falling gain, its rank i on the row of this ranking's rank i."""
-
-    @abstractmethod
-    def _each(self, x: pl.Expr) -> pl.Expr:
-        """`x` for each document: one number, or truth value, stands for all of them."""
-
-    def _number(self, x: pl.Expr) -> pl.Expr:
-        """`x` for each document as a float."""
-        return self._each(x).cast(pl.Float64)
-
-    @abstractmethod
-    def below(self, x: pl.Expr) -> pl.Expr:
-        """`x` one rank further down; 0 at the end."""
-
-    @property
-    @abstractmethod
-    def ideal_rank(self) -> pl.Expr:
-        """The rank among all documents by falling label, where those of one label stand as they are ranked."""
-
-    @abstractmethod
-    def so_far(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` down to this rank, this one included; a null adds nothing."""
+        return self.rows.largest_label_of_table
 
     def once(self, x: pl.Expr) -> pl.Expr:
         """`x`, which a formula names more than once, or adds up: a column of its own where there are columns."""
-        return x
+        return self.rows.once(x)
 
-    @abstractmethod
+    def along(self, x: pl.Expr) -> pl.Expr:
+        """`x`, which looks up or down the ranking and has a number for each document, as `x.cum_max()`."""
+        self._need_order()
+        return self.rows.along(x)
+
+    def so_far(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` down to this rank, this one included; a null adds nothing."""
+        self._need_order()
+        return self.rows.so_far(self._number(x).fill_null(0.0))
+
     def product_before(self, x: pl.Expr) -> pl.Expr:
         """The product of `x` over the ranks above this one; 1 at the top. A null counts as 1."""
+        self._need_order()
+        return self._product_before(self._number(x).fill_null(1.0))
 
-    @abstractmethod
+    def _product_before(self, x: pl.Expr) -> pl.Expr:
+        return self.rows.next_to(self.rows.along(x.cum_prod()), 1, 1.0)
+
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
+        self._need_order_of(x)
+        return self.rows.whole(self._number(x))
 
-    @abstractmethod
     def largest(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` of all documents of the query."""
+        self._need_order_of(x)
+        return self.rows.largest(self._number(x))
 
-    @abstractmethod
-    def hits_down_to(self, k: int | None) -> pl.Expr:
-        """The hits down to rank `k`, to divide by."""
-
-    @abstractmethod
     def count(self, rows: pl.Expr) -> pl.Expr:
         """How many documents of the query are among `rows`, whatever their label."""
+        return self.rows.count(self.rows.each(rows))
 
-    @abstractmethod
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         """How many documents above this rank are among `rows`, whatever their label."""
+        self._need_order()
+        rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
+        return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
 
-    @abstractmethod
     def total(
         self,
         x: pl.Expr,
@@ -320,30 +327,49 @@ class Ranking(ByScore):
 
         `x` is what the document is worth; by the rank it is multiplied with `weight`, or divided by `over`.
         """
+        is_divisor = self._falls_by is not None
+        self.used.total |= not is_divisor
+        if self.expected is not None:
+            x = self.expected.at_rank(x)
+        return self.rows.total(self._down_to(x, k, weight, over), divisor=is_divisor)
 
-    @abstractmethod
-    def best(self, x: pl.Expr) -> pl.Expr:
-        """The largest `x` of the retrieved documents, 0 if there is none; no sum, so without curve."""
+    def hits_down_to(self, k: int | None) -> pl.Expr:
+        """The hits down to rank `k`, to divide by."""
+        self._need_order()
+        return self.rows.total(self._down_to(self.relevant, k), divisor=True)
 
-    @abstractmethod
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks looked at: `k`, or all that were retrieved."""
+        return self.n_retrieved if k is None and self.answer != "rank" else self.cutoff(k)
 
     def cutoff(self, k: int | None) -> pl.Expr:
         """The cutoff `k`, without limit where there is none."""
-        return pl.lit(math.inf if k is None else float(k))
+        return self.rank if self.answer == "rank" else pl.lit(math.inf if k is None else float(k))
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad` holds for a document."""
+        self.rows.refuse(bad, message)
+
+    def _number(self, x: pl.Expr) -> pl.Expr:
+        """`x` for each document as a float."""
+        return self.rows.each(x).cast(pl.Float64)
 
     def _down_to(
         self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
-        """What `total` adds up."""
-        x = self._each(x)
+        """The terms of a total."""
+        x = self._number(x)
         if weight is not None:
             x = x * weight
         if over is not None:
             x = x / over
         return pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)  # sums skip nulls slowly
 
-    @abstractmethod
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds for a document."""
+    def _need_order_of(self, x: pl.Expr) -> None:
+        if "#rank" in x.meta.root_names():
+            self._need_order()
+
+    def _need_order(self) -> None:
+        """Refuse a word that has no expectation over the orders of tied documents."""
+        if self.expected is not None:
+            raise NoExpectation

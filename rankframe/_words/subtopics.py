@@ -9,8 +9,10 @@ import polars as pl
 
 from .._table.policies import check_threshold
 from ..errors import InvalidOption
+from .asked import Asked
 from .greedy_ranking import greedy_ranks
-from .requested_columns import Wanted
+from .ranking import Used
+from .rows import Answer
 
 __all__ = ["Topics"]
 
@@ -22,8 +24,8 @@ class Topics:
 
     Parameters
     ----------
-    wanted
-        Where to write down what is asked for.
+    asked
+        Where columns and sums are noted.
     threshold
         A document with a label from here on is relevant to the row's subtopic; ``None`` where every row says so.
     weight
@@ -34,12 +36,13 @@ class Topics:
     rank = pl.col("#rank")
     #: Tied documents stand in one order.
     expected = None
+    answer: Answer = "query"
 
-    def __init__(self, wanted: Wanted, threshold: float | None, weight: str | None = None) -> None:
-        self.wanted = wanted
+    def __init__(self, asked: Asked, threshold: float | None, weight: str | None = None) -> None:
+        self.asked = asked
         self.threshold = threshold
         self.weight = weight
-        self.asked: set[str] = set()
+        self.used = Used()
 
     def with_threshold(self, relevant: float) -> Topics:
         """The same rows where a label from `relevant` on counts as relevant."""
@@ -68,7 +71,7 @@ class Topics:
     def met(self) -> pl.Expr:
         """How many documents meet the subtopic, down to this rank."""
         here = pl.when(self.rank.is_not_null()).then(self.relevant).otherwise(0.0)
-        return self.wanted.column(here.cum_sum().over(*self.wanted.key, "#subtopic", order_by=self.rank))
+        return self.asked.column(here.cum_sum().over(*self.asked.key, "#subtopic", order_by=self.rank))
 
     @property
     def first_met(self) -> pl.Expr:
@@ -82,18 +85,18 @@ class Topics:
     @property
     def n_relevant(self) -> pl.Expr:
         """How many pairs of document and subtopic are relevant, retrieved or not."""
-        return self.wanted.sum(self.relevant)
+        return self.asked.sum(self.relevant)
 
     @property
     def n_relevant_to_subtopic(self) -> pl.Expr:
         """How many documents are relevant to the row's subtopic, retrieved or not."""
-        return self.wanted.column(self.relevant.sum().over(*self.wanted.key, "#subtopic"))
+        return self.asked.column(self.relevant.sum().over(*self.asked.key, "#subtopic"))
 
     @property
     def n_subtopics(self) -> pl.Expr:
         """How many subtopics some document is relevant to, retrieved or not."""
-        so_far = self.wanted.column(self.relevant.cum_sum().over(*self.wanted.key, "#subtopic"))
-        return self.wanted.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
+        so_far = self.asked.column(self.relevant.cum_sum().over(*self.asked.key, "#subtopic"))
+        return self.asked.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
 
     def total(
         self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
@@ -103,7 +106,7 @@ class Topics:
             x = x * weight
         if over is not None:
             x = x / over
-        return self.wanted.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
+        return self.asked.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks looked at: `k`, or all that were retrieved."""
@@ -115,10 +118,10 @@ class Topics:
         Of documents that add the same, the one with the larger id is taken, or the earlier row where there are no ids.
         """
         rows = pl.struct(
-            pl.struct(*self.wanted.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
+            pl.struct(*self.asked.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
             self._is_relevant.alias("relevant"),
         )  # fmt: skip
         ranks = rows.map_batches(partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False)
         other = copy(self)
-        other.rank = self.wanted.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
+        other.rank = self.asked.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
         return other

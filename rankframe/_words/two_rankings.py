@@ -7,7 +7,8 @@ from copy import copy
 
 import polars as pl
 
-from .requested_columns import Wanted
+from .asked import QUERY, Asked
+from .pairs import greater_before
 
 __all__ = ["Common", "Pair"]
 
@@ -17,10 +18,8 @@ class Pair:
 
     Parameters
     ----------
-    wanted
-        Where to write down what is asked for.
-    bits
-        How many binary digits the number of a query's documents has at the most.
+    asked
+        Where columns and sums are noted.
     complete
         Whether both rankings are known to have every document.
     """
@@ -29,15 +28,14 @@ class Pair:
     rank = pl.col("#rank")
     other_rank = pl.col("#other_rank")
 
-    def __init__(self, wanted: Wanted, bits: int, complete: bool) -> None:
-        self.wanted = wanted
-        self.bits = bits
+    def __init__(self, asked: Asked, complete: bool) -> None:
+        self.asked = asked
         self.complete = complete
 
     @property
     def common(self) -> Common:
         """The documents that both rankings have, ranked among themselves."""
-        return Common(self.wanted, self.bits, self.complete)
+        return Common(self.asked, self.complete)
 
     def down_to(self, k: int | None) -> Pair:
         """Both rankings down to rank `k`."""
@@ -75,18 +73,18 @@ class Pair:
 
     def so_far(self, x: pl.Expr, order: pl.Expr) -> pl.Expr:
         """The sum of `x` down to each document as `order` has them."""
-        return self.wanted.column(x.cast(pl.Float64).cum_sum().over(self.wanted.key, order_by=order))
+        return self.asked.column(x.cast(pl.Float64).cum_sum().over(self.asked.key, order_by=order))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the documents."""
-        return self.wanted.sum(x.cast(pl.Float64))
+        return self.asked.sum(x.cast(pl.Float64))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` of the documents."""
-        return self.wanted.max(x)
+        return self.asked.max(x)
 
     def _last(self, rank: pl.Expr) -> pl.Expr:
-        return self.wanted.column(rank.max().over(self.wanted.key))
+        return self.asked.column(rank.max().over(self.asked.key))
 
 
 class Common:
@@ -99,9 +97,8 @@ class Common:
     score = pl.col("#score")
     other = pl.col("#other")
 
-    def __init__(self, wanted: Wanted, bits: int, complete: bool) -> None:
-        self.wanted = wanted
-        self.bits = bits
+    def __init__(self, asked: Asked, complete: bool) -> None:
+        self.asked = asked
         self.complete = complete
         self.kept = self.score.is_not_null()
 
@@ -127,7 +124,7 @@ class Common:
             return rank
         both = self.score.is_not_null()
         counted = both.cum_sum().cast(pl.Int64)  # as Polars counts, unsigned, 1 - 2 is no -1
-        return pl.when(both).then(self.wanted.column(counted.over(self.wanted.key, order_by=rank)))
+        return pl.when(both).then(self.asked.column(counted.over(self.asked.key, order_by=rank)))
 
     @property
     def n(self) -> pl.Expr:
@@ -136,33 +133,34 @@ class Common:
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over these documents."""
-        return self.wanted.sum(pl.when(self.kept).then(x).cast(pl.Float64))
+        return self.asked.sum(pl.when(self.kept).then(x).cast(pl.Float64))
 
     @property
     def rising(self) -> pl.Expr:
         """Positions by rising first score, then rising second score."""
-        return self.wanted.column(pl.int_range(pl.len()).over(self.wanted.key, order_by=[self.score, self.other]))
+        return self.asked.column(pl.int_range(pl.len()).over(self.asked.key, order_by=[self.score, self.other]))
 
     @property
     def other_level(self) -> pl.Expr:
         """The second score as a whole number, equal for equal scores."""
-        return self.wanted.column(self.other.rank("dense").over(self.wanted.key).cast(pl.Int64))
+        return self.asked.column(self.other.rank("dense").over(self.asked.key).cast(pl.Int64))
 
     def mean_rank(self, x: pl.Expr) -> pl.Expr:
         """The ranks of `x`, tied documents sharing the mean of theirs."""
-        return self.wanted.column(x.rank("average").over(self.wanted.key))
+        return self.asked.column(x.rank("average").over(self.asked.key))
 
     def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
         """How many pairs of documents are equal in all of `x`."""
-        return self.total((self.wanted.column(pl.len().over(*self.wanted.key, *x)).cast(pl.Float64) - 1) / 2)
+        return self.total((self.asked.column(pl.len().over(*self.asked.key, *x)).cast(pl.Float64) - 1) / 2)
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
         """How many of these documents with a greater `value` stand before each by `order`; 0 for other documents."""
-        before = self.wanted.greater_before(order, value, self.bits, self.kept)
-        return pl.when(self.kept).then(before).otherwise(0.0)
+        rows = pl.struct(query=QUERY, order=order, value=pl.when(self.kept).then(value.cast(pl.Int64)))
+        before = rows.map_batches(greater_before, return_dtype=pl.Float64)
+        return self.asked.column(before, b"greater" + rows.meta.serialize())
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
         """Pearson's correlation of two columns; null where one of them does not vary."""
-        dx, dy = (z - self.wanted.column(z.mean().over(self.wanted.key)) for z in (x, y))
-        spread = (self.wanted.sum(dx * dx) * self.wanted.sum(dy * dy)).sqrt()
-        return pl.when(spread > 0).then(self.wanted.sum(dx * dy) / spread)
+        dx, dy = (z - self.asked.column(z.mean().over(self.asked.key)) for z in (x, y))
+        spread = (self.asked.sum(dx * dx) * self.asked.sum(dy * dy)).sqrt()
+        return pl.when(spread > 0).then(self.asked.sum(dx * dy) / spread)

@@ -106,7 +106,7 @@ def bpref(r: Ranking) -> pl.Expr:
     0.5
     """
     above = pl.min_horizontal(r.nonrelevant_above, r.n_relevant)
-    most = pl.min_horizontal(r.n_nonrelevant, r.n_relevant).clip(lower_bound=1)
+    most = pl.min_horizontal(r.count(r.nonrelevant), r.n_relevant).clip(lower_bound=1)
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
@@ -138,7 +138,7 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     """
     wanted = recall * r.n_relevant
     needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
-    return r.best(pl.when(r.hits >= needed).then(r.hits / r.rank).otherwise(0.0))
+    return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
 
 
 @metric("11pt_avg", bounds=(0, 1), judging="threshold", gains_only=True)
@@ -211,13 +211,14 @@ def auc(
     relevant = r.whole(top)
     others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
     if k is None and max_fpr is None:
-        lost = r.whole(top * r.mean_rank) - relevant * (relevant + 1) / 2
+        lost = r.whole(top * _mean_rank(r)) - relevant * (relevant + 1) / 2
         area = relevant * others - lost
     else:
-        last = r.once(r.mean_rank + (r.n_tied - 1) / 2)
+        first, last = _tied(r)
+        so_far = r.rows.so_far(top)
         # a relevant document lifts the curve between the non-relevant ones above it and those above or tied
-        start = r.once(last - r.n_tied - r.above(top))
-        end = r.once((last if k is None else last.clip(upper_bound=k)) - r.at_or_above(top))
+        start = r.once(first - 1 - r.rows.first_tied(so_far - top))
+        end = r.once((last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(so_far))
         limit = others if max_fpr is None else max_fpr * others
         within = (limit - start) ** 2 / (2 * (end - start))
         under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
@@ -256,5 +257,20 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a is above b, c tied with it
     (1, 0.5, 0.75)
     """
-    lost = r.inverted_pairs + (1 - tied) * r.tied_pairs
-    return (1 - lost / r.unequal_pairs).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0
+    pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
+    lost = pairs.inverted + (1 - tied) * pairs.tied
+    return (1 - lost / pairs.unequal).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0
+
+
+def _mean_rank(r: Ranking) -> pl.Expr:
+    """The rank by score alone, where tied documents share the mean of their ranks."""
+    first, last = _tied(r)
+    return r.once((first + last) / 2)
+
+
+def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:
+    """The first and the last rank of a document's score; documents that were not retrieved tie below all others."""
+    return (
+        pl.when(r.retrieved).then(r.rows.tied_from).otherwise(r.n_retrieved + 1),
+        pl.when(r.retrieved).then(r.rows.tied_to).otherwise(r.n_candidates),
+    )

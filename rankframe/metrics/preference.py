@@ -53,7 +53,8 @@ def compatibility(
     shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
     from_depth = running(shares[::-1])[:0:-1]  # the small ones first
     wanted = r.label > 0
-    met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, r.ideal_rank))
+    ideal_rank = r.along(r.label.rank("ordinal", descending=True))
+    met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64)))
     found = r.total(pl.when(wanted).then(met).otherwise(0.0))
     if not normalize:
         return (1 - p) * found

@@ -126,7 +126,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
-    falls = r.once(level > r.below(level))
+    falls = r.once(level > r.rows.next_to(level, -1, 0.0))  # than one rank further down
     at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
     longer = r.n_retrieved > r.whole(r.once(r.gain(gain) > 0).cast(pl.Float64)) + 1
     mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))

@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -128,14 +127,15 @@ def test_a_discount_need_not_be_hashable() -> None:
     assert found == pytest.approx(2 / math.log2(3) + 1 / 2, rel=1e-12)
 
 
-@pytest.mark.parametrize("few", [1, 16], ids=["digit by digit", "label by label"])
-def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(few: int) -> None:
+@pytest.mark.parametrize("step", [1, 0.5, 0.01], ids=["few whole labels", "labels of halves", "many labels"])
+def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(step: float) -> None:
     """Against a count of all pairs: labels below 2 read 0, and documents that were not retrieved tie at the bottom."""
     chance = random.Random(1)
+    labels = [None, *(n * step for n in range(int(4 / step)))]
     rows = [
-        (query, f"d{i}", chance.choice([None, 1.0, 2.0, 3.0]), chance.choice([None, 0, 1, 2, 3]))
+        (query, f"d{i}", chance.choice([None, 1.0, 2.0, 3.0]), chance.choice(labels))
         for query in range(20)
-        for i in range(12)
+        for i in range(12 if step == 1 else 40)
     ]
 
     def wanted(query: int) -> tuple[int, int, int]:
@@ -147,14 +147,13 @@ def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(few: int) -> None
 
     @rf.metric()
     def pairs(r: rf.Ranking) -> pl.Expr:
-        from_2 = r.from_label(2)
-        return from_2.unequal_pairs * 10_000 + from_2.tied_pairs * 100 + from_2.inverted_pairs
+        found = r.rows.pairs(r.from_label(2).label, r.retrieved | r.judged)
+        return found.unequal * 1e8 + found.tied * 1e4 + found.inverted
 
     df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
-    expected = [a * 10_000 + b * 100 + c for a, b, c in map(wanted, range(20))]
+    expected = [a * 10**8 + b * 10**4 + c for a, b, c in map(wanted, range(20))]
     try:
-        with patch("rankframe._words.frame_ranking.FEW", few):
-            assert df.rank.evaluate(pairs)["pairs"].to_list() == expected
+        assert df.rank.evaluate(pairs)["pairs"].to_list() == expected
         assert df.lazy().rank.evaluate(pairs).sort("query_id").collect()["pairs"].to_list() == expected
         grouped = df.group_by("query_id", maintain_order=True).agg(rf.expr.pairs())
         assert grouped["pairs"].to_list() == expected

@@ -33,7 +33,7 @@ NOT_HERE = (
         "_rankers/pandas",
         "_rankers/polars",
         "_plan/aggregation",
-        "_words/group_ranking",
+        "_words/group_rows",
         "_rankers/pandas_columns",
         "_rankers/pandas_messages",
     ),

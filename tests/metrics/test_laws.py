@@ -76,7 +76,6 @@ def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: in
         patch("rankframe._plan.rank_order.PART", size),
         patch("rankframe._plan.rank_order.LEAST", 1),
         patch("rankframe._plan.threads.LEAST", 1),
-        patch("rankframe._plan.rank_order.TABLE", -(10**9)),
         patch("rankframe._plan.rank_order.SPARSE", 1),
         patch("rankframe._plan.per_query.SMALL", 0),
     ):
@@ -421,26 +420,6 @@ def assert_plan(lazy: pl.LazyFrame, eager: pl.DataFrame, key: list[str]) -> None
     assert_native(lazy)
     for engine in ("in-memory", "streaming"):
         assert_frame_equal(lazy.collect(engine=engine).sort(key), eager.sort(key), rel_tol=1e-12, abs_tol=1e-12)
-
-
-def test_the_plans_of_eager_frames_are_native(monkeypatch: pytest.MonkeyPatch) -> None:
-    df = frame(random_table(45)).with_columns(other=-pl.col("score"))
-    plans: list[pl.LazyFrame] = []
-    collect = pl.LazyFrame.collect
-
-    def seen(lazy: pl.LazyFrame, *args: Any, **options: Any) -> Any:
-        plans.append(lazy)
-        return collect(lazy, *args, **options)
-
-    monkeypatch.setattr(pl.LazyFrame, "collect", seen)
-    calls = {**VERBS, "evaluate": tuple(spell(*call) for call in ALL)}
-    for verb, arguments in calls.items():
-        before = len(plans)
-        getattr(df.rank, verb)(*arguments)
-        assert len(plans) > before, verb
-    df.drop("label").rank.judge(df.drop("score", "other"))
-    for lazy in plans:
-        assert_native(lazy)
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])

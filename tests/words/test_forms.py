@@ -94,7 +94,7 @@ def last_rank(r: rf.Ranking) -> pl.Expr:
 
 
 def best_rank(r: rf.Ranking) -> pl.Expr:
-    return r.best(r.rank)
+    return r.largest(pl.when(r.retrieved).then(r.rank).otherwise(0.0))
 
 
 def unjudged_above(r: rf.Ranking, k: int | None = None) -> pl.Expr:
@@ -102,7 +102,7 @@ def unjudged_above(r: rf.Ranking, k: int | None = None) -> pl.Expr:
 
 
 def retrieved_below(r: rf.Ranking, k: int | None = None) -> pl.Expr:
-    return r.total(r.below(r.retrieved), k)
+    return r.total(r.along(r.retrieved.cast(pl.Float64).shift(-1, fill_value=0.0)), k)
 
 
 def ideal_zeros(r: rf.Ranking) -> pl.Expr:

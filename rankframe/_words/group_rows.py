@@ -5,8 +5,7 @@ Each word sorts for itself, so this form is slower than a frame's plan; its resu
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy
+from typing import Literal
 
 import polars as pl
 import polars.selectors as cs
@@ -14,13 +13,13 @@ import polars.selectors as cs
 from .._table.policies import Columns
 from .._table.table import BY_DOCUMENT, is_finite, is_weight, naming, said
 from ..errors import InvalidOption
-from .ranking import Gain, Ranking, gain_rises
+from .rows import Pairs, Rows
 
-__all__ = ["GroupRanking"]
+__all__ = ["GroupRows"]
 
 
-class GroupRanking(Ranking):
-    """A ranking made of expressions over the raw columns of one group."""
+class GroupRows(Rows):
+    """The rows of one group, in rank order by an expression over the group's raw columns."""
 
     def __init__(self, columns: Columns) -> None:
         if columns.ties == "expected":
@@ -32,8 +31,6 @@ class GroupRanking(Ranking):
                 "an expression gives one value, not two; for unjudged='bounds' say df.rank.on(unjudged='bounds')"
             )
         self.columns = columns
-        self.threshold = columns.relevant
-        self.collection_size = columns.collection_size
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(columns.label).cast(pl.Float64)
         score = pl.col(columns.score)
@@ -46,26 +43,21 @@ class GroupRanking(Ranking):
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
-        place = pl.int_range(1, pl.len() + 1)
-        self.ranked, kept = ranked, ranked(score).is_not_null()
+        self._ranked, kept = ranked, ranked(score).is_not_null()
         if columns.depth is not None:
-            kept &= place <= columns.depth
+            kept &= self.place <= columns.depth
         if columns.drops_after_cut:
             within = kept & (ranked(label) >= 0).fill_null(False)
-            self.ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
+            self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
             kept = within.sort_by(within, descending=True)
-        self.score = pl.when(kept).then(self.ranked(score))
-        self.rank = pl.when(kept).then(place).cast(pl.Float64)
-        self.raw = self.ranked(label)
+        self._score = pl.when(kept).then(self._ranked(score))
+        self.rank = pl.when(kept).then(self.place)
+        self.raw = self._ranked(label)
         if columns.unretrieved == "drop":
             self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.asked: set[str] = set()
         if columns.weight is not None:
-            self.weight = self.ranked(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
             self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight)), said("weight", columns))
-        self.column = self.ranked
-        self._leave_out(columns)
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -88,60 +80,62 @@ class GroupRanking(Ranking):
         if self.columns.ties == "error":
             self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
 
-    def _each(self, x: pl.Expr) -> pl.Expr:
+    @property
+    def place(self) -> pl.Expr:
+        return pl.int_range(1, pl.len() + 1).cast(pl.Float64)
+
+    @property
+    def tied_from(self) -> pl.Expr:
+        return self.first_tied(self.place)
+
+    @property
+    def tied_to(self) -> pl.Expr:
+        return self.last_tied(self.place)
+
+    def column(self, x: pl.Expr) -> pl.Expr:
+        return self._ranked(x)
+
+    def each(self, x: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) >= 0).then(x)
 
-    def count(self, rows: pl.Expr) -> pl.Expr:
-        return self._number(rows).sum()
+    def along(self, x: pl.Expr) -> pl.Expr:
+        return x
 
-    def count_above(self, rows: pl.Expr) -> pl.Expr:
-        return self.so_far(rows) - self._number(rows).fill_null(0.0)
+    def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
+        return x.shift(step, fill_value=end)
 
-    @property
-    def mean_rank(self) -> pl.Expr:
-        last = (self.n_retrieved + self.n_candidates + 1) / 2
-        return pl.when(self.rank.is_not_null()).then(self.score.rank("average", descending=True)).otherwise(last)
+    def first_tied(self, x: pl.Expr) -> pl.Expr:
+        starts = self._score.ne_missing(self._score.shift(1)) | (self.place == 1)
+        return pl.when(starts).then(x.cast(pl.Float64)).forward_fill().cast(pl.Float64)  # empty groups lose the type
 
-    @property
-    def n_tied(self) -> pl.Expr:
-        tied = self.score.rank("max") - self.score.rank("min") + 1
-        return pl.when(self.retrieved).then(tied).otherwise(self.n_candidates - self.n_retrieved)
+    def last_tied(self, x: pl.Expr) -> pl.Expr:
+        ends = self._score.ne_missing(self._score.shift(-1)) | (self.place == pl.len())
+        return pl.when(ends).then(x.cast(pl.Float64)).backward_fill().cast(pl.Float64)
 
-    def above(self, x: pl.Expr) -> pl.Expr:
-        starts = self.score.ne_missing(self.score.shift(1)) | (pl.int_range(pl.len()) == 0)
-        return pl.when(starts).then(self.so_far(x) - self._number(x).fill_null(0.0)).forward_fill()
-
-    def at_or_above(self, x: pl.Expr) -> pl.Expr:
-        ends = self.score.ne_missing(self.score.shift(-1)) | (pl.int_range(pl.len()) == pl.len() - 1)
-        return pl.when(ends).then(self.so_far(x)).backward_fill()
-
-    @property
-    def unequal_pairs(self) -> pl.Expr:
-        return self._pairs(lambda higher, lower: higher.is_not_null())
-
-    @property
-    def tied_pairs(self) -> pl.Expr:
-        return self._pairs(lambda higher, lower: higher == lower)
-
-    @property
-    def inverted_pairs(self) -> pl.Expr:
-        return self._pairs(lambda higher, lower: higher < lower)
-
-    def _pairs(self, holds: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> pl.Expr:
-        """How many pairs of a higher and a lower label have scores of which it `holds`, by going through all pairs."""
-        label = pl.when(self.retrieved | self.judged).then(self.label)
-        level = self.score.rank("dense").fill_null(0)
-        n = pl.len().cast(pl.Int64)
-        pair = pl.int_range(n * n)
-        one, other = pair // n, pair % n
-        differ = label.gather(one) > label.gather(other)
-        return (differ & holds(level.gather(one), level.gather(other))).sum().cast(pl.Float64)
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        return x.sum()
 
     def largest(self, x: pl.Expr) -> pl.Expr:
-        return self._number(x).max()
+        return x.max()
 
-    def hits_down_to(self, k: int | None) -> pl.Expr:
-        return self._down_to(self.relevant, k).sum()
+    def total(self, x: pl.Expr, *, divisor: bool) -> pl.Expr:
+        return x.sum()
+
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        return rows.cast(pl.Float64).sum()
+
+    def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
+        return rows.cast(pl.Float64).cum_sum()
+
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
+        # by going through all pairs, as an expression has no loops
+        label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
+        n = pl.len().cast(pl.Int64)
+        one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
+        differ, higher, lower = label.gather(one) > label.gather(other), level.gather(one), level.gather(other)
+        return Pairs(
+            *((differ & holds).sum().cast(pl.Float64) for holds in (pl.lit(True), higher == lower, higher < lower))
+        )
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
@@ -149,49 +143,6 @@ class GroupRanking(Ranking):
             "an expression sees one query at a time, not the largest label of the table; say it: "
             "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
         )
-
-    def ideal(self, gain: Gain = "linear") -> GroupRanking:
-        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
-        best = copy(self)
-        if self.weight is not None:
-            best.weight = self.weight.sort_by(worth, descending=True)
-        best.label = self.label.sort_by(worth, descending=True)
-        best.raw = self.raw.sort_by(worth, descending=True)
-        best.rank = pl.int_range(1, pl.len() + 1).cast(pl.Float64)
-        best.column = lambda x: self.column(x).sort_by(worth, descending=True)
-        return best
-
-    def below(self, x: pl.Expr) -> pl.Expr:
-        return self._number(x).shift(-1, fill_value=0.0)
-
-    @property
-    def ideal_rank(self) -> pl.Expr:
-        return self.label.rank("ordinal", descending=True).cast(pl.Float64)
-
-    def so_far(self, x: pl.Expr) -> pl.Expr:
-        return self._number(x).fill_null(0.0).cum_sum()
-
-    def product_before(self, x: pl.Expr) -> pl.Expr:
-        return self._number(x).fill_null(1.0).cum_prod().shift(1, fill_value=1.0)
-
-    def whole(self, x: pl.Expr) -> pl.Expr:
-        return self._number(x).sum()
-
-    def total(
-        self,
-        x: pl.Expr,
-        k: int | pl.Expr | None = None,
-        *,
-        weight: pl.Expr | None = None,
-        over: pl.Expr | None = None,
-    ) -> pl.Expr:
-        return self._down_to(x, k, weight, over).sum()
-
-    def best(self, x: pl.Expr) -> pl.Expr:
-        return self._down_to(x, None).max().fill_null(0.0)
-
-    def depth(self, k: int | None) -> pl.Expr:
-        return self.n_retrieved if k is None else pl.lit(float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))

@@ -1,0 +1,176 @@
+"""What formulas ask of a table's rows, noted so that a plan computes each thing once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+from .._table.table import Fault
+from ..errors import InvalidOption
+
+__all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Asked", "at_first_tied", "at_last_tied", "is_by_row"]
+
+QUERY = pl.col("#query")
+"""The number of a row's query: from one query to the next it rises by 1."""
+
+POSITION = pl.col("#position")
+"""A row's place in its query: the ranks, then the documents that were not retrieved."""
+
+SCORE = pl.col("#score")
+"""A document's score; null for one that was not retrieved."""
+
+STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
+"""Where a group of tied documents starts; those that were not retrieved are one."""
+
+FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
+"""The number of the row at which a row's query starts."""
+
+
+def at_first_tied(x: pl.Expr) -> pl.Expr:
+    """`x` at the first of each group of tied documents."""
+    return pl.when(STARTS).then(x).forward_fill()
+
+
+def at_last_tied(x: pl.Expr) -> pl.Expr:
+    """`x` at the last of each group of tied documents."""
+    return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
+
+
+@dataclass
+class Asked:
+    """The columns, sums, values and refusals that formulas have asked of a table's rows, each once.
+
+    Attributes
+    ----------
+    key
+        The columns that name a query.
+    gains_only
+        Whether rows with label 0, negative or missing add nothing, so that they are dropped before sums.
+    top
+        The largest label of a table whose labels are few whole numbers; else None.
+    source, early, late
+        Columns: of the table, of all rows in rank order, and of the rows that are left, in the order they need.
+    sums, maxima
+        What is added up, or compared, per query.
+    values
+        What each call makes of these, by its text.
+    whole_table
+        Whether a value depends on rows of other queries.
+    """
+
+    key: list[str]
+    gains_only: bool = False
+    top: int | None = None
+    source: dict[str, pl.Expr] = field(default_factory=dict)
+    early: dict[str, pl.Expr] = field(default_factory=dict)
+    late: list[dict[str, pl.Expr]] = field(default_factory=list)
+    sums: dict[str, pl.Expr] = field(default_factory=dict)
+    maxima: dict[str, pl.Expr] = field(default_factory=dict)
+    refused: dict[str, Fault] = field(default_factory=dict)
+    values: dict[str, pl.Expr] = field(default_factory=dict)
+    whole_table: bool = False
+    _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    _same: set[str] = field(default_factory=set)
+    _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> pl.Series:
+        """All labels from 0 to the top."""
+        return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
+
+    def from_table(self, x: pl.Expr) -> pl.Expr:
+        """A column made of the table's own columns, before rows are ranked."""
+        return self._once("source", x, self.source)
+
+    def before_drop(self, x: pl.Expr) -> pl.Expr:
+        """A column that needs every row of the query."""
+        return self._once("early", x, self.early) if self.gains_only else self.column(x)
+
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        """A column of the rows that are added up; what calls Python has to be told apart by `known_by`."""
+        roots = set(x.meta.root_names())
+        layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
+        if layer == len(self.late):
+            self.late.append({})
+        return self._once("late", x, self.late[layer], known_by)
+
+    def same_for_query(self, column: pl.Expr) -> pl.Expr:
+        """The column, which has one value on all rows of a query."""
+        self._same.add(column.meta.output_name())
+        return column
+
+    def of_query(self, x: pl.Expr, how: Literal["sum", "max"]) -> pl.Expr:
+        """The sum or the maximum of `x` over the query: on its rows, or once where no row needs it (see `settle`)."""
+        column = self.same_for_query(self.column(getattr(x, how)().over(self.key)))
+        self._of_queries[column.meta.output_name()] = how, x
+        return column
+
+    def sum(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` per query."""
+        return self._once("sum", x, self.sums)
+
+    def max(self, x: pl.Expr) -> pl.Expr:
+        """The largest `x` per query."""
+        return self._once("max", x, self.maxima)
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad` holds."""
+        self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))
+
+    def settle(self) -> None:
+        """Refuse values that are no single number per query; add up per query what no row needs."""
+        for text, value in self.values.items():
+            if not self._has_one_value(value):
+                raise InvalidOption(
+                    f"{text}: its formula gives {value}, which is no one number for a query; add up what each document "
+                    "is worth, as in r.total(x, k) or r.whole(x)"
+                )
+        rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
+        rows += [fault.rows for fault in self.refused.values()]
+        needed = {name for x in rows for name in x.meta.root_names()}
+        for name in self._of_queries.keys() - needed:
+            how, x = self._of_queries[name]
+            (self.sums if how == "sum" else self.maxima)[name] = x
+            for columns in self.late:
+                columns.pop(name, None)
+
+    def _has_one_value(self, x: pl.Expr) -> bool:
+        """Whether `x` has one value for a query, as far as anybody can tell."""
+        made_of = set(x.meta.root_names()) - self._same - self.sums.keys() - self.maxima.keys()
+        columns = {name: column for layer in self.late for name, column in layer.items()}
+        return is_by_row(x) is not False and all(
+            name in columns and self._has_one_value(columns[name]) for name in made_of
+        )
+
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether rows that add nothing are needed: for a metric that looks at them, or a count of all rows."""
+        made_of = [*self.values.values(), *self.sums.values(), *self.maxima.values()]
+        made_of += [x for columns in self.late for x in columns.values()]
+        return not self.gains_only or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
+
+    def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with the late columns."""
+        for columns in self.late:
+            rows = rows.with_columns(**columns)
+        return rows
+
+    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
+        key = kind, known_by or x.meta.serialize()
+        if key not in self._names:
+            self._names[key] = f"#{len(self._names)}"
+            into[self._names[key]] = x
+        return pl.col(self._names[key])
+
+
+def is_by_row(x: pl.Expr) -> bool | None:
+    """Whether `x` is computed row by row; None where nobody can tell."""
+    try:
+        if x.meta.is_column() or not x.meta.is_row_separable():
+            return x.meta.is_column()
+        parts = [is_by_row(part) for part in x.meta.pop()]
+        return None if None in parts and False not in parts else all(parts)
+    except pl.exceptions.ColumnNotFoundError:  # a function of Python's, or a field of a struct
+        return None

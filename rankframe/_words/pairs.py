@@ -1,0 +1,111 @@
+"""Counts of the rows above that are lower in some respect: what rank correlations and accuracies by pairs are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Places = NDArray[np.integer[Any]]
+    Counts = NDArray[np.int32]
+
+__all__ = ["greater_before", "lower_before", "lower_labelled"]
+
+BITS = 4
+"""How many binary digits of a level are looked at in one step."""
+
+
+def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
+    """How many rows of a row's run have a lower level and stand before a place, for each row and its places `before`.
+
+    Runs stand one after the other; `first` and `last` are where a row's run begins and ends (exclusive), and places lie
+    between them. Levels are whole numbers from 0 on.
+
+    Levels that differ do so first in one digit. For each digit, from the highest, rows are counted among those of their
+    run whose higher digits are the same; then the rows of a run are sorted by the digit, without other changes, so that
+    each digit makes a shorter run.
+    """
+    import numpy as np
+
+    counts = [np.zeros(len(level), dtype=np.int32) for _ in before]
+    at: Places = np.arange(len(level))
+    places = list(before)
+    for step in reversed(range(-(-int(level.max(initial=0)).bit_length() // BITS))):
+        digit = ((level >> (BITS * step)) & (2**BITS - 1)).astype(np.uint8)
+        ordered = np.empty_like(digit)
+        ordered[at] = digit
+        runs = [x.copy() for x in (at, first, last, *places)] if step else []
+        for value in np.flatnonzero(np.bincount(digit)):
+            rows = np.flatnonzero(digit == value)
+            lower, start = _so_far(ordered < value), first[rows]
+            lower_above = lower[start]
+            for count, place in zip(counts, places, strict=True):
+                count[rows] += lower[place[rows]] - lower_above
+            if step:
+                same = _so_far(ordered == value)
+                begins = start + lower[last[rows]] - lower_above
+                for run, place in zip(runs, (at, first, last, *places), strict=True):
+                    run[rows] = begins + same[place[rows]] - same[start]
+        if step:
+            at, first, last, *places = runs
+    return counts
+
+
+def _so_far(rows: NDArray[np.bool_]) -> Counts:
+    """How many rows stand before each place."""
+    import numpy as np
+
+    counts = np.zeros(len(rows) + 1, dtype=np.int32)
+    np.cumsum(rows, out=counts[1:])
+    return counts
+
+
+def lower_labelled(rows: pl.Series) -> pl.Series:
+    """Per row, the pairs with rows of a lower level, those among them with tied rows, and with rows of higher scores.
+
+    `rows` has the fields ``query`` and ``tied``, whose values are the same for the rows of a query, and of a group of tied
+    rows, and ``level``, null for rows that are in no pair. The rows of a query stand by falling score.
+    """
+    import numpy as np
+
+    every = rows.struct.unnest()
+    here = every["level"].is_not_null()
+    some = every.filter(here) if every["level"].has_nulls() else every
+    (first, last), (begins, ends) = (_runs(some[name].to_numpy()) for name in ("query", "tied"))
+    level = some["level"].to_numpy().astype(np.int64)
+    lower, above, to_end = lower_before(level, first, last, last, begins, ends)
+    found = pl.DataFrame({"unequal": lower, "tied": to_end - above, "inverted": above})
+    if len(some) < len(every):
+        at = (here.cum_sum() - 1).cast(pl.get_index_type())  # nulls for rows that are in no pair
+        found = found[pl.select(pl.when(here).then(at)).to_series()]
+    return found.cast(pl.Float64).to_struct(rows.name)
+
+
+def greater_before(rows: pl.Series) -> pl.Series:
+    """Per row, how many rows of its query with a smaller ``order`` have a greater ``value``, a whole number from 0 on.
+
+    `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere and gets 0.
+    """
+    import numpy as np
+
+    every = rows.struct.unnest().with_row_index("row")
+    some = every.filter(pl.col("value").is_not_null()).sort("query", "order")
+    first, last = _runs(some["query"].to_numpy())
+    value = some["value"].to_numpy().astype(np.int64)
+    (before,) = lower_before(value.max(initial=0) - value, first, last, np.arange(len(value)))
+    found = np.zeros(len(every))
+    found[some["row"].to_numpy()] = before
+    return pl.Series(rows.name, found)
+
+
+def _runs(of: NDArray[np.generic]) -> tuple[Places, Places]:
+    """Where each row's run of equal values begins, and where it ends."""
+    import numpy as np
+
+    starts = np.flatnonzero(np.concatenate([np.ones(len(of[:1]), dtype=bool), of[1:] != of[:-1]]))
+    sizes = np.diff(starts, append=len(of))
+    return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)

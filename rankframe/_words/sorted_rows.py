@@ -1,0 +1,139 @@
+"""Rows of a table in rank order, query by query: a word about them becomes a column of a plan, computed once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from ..errors import InvalidOption
+from .asked import FIRST_ROW, POSITION, QUERY, STARTS, Asked, at_first_tied, at_last_tied, is_by_row
+from .pairs import lower_labelled
+from .rows import Answer, Pairs, Rows
+
+__all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
+
+RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
+
+
+class SortedRows(Rows):
+    """The rows of all queries, one query after the other; `asked` notes the columns and sums of a plan.
+
+    Parameters
+    ----------
+    asked
+        Where columns and sums are noted.
+    answer
+        What totals are.
+    top
+        The largest label of the table, if it is known.
+    """
+
+    rank, label, raw = RANK, LABEL, RAW
+
+    def __init__(self, asked: Asked, answer: Answer = "query", top: float | None = None) -> None:
+        self.asked, self.answer, self.top = asked, answer, top
+
+    def column(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.from_table(x)
+
+    def each(self, x: pl.Expr) -> pl.Expr:
+        if is_by_row(x) is False:
+            raise InvalidOption(
+                f"a formula is given the rows of all queries at once, so {x} would mix them; write it in the words of the "
+                "ranking, as r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
+            )
+        return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
+
+    def once(self, x: pl.Expr) -> pl.Expr:
+        return x if x.meta.is_column() else self.asked.column(self.each(x))
+
+    def along(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.column(x.over(self.asked.key, mapping_strategy="explode"))  # rows stay where they are
+
+    def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
+        at_end = POSITION == 1 if step == 1 else POSITION.shift(-1, fill_value=1) == 1  # a window would be slow
+        return self.asked.column(pl.when(at_end).then(end).otherwise(self.once(x).shift(step)))
+
+    def first_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.column(at_first_tied(x))
+
+    def last_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.column(at_last_tied(x))
+
+    @property
+    def tied_from(self) -> pl.Expr:
+        return self.asked.before_drop(at_first_tied(POSITION).cast(pl.Float64))
+
+    @property
+    def tied_to(self) -> pl.Expr:
+        return self.asked.before_drop(at_last_tied(POSITION).cast(pl.Float64))
+
+    @property
+    def place(self) -> pl.Expr:
+        return self.asked.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
+
+    @cached_property
+    def _first_row(self) -> pl.Expr:
+        return self.asked.column(FIRST_ROW)
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.of_query(x, "sum")
+
+    def largest(self, x: pl.Expr) -> pl.Expr:
+        return self.asked.of_query(x, "max")
+
+    def total(self, x: pl.Expr, *, divisor: bool) -> pl.Expr:
+        if self.answer == "query":
+            return self.asked.sum(x)
+        x = x.cast(pl.Float64).fill_null(0.0)
+        if self.answer == "rank":
+            return self.so_far(x)
+        return self.whole(x) if divisor else x
+
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        if not self.asked.gains_only:
+            return self.whole(rows.cast(pl.Float64))
+        return self.asked.same_for_query(self.asked.before_drop(rows.sum().over(self.asked.key).cast(pl.Float64)))
+
+    def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
+        # the count of the table less that of the queries above, and no window
+        so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
+        count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
+        return self.asked.before_drop(count) if of_all else self.asked.column(count)
+
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
+        level = label if self.asked.top is not None else self.along(label.rank("dense"))
+        rows = pl.struct(query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64)))
+        found = self.asked.column(
+            rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(Pairs._fields, pl.Float64))),
+            b"pairs" + rows.meta.serialize(),
+        )
+        return Pairs(*(self.whole(found.struct.field(name)) for name in Pairs._fields))
+
+    def exponential(self, label: pl.Expr) -> pl.Expr:
+        if self.asked.top is None:
+            return self.once(super().exponential(label))
+        worth = pl.select(super().exponential(pl.lit(self.asked.labels))).to_series()
+        return self.asked.column(pl.lit(worth).gather(label.cast(pl.UInt32)))
+
+    @property
+    def largest_label_of_table(self) -> pl.Expr:
+        if self.top is not None:
+            return pl.lit(float(self.top))
+        self.asked.whole_table = True
+        return self.asked.same_for_query(self.asked.column(LABEL.max()))
+
+    def falling(self, label: pl.Expr) -> pl.Expr:
+        top = self.asked.top
+        if top is None:
+            return super().falling(label)
+        # sorting whole numbers of query and label takes half of what a window takes, and less where queries are small
+        numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
+        return self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        known = self.asked.top is not None and {*bad.meta.root_names()} == {"#label"}
+        if not known or pl.select(self.asked.labels.alias("#label")).select(bad.any()).item():
+            self.asked.refuse(bad, message)
