@@ -1,4 +1,4 @@
-"""Counts of the rows above that are lower in some respect: what rank correlations and accuracies by pairs are made of."""
+"""Counts of pairs in the wrong order, for rank correlations and pairwise accuracies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["greater_before", "lower_before", "lower_labelled"]
 
 BITS = 4
-"""How many binary digits of a level are looked at in one step."""
+"""The number of binary digits of a level used in one step."""
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """How many rows of a row's run have a lower level and stand before a place, for each row and its places `before`.
+    """For each row and each of its places `before`, the number of rows of its run before that place with a lower level.
 
     Runs stand one after the other; `first` and `last` are where a row's run begins and ends (exclusive), and places lie
     between them. Levels are whole numbers from 0 on.
