@@ -47,7 +47,7 @@ Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
 
 SMALL = 2**16
-"""How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
+"""The number of rows up to which one plan for all metrics, on all rows, is as fast as separate plans."""
 
 
 def mean(value: pl.Expr) -> pl.Expr:
@@ -96,7 +96,7 @@ def _as_source(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> 
 
 
 def largest_of(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
-    """What finds the largest label of a table that comes in parts; None where no value depends on it."""
+    """A function that finds the largest label of a table in parts; None if no value depends on it."""
     if columns.largest_label is not None or not needs_largest_label(columns, frame.collect_schema(), calls):
         return None
     return partial(_largest_label, columns=columns, calls=calls)
@@ -106,24 +106,24 @@ def _largest_label(rows: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) 
     """The largest label of a table that may be larger than memory."""
     columns, shown = columns_of_largest(columns, rows.collect_schema(), calls)
     label = pl.col(columns.label)
-    if not shown:  # policies may leave labels out, so that each query has to be ranked to know
+    if not shown:  # policies may leave labels out, so that each query has to be ranked first
         rows, label = _as_source(rows, columns, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
 def columns_of_largest(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Columns, bool]:
-    """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
+    """The policies under which `LARGEST` sees the calls' labels, and whether a plain maximum over the rows will do."""
     if columns.unjudged == "bounds":
         columns = replace(columns, unjudged="nonrelevant", unretrieved="missed", depth=None)
-    else:  # all that ask for it go by the same policies
+    else:  # all calls that need it have the same policies
         asking = next(call for call in calls if needs_largest_label(columns, schema, [call]))
         columns, _ = under(columns, asking)
     return replace(columns, weight=None, no_relevant="zero"), columns.unretrieved == "missed"
 
 
 LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
-"""The largest label of a query, as a metric that has no name among them."""
+"""The largest label of a query, as an unregistered metric."""
 
 
 def by_document(frame: F, columns: Columns, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Columns]:
@@ -142,7 +142,7 @@ def by_document(frame: F, columns: Columns, carry: Sequence[str] = (), *, label:
 
 
 def _of_documents(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
-    """The metrics of documents, each of which stands on a row."""
+    """The metrics of a table with one row per document."""
     if columns.convention is None:
         return _measure(frame, columns, *calls)
     names = [name for call in calls for name in names_of(columns, call)]
@@ -222,12 +222,12 @@ def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Cal
 
 
 def names_of(columns: Columns, call: Call) -> Sequence[str]:
-    """The columns of a result that a call makes."""
+    """The result columns of a call."""
     return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
 
 
 def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
-    """Refuse what no metric of the frame is defined for, with the rows that have it."""
+    """Refuse faults of the table that leave metrics undefined, and show their rows."""
     fault = fault_of(frame, table)
     if fault is not None:
         raise InvalidData(describe(frame, columns, fault.message))
@@ -249,13 +249,13 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> Non
 
 
 def like(frame: F, result: pl.LazyFrame, columns: Columns) -> F:
-    """The result as the kind of frame that was given."""
+    """The result as the caller's kind of frame."""
     return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns))
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
-    # to optimize the plan of a small table takes longer than that saves
+    # optimizing the plan of a small table takes longer than it saves
     how = pl.QueryOptFlags() if optimized and frame.height > SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)

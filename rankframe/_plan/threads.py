@@ -1,4 +1,4 @@
-"""Works side by side, where that is faster than one after the other."""
+"""Run tasks in threads of their own, if that is faster than one after the other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import polars as pl
 __all__ = ["LEAST", "at_once", "in_threads", "side_by_side"]
 
 LEAST = 2**17
-"""How many rows it takes for a thread of their own to be worth while."""
+"""The number of rows from which a thread of its own pays for a task."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 def at_once() -> int:
-    """How many plans are run at a time: with two for each of Polars' threads there is always one that can go on."""
+    """The number of plans to run at a time: with two for each of Polars' threads, one of them can always go on."""
     return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
 
 
 def in_threads(works: Sequence[Callable[[], T]], rows: int) -> list[T]:
-    """What each of the works on so many rows gives, `at_once` of which keep Polars' threads busier than one by one."""
+    """Run the tasks, `at_once` at a time if there are enough rows to pay for threads; return their results."""
     if len(works) == 1 or not _apart(rows):
         return [work() for work in works]
     with ThreadPoolExecutor(min(at_once(), len(works))) as pool:
@@ -32,7 +32,7 @@ def in_threads(works: Sequence[Callable[[], T]], rows: int) -> list[T]:
 
 
 def side_by_side(one: Callable[[], S], other: Callable[[], T], rows: int) -> tuple[S, T]:
-    """What two works on so many rows give."""
+    """Run two tasks, side by side if there are enough rows to pay for a thread; return both results."""
     if not _apart(rows):
         return one(), other()
     with ThreadPoolExecutor(1) as pool:
@@ -42,8 +42,8 @@ def side_by_side(one: Callable[[], S], other: Callable[[], T], rows: int) -> tup
 
 
 def _apart(rows: int) -> bool:
-    """Whether works get threads of their own.
+    """Whether tasks get threads of their own.
 
-    A function that Polars calls keeps one of its threads, so that it cannot wait there for others to do the work.
+    A function that Polars calls occupies one of Polars' threads, and must not wait there for tasks of other threads.
     """
     return rows > LEAST and at_once() > 1 and not isinstance(threading.current_thread(), threading._DummyThread)
