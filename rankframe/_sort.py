@@ -118,8 +118,8 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
     """Sort the rows of a frame; those whose scores differ by less than there is room for are when they are taken."""
     import numpy as np  # only here and below, so that nobody else waits for it
 
-    ids, rows = frame.select(table.query), np.arange(frame.height, dtype=np.uint32)
-    score = frame.select(table.score).to_series()
+    keyed, rows = frame.select(*table.query, table.score.alias("#score")), np.arange(frame.height, dtype=np.uint32)
+    ids, score = keyed.drop("#score"), keyed["#score"]
     digits = partial(_from_the_top, score)
     queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
     codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids), frame.height)
