@@ -22,7 +22,8 @@ import timing
 from chart import draw
 from competitors import COMPETITORS, rankframe
 from shapes import SHAPES, Shape
-from tool import TEN, Disagreement, check
+from ten import TEN
+from tool import Disagreement, check
 
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone
@@ -31,6 +32,10 @@ HERE = [  # with the libraries of the extra `test` alone
     "scikit-learn, looped",
     "scikit-learn, padded",
     "pandas groupby",
+    "Polars group_by",
+    "Polars group_by, lazy",
+    "Polars windows",
+    "Polars windows, lazy",
     "rankframe, Polars",
     "rankframe, Polars lazy",
     "rankframe, pandas",
