@@ -35,4 +35,4 @@ class Bar:
 
     def line(self) -> str:
         verdict = "holds" if self.holds else "beyond twice" if self.excess > 2 else "does not hold"
-        return f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} {self.unit:18}{verdict}"
+        return f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} {self.unit:18} {verdict}"
