@@ -435,6 +435,32 @@ def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     assert all(height % 1000 == 0 for height in heights)
 
 
+@pytest.mark.parametrize("grouped", [True, False])
+@pytest.mark.parametrize("per_query", [2, 200])
+def test_rows_and_results_of_a_batch_have_room_in_the_limit_however_short_queries_are(
+    per_query: int, grouped: bool, tmp_path: Path
+) -> None:
+    rows, memory = 60_000, 2_000_000
+    table = pl.DataFrame(
+        {"query_id": [i // per_query for i in range(rows)], "doc_id": range(rows), "score": range(rows)}
+    )
+    table.with_columns(label=pl.col("doc_id") % 3).write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan, sizes = pl.scan_parquet(tmp_path / "table.parquet"), []
+
+    def run(rows: pl.DataFrame, columns: Any, *calls: Any) -> pl.DataFrame:
+        found = evaluate(rows, columns, *calls)
+        sizes.append((rows.estimated_size(), found.estimated_size()))
+        return found
+
+    evaluate, names = _measure._eager, [f"ndcg@{k}" for k in range(1, 11)]
+    with patch.object(_measure, "_eager", run):
+        found = scan.rank.on(grouped=grouped, memory_limit=memory).evaluate(*names).collect()
+    assert found.height == rows / per_query
+    taken = [4 * batch + 3 * result for batch, result in sizes if batch]  # ranking, and results on their way
+    assert max(taken) < 1.25 * memory
+    assert len(taken) < 1.5 * sum(taken) / memory + 4  # and they are no smaller than they have to be
+
+
 # How much memory ------------------------------------------------------------------------------------------------------
 
 
