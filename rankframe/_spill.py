@@ -23,6 +23,9 @@ Room: TypeAlias = Callable[[], int]
 BUCKETS = 32
 """Into how many files rows are split at a time."""
 
+ENOUGH = 250_000_000
+"""Up to how many bytes files are read together; to rank more at a time takes longer, for all the memory that it asks for."""
+
 PREFIX = "rankframe-"
 LOCK = "in-use"
 
@@ -75,7 +78,7 @@ def buckets_of(
     """
     taken: list[Path] = []
     for path in _split(rows, query, room, folder, 0):
-        if taken and sum(map(_size, taken)) + _size(path) > room():
+        if taken and sum(map(_size, taken)) + _size(path) > min(room(), ENOUGH):
             yield pl.scan_ipc(taken)
             _remove(taken)
         taken.append(path)

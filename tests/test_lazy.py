@@ -291,6 +291,20 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     assert all(rows["query_id"].n_unique() == 1 for rows in seen if "large" in rows["query_id"])
 
 
+@pytest.mark.parametrize(("enough", "batches"), [(0, 32), (10**9, 4)])
+def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, batches: int) -> None:
+    rows = 200_000
+    df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": 1})
+    with (
+        patch.object(_spill, "ENOUGH", enough),
+        patch.object(_measure, "_eager", wraps=_measure._eager) as run,
+    ):
+        df.lazy().rank.on(memory_limit=8_000_000).evaluate("map").collect()
+    heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
+    assert sum(heights) == rows
+    assert len(heights) == (batches if enough == 0 else pytest.approx(batches, abs=1))
+
+
 def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -> None:
     bad = DF.with_columns(pl.when(pl.col("query_id") == "q7").then(float("nan")).otherwise("score").alias("score"))
     with pytest.raises(rf.InvalidData, match="NaN"):
