@@ -273,10 +273,6 @@ class Ranking:
         """The largest label of all queries, at least 0."""
         return self.rows.largest_label_of_table
 
-    def once(self, x: pl.Expr) -> pl.Expr:
-        """`x` as a column of its own where the rows have columns, for an expression used more than once."""
-        return self.rows.once(x)
-
     def along(self, x: pl.Expr) -> pl.Expr:
         """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within each query."""
         self._need_order()
