@@ -1,4 +1,4 @@
-"""The metrics of a frame: one row per query, whatever the policies, conventions and kinds of metric."""
+"""The metrics of a frame: one row per query, for all policies, conventions and kinds of metric."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class DecidingRanker(Ranker[R]):
 
     @abstractmethod
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        """The verb's result as the caller's kind of frame, or what has several such."""
+        """The verb's result as the caller's kind of frame, or an object with several such frames."""
 
     @asks_for_metrics
     def summarize(
