@@ -13,8 +13,8 @@ from pathlib import Path
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from rankframe._catalog.conventions import CONVENTIONS
 from rankframe._catalog.registry import UNCLEAR, Metric
+from rankframe._table.conventions import CONVENTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"

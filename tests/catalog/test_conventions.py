@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._catalog.conventions import CONVENTIONS
+from rankframe._table.conventions import CONVENTIONS
 from tests.support.tables import INTEGER_LABELS, Table, frame, random_table
 from tests.tools import conventions as oracle
 from tests.tools import formulas
