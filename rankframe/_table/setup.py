@@ -97,11 +97,7 @@ class MetricCall(Protocol):
     @property
     def said(self) -> frozenset[str]: ...
 
-    @property
-    def text(self) -> str: ...
-
-    def with_defaults(self, options: Mapping[str, Any]) -> Self:
-        """The same call with other values of options that it leaves at their defaults."""
+    def with_defaults(self, options: Mapping[str, Any]) -> Self: ...
 
 
 C = TypeVar("C", bound=MetricCall)
@@ -162,7 +158,7 @@ class Setup:
         if call.metric.name not in metrics:
             raise InvalidOption(
                 f"{self.convention} has no {call.metric.name}; it has {', '.join(metrics)}. Evaluate "
-                f"{call.text!r} apart, without the convention"
+                f"{str(call)!r} apart, without the convention"
             )
         settings = metrics[call.metric.name]
         options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
