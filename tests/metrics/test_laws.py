@@ -16,8 +16,20 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import BEYOND
-from tests.support.calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, needs_table, spell
+from tests.support.calls import (
+    ALL,
+    CALLS,
+    CANONICAL,
+    POLICIES,
+    SHARES,
+    SOME,
+    Options,
+    adds_up,
+    is_beyond,
+    needs_table,
+    part_of,
+    spell,
+)
 from tests.support.plans import assert_native
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -28,13 +40,6 @@ policies = st.sampled_from(POLICIES)
 TEXTS = [spell(*call) for call in SOME]
 ALONE = [call for call in SOME if not needs_table(*call)]
 ALONE_TEXTS = [spell(*call) for call in ALONE]
-NOT_SUMS = {
-    "interpolated_precision", "eleven_point_average", "auc", "ordered_pair_accuracy", "num_nonrel_judged_ret", "utility",
-    "yaap", "ndcg_rel", "rndcg", "ideal_dcg", "rbp_resid", "gm_map", "gm_bpref", "rbp_residual", "num_retrieved",
-    "num_relevant",
-}  # fmt: skip
-# What is reported beside the mean gain is no sum over the ranks either.
-SUMS = [call for call in SOME if call[0] not in NOT_SUMS and not BEYOND & call[1].keys()]
 
 
 def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:
@@ -67,9 +72,10 @@ def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> 
     assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
 
 
+@pytest.mark.parametrize("which", SHARES)
 @settings(law, max_examples=4)
-@given(hostile, policies, st.integers(1, 20))
-def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: int) -> None:
+@given(table=hostile, policies=policies, size=st.integers(1, 20))
+def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Options, size: int) -> None:
     df = frame(table)
     wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
     with (
@@ -81,7 +87,8 @@ def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: in
     ):
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
-        for text in TEXTS:  # alone, a metric may do without the queries in which nothing is relevant
+        # alone, a metric may do without the queries in which nothing is relevant
+        for text in part_of(TEXTS, which, size, 4):
             alone = wanted.select("query_id", text)
             assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
 
@@ -91,16 +98,18 @@ def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
     return found
 
 
+@pytest.mark.parametrize("which", SHARES)
 @law
-@given(hostile, policies)
-def test_a_frame_may_be_sorted_or_in_chunks(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=st.integers(0, 3))
+def test_a_frame_may_be_sorted_or_in_chunks(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
-    wanted = evaluate(df, **policies)
+    texts = part_of(TEXTS, which, turn, 4)
+    wanted = evaluate(df, *texts, **policies)
     by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
     chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
     for same in (by_query, chunks):
-        assert_same(evaluate(same, **policies), wanted)
-        assert_same(evaluate(same.lazy(), **policies).collect(), wanted)
+        assert_same(evaluate(same, *texts, **policies), wanted)
+        assert_same(evaluate(same.lazy(), *texts, **policies).collect(), wanted)
 
 
 def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
@@ -148,21 +157,24 @@ def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) ->
     assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @settings(law, max_examples=2)
-@given(hostile, policies)
-def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies)
+def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Table, policies: Options) -> None:
     df = frame(table)
-    eager = evaluate(df, **policies)
-    lazy = evaluate(df.lazy(), **policies)
+    calls = part_of(SOME, which, 0, 3)
+    eager = evaluate(df, *(spell(*call) for call in calls), "map", **policies)
+    lazy = evaluate(df.lazy(), *eager.columns[1:], **policies)
     assert isinstance(lazy, pl.LazyFrame)
     for engine in ("in-memory", "streaming"):
         assert_same(lazy.collect(engine=engine), eager)
-    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in ALONE}
-    alone = eager.select("query_id", *ALONE_TEXTS)
+    calls = [call for call in calls if not needs_table(*call)]
+    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in calls}
+    alone = eager.select("query_id", *expressions)
     assert_same(df.group_by("query_id").agg(**expressions), alone)
     windows = df.with_columns(x.over("query_id").alias(text) for text, x in expressions.items())
     assert windows.select(df.columns).equals(df)
-    assert_same(windows.select("query_id", *ALONE_TEXTS).unique(), alone)
+    assert_same(windows.select("query_id", *expressions).unique(), alone)
     few = [x.alias(text) for text, x in expressions.items() if text != "map"][::6]
     assert_same(
         evaluate(df, "map", *few, **policies), eager.select("query_id", "map", *(x.meta.output_name() for x in few))
@@ -189,7 +201,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table
         if options.get("gain", "exponential") == "exponential"
         and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
         and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
-        and not BEYOND & options.keys()  # what a reader reads, or could yet gain, is no merit
+        and not is_beyond(name, options)  # what a reader reads, or could yet gain, is no merit
     ]
     worst, best = (evaluate(df, ties=ties).sort("query_id") for ties in ("worst", "best"))
     for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
@@ -204,7 +216,8 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table
 @given(hostile, policies)
 def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
     df = frame(table)
-    texts = [spell(*call) for call in SUMS]
+    texts = [text for text in TEXTS if adds_up(text)]
+    assert len(texts) > 100
     if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
         policies = {**policies, "no_relevant": "zero"}
     ranker = df.rank.on(**policies)
@@ -231,7 +244,7 @@ def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options)
     calls = [
         (name, options)
         for name, options in ALL
-        if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and name not in NOT_SUMS
+        if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and adds_up(spell(name, options))
     ]
     curve = ranker.curve(*(spell(*call) for call in calls))
     assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
@@ -313,10 +326,15 @@ def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> Non
 
 def test_a_metric_that_is_no_sum_has_neither_contributions_nor_curve() -> None:
     df = frame(random_table(42, queries=5))
-    for name in NOT_SUMS:
-        for verb in (df.rank.explain, df.rank.curve):
-            with pytest.raises(rf.RankframeError):
-                verb(spell(name, CALLS[name][0]))
+    refused = [(name, options) for name, options in ALL if not adds_up(spell(name, options))]
+    declared = {metric.formula.__name__ for metric in rf.METRICS.values() if not metric.adds_up}
+    assert declared & set(CALLS) <= {name for name, _ in refused}
+    for name, options in refused:
+        with pytest.raises(rf.InvalidOption, match="no contributions; use evaluate"):
+            df.rank.explain(spell(name, options))
+        if "k" not in options:  # a curve, which shows every rank, takes none
+            with pytest.raises(rf.InvalidOption, match="so it has no curve; use evaluate"):
+                df.rank.curve(spell(name, options))
 
 
 OWN_NAMES = [
@@ -480,12 +498,14 @@ WAYS: dict[str, Callable[[pl.DataFrame, Options, str], Any]] = {
 }
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_bad_data_never_gets_through(fault: str, way: str) -> None:
+def test_bad_data_never_gets_through(fault: str, way: str, which: str) -> None:
     table, policies = FAULTS[fault]
     assert WAYS[way](frame(GOOD), policies, "map").height
-    for name in list(CALLS)[::3]:
+    turn = list(FAULTS).index(fault) + list(WAYS).index(way)
+    for name in part_of(list(CALLS)[::3], which, turn, 4):
         with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
             WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
 
@@ -525,10 +545,11 @@ def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> Non
         run(table)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_expression_lets_bad_data_through(fault: str) -> None:
+def test_no_expression_lets_bad_data_through(fault: str, which: str) -> None:
     table, policies = FAULTS[fault]
-    for name, calls in CALLS.items():
+    for name, calls in part_of(list(CALLS.items()), which, list(FAULTS).index(fault), 4):
         options = next(options for options in reversed(calls) if not needs_table(name, options))
         expression = getattr(rf.expr.on(**policies), name)(**options)
         with pytest.raises(pl.exceptions.InvalidOperationError):
