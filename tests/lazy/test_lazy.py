@@ -22,7 +22,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._lazy import memory_limit, node, rows_on_disk
 from rankframe._plan import per_query
-from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell
+from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import DOCS, frame, random_pairs, random_table
 
 DF = frame(random_table(71, queries=40))
@@ -218,7 +218,7 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
     assert_same(found, DF.rank.on(**policies).evaluate(*texts))
 
 
-@pytest.mark.parametrize("limit", [1, 5000])
+@pytest.mark.parametrize("limit", thinned([1, 5000], 2))
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_spills(verb: str, limit: int) -> None:
     assert_same(VERBS[verb](PAIRS.lazy().rank.on(memory_limit=limit)).collect(), VERBS[verb](PAIRS.rank))

@@ -29,6 +29,7 @@ from tests.support.calls import (
     needs_table,
     part_of,
     spell,
+    thinned,
 )
 from tests.support.plans import assert_native
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
@@ -36,6 +37,8 @@ from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, 
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
+turns = st.integers(0, 2)
+every_share = pytest.mark.parametrize("which", SHARES)
 
 TEXTS = [spell(*call) for call in SOME]
 ALONE = [call for call in SOME if not needs_table(*call)]
@@ -66,13 +69,18 @@ def test_every_value_is_within_its_metrics_bounds(table: Table, policies: Option
         assert high is None or (values <= high + 1e-12).all(), (name, options)
 
 
+@every_share
 @law
-@given(hostile, policies.filter(lambda policies: policies.get("ties") != "order"), st.integers(1, 99))
-def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> None:
-    assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
+@given(
+    table=hostile, policies=policies.filter(lambda policies: policies.get("ties") != "order"), seed=st.integers(1, 99)
+)
+def test_row_order_never_matters(which: str, table: Table, policies: Options, seed: int) -> None:
+    texts = part_of(TEXTS, which, seed, 3)
+    wanted = evaluate(frame(table, seed=None), *texts, **policies)
+    assert_same(evaluate(frame(table, seed=seed), *texts, **policies), wanted)
 
 
-@pytest.mark.parametrize("which", SHARES)
+@every_share
 @settings(law, max_examples=4)
 @given(table=hostile, policies=policies, size=st.integers(1, 20))
 def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Options, size: int) -> None:
@@ -98,7 +106,7 @@ def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
     return found
 
 
-@pytest.mark.parametrize("which", SHARES)
+@every_share
 @law
 @given(table=hostile, policies=policies, turn=st.integers(0, 3))
 def test_a_frame_may_be_sorted_or_in_chunks(which: str, table: Table, policies: Options, turn: int) -> None:
@@ -130,34 +138,38 @@ def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
     assert df.lazy().rank.with_metrics("rr").collect(engine="streaming").drop("rr").equals(df)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_only_the_order_of_the_scores_matters(table: Table, policies: Options) -> None:
-    df = frame(table)
+@given(table=hostile, policies=policies, turn=turns)
+def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
     mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
-    assert_same(evaluate(mapped, **policies), evaluate(df, **policies))
+    assert_same(evaluate(mapped, *texts, **policies), evaluate(df, *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, tables(FRACTIONAL_LABELS), policies)
-def test_adding_queries_leaves_the_others(table: Table, more: Table, policies: Options) -> None:
+@given(table=hostile, more=hostile, policies=policies, turn=turns)
+def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table, policies: Options, turn: int) -> None:
     both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
-    found = evaluate(both, *ALONE_TEXTS, **policies).filter(pl.col("query_id").is_in(list(table)))
-    assert_same(found, evaluate(frame(table, seed=None), *ALONE_TEXTS, **policies))
+    texts = part_of(ALONE_TEXTS, which, turn, 3)
+    found = evaluate(both, *texts, **policies).filter(pl.col("query_id").is_in(list(table)))
+    assert_same(found, evaluate(frame(table, seed=None), *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) -> None:
-    df = frame(table)
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
     renamed = df.with_columns(query_id="another " + pl.col("query_id"))
-    found = evaluate(pl.concat([df, renamed]), **policies)
-    wanted = evaluate(df, **policies)
+    found = evaluate(pl.concat([df, renamed]), *texts, **policies)
+    wanted = evaluate(df, *texts, **policies)
     assert_same(found.head(len(wanted)), wanted)
     assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
 
 
-@pytest.mark.parametrize("which", SHARES)
+@every_share
 @settings(law, max_examples=2)
 @given(table=hostile, policies=policies)
 def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Table, policies: Options) -> None:
@@ -236,9 +248,10 @@ def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
     assert explained.filter(query_id="some")["map"].to_list() == [0, 0.5]
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_curve_at_rank_k_is_the_metric_at_k(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     ranker = df.rank.on(**policies)
     calls = [
@@ -246,6 +259,7 @@ def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options)
         for name, options in ALL
         if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and adds_up(spell(name, options))
     ]
+    calls = part_of(calls, which, turn, 3)
     curve = ranker.curve(*(spell(*call) for call in calls))
     assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
     ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
@@ -274,15 +288,16 @@ def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, pol
         assert rows["score"].is_sorted(descending=True)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_with_metrics_keeps_rows_order_and_values(table: Table, policies: Options) -> None:
-    df = frame(table).with_columns(extra=pl.int_range(pl.len()))
-    found = df.rank.on(**policies).with_metrics(*TEXTS)
-    assert found.columns == [*df.columns, *TEXTS]
+@given(table=hostile, policies=policies, turn=turns)
+def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 3)
+    found = df.rank.on(**policies).with_metrics(*texts)
+    assert found.columns == [*df.columns, *texts]
     assert found.select(df.columns).equals(df)
-    per_query = found.select("query_id", *TEXTS).unique()
-    assert_same(per_query, evaluate(df, **policies))
+    per_query = found.select("query_id", *texts).unique()
+    assert_same(per_query, evaluate(df, *texts, **policies))
 
 
 @law
@@ -312,8 +327,9 @@ def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_b
     assert found.equals(evaluate(df, **policies))
 
 
-@pytest.mark.parametrize(("name", "options"), ALL, ids=[spell(*call) for call in ALL])
-def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> None:
+@pytest.mark.parametrize("call", thinned(ALL, 3), ids=[spell(*call) for call in ALL])
+def test_canonical_text_reads_back_as_itself(call: tuple[str, Options]) -> None:
+    name, options = call
     df = frame(random_table(41, queries=5))
     text = spell(name, options)
     by_text = df.rank.evaluate(text)
@@ -498,7 +514,7 @@ WAYS: dict[str, Callable[[pl.DataFrame, Options, str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("which", SHARES)
+@every_share
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_bad_data_never_gets_through(fault: str, way: str, which: str) -> None:
@@ -545,7 +561,7 @@ def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> Non
         run(table)
 
 
-@pytest.mark.parametrize("which", SHARES)
+@every_share
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_expression_lets_bad_data_through(fault: str, which: str) -> None:
     table, policies = FAULTS[fault]

@@ -78,13 +78,16 @@ def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Optio
     assert_same_values(pandas.rank.on(**policies).evaluate(*texts), df.rank.on(**policies).evaluate(*texts))
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("kind", thinned(list(KINDS.values()), 3))
 @law
-@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES))
-def test_any_table_has_the_values_it_has_on_polars(kind: Any, table: Table, policies: Options) -> None:
-    df = frame(table)
-    found = kind(df).rank.on(**policies).evaluate(*SOME_TEXTS)
-    assert_same_values(found, df.rank.on(**policies).evaluate(*SOME_TEXTS))
+@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES), turn=st.integers(0, 2))
+def test_any_table_has_the_values_it_has_on_polars(
+    kind: Any, which: str, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame(table), part_of(SOME_TEXTS, which, turn, 3)
+    found = kind(df).rank.on(**policies).evaluate(*texts)
+    assert_same_values(found, df.rank.on(**policies).evaluate(*texts))
 
 
 @every_kind
