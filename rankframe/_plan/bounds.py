@@ -19,7 +19,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import polars as pl
 
@@ -34,6 +34,7 @@ __all__ = ["bounds", "bounds_of"]
 
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
+R = TypeVar("R", pl.DataFrame, pl.LazyFrame)
 
 ROWS = 5_000_000
 """How many rows are held at once."""
@@ -179,12 +180,12 @@ def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
 
 
-def _last_at(rows: Any, label: int, least: int) -> Any:
+def _last_at(rows: R, label: int, least: int) -> R:
     """The rows where the last open document has a label, and the others the least."""
     return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
 
 
-def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
+def _with_labels(rows: R, at: pl.Expr, label: int, otherwise: int) -> R:
     judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
     return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
 

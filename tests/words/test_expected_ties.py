@@ -26,7 +26,7 @@ from tests.support.tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_labe
 def expected_calls() -> list[tuple[str, dict[str, Any]]]:
     """The calls whose mean over all orders of tied documents the library knows."""
     found = [call for call in ALL if has_expectation(spell(*call))]
-    assert len(found) > 250
+    assert len(found) >= 257  # more as metrics come, never fewer
     return found
 
 
