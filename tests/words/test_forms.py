@@ -304,7 +304,7 @@ def test_rows_without_gain_are_left_out_for_metrics_that_say_so_alone() -> None:
         lambda r: r.total(r.label.sum()),
         lambda r: r.whole(r.relevant - r.relevant.mean()),
         lambda r: r.so_far(r.label.cum_sum()),
-        lambda r: r.whole(r.once(r.label.rank())),
+        lambda r: r.whole(r.label.rank()),
         lambda r: r.total(r.relevant) / pl.len(),
         lambda r: r.relevant.sum(),
         lambda r: r.label,
