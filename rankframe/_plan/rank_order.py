@@ -34,7 +34,7 @@ Part: TypeAlias = Callable[[], pl.LazyFrame]
 
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
     """The largest label, at least 0, if all are whole numbers below `FEW`: functions of them can be looked up."""
-    label = frame[table.columns.label]
+    label = frame[table.setup.roles.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
         return None
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -
     hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
-    return bool(frame.select(rows.over(table.columns.query).any()).item())
+    return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -65,7 +65,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
     It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
     """
-    name, *others = table.columns.query
+    name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
     gains = frame.select(table.label > 0).to_series()

@@ -260,6 +260,7 @@ CASES = {
     "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve(ADVICE)", r"write (.*),"),
     "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.ADVICE", r"as in (.*)$"),
     "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "verbs.calls_of(ADVICE)", r"as (.*)$"),
+    "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(
         "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"
