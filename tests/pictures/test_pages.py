@@ -78,6 +78,11 @@ PLOTS: dict[str, Callable[[Case], Any]] = {
 }
 
 
+@cache
+def drawing(plot: str, case: Case) -> Any:
+    return PLOTS[plot](case)
+
+
 def saved(chart: Any, **options: Any) -> str:
     file = io.StringIO()
     chart.save(file, format="html", **options)
@@ -134,8 +139,8 @@ def summarized(case: Case) -> Any:
 
 PAGES: dict[str, Callable[[Case], str]] = {
     **{
-        f"plot.{plot}, {writer}": lambda case, draw=draw, write=write: write(draw(case))
-        for plot, draw in PLOTS.items()
+        f"plot.{plot}, {writer}": lambda case, plot=plot, write=write: write(drawing(plot, case))
+        for plot in PLOTS
         for writer, write in WRITERS.items()
     },
     **{
@@ -260,10 +265,9 @@ def test_no_text_of_a_table_becomes_a_tag_or_runs(read: str) -> None:
     assert reader({name: page(name) for name in names}) == {name: [] for name in names}
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_holds_the_text(name: str) -> None:
-    if "judged" not in name:  # which shows numbers only
-        assert "data-evil" in page(name)
+def test_every_page_holds_the_text() -> None:
+    without = [name for name in PAGES if "data-evil" not in page(name)]
+    assert [name for name in without if "judged" not in name] == []  # which shows numbers only
 
 
 NAMES = ["</script>", "<b>bold</b>", "a < b & c", "<!--", "&lt;", "$x$ 'y' \"z\" \\"]
