@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, conventions, parse, registry
+from rankframe._catalog import call, parse, registry
 from rankframe._rankers import misplaced_options
 from rankframe._support import option_kinds
-from rankframe._table import policies, roles, run_and_judgments
+from rankframe._table import conventions, policies, roles, run_and_judgments
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
 
