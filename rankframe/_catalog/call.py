@@ -27,9 +27,14 @@ class Formulated(Protocol):
     """What a formula takes, as far as every formula's ranking has it."""
 
     used: Used
-    #: The closed forms of tied documents in all orders; None where they stand in one.
-    expected: Any
-    weight: Any
+
+    @property
+    def expected(self) -> object | None:
+        """The closed forms of tied documents in all orders; None where they stand in one."""
+
+    @property
+    def weight(self) -> object | None:
+        """What each document weighs; None where nobody said."""
 
     @property
     def answer(self) -> Answer: ...

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import polars as pl
 
@@ -33,6 +33,7 @@ __all__ = ["bounds", "bounds_of"]
 
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
+R = TypeVar("R", pl.DataFrame, pl.LazyFrame)
 
 ROWS = 5_000_000
 """The number of rows held in memory at once."""
@@ -105,8 +106,8 @@ def _range(frame: pl.DataFrame, table: Table, largest: float | None) -> tuple[in
     if table.setup.policies.unjudged_labels is not None:
         return table.setup.policies.unjudged_labels
     if largest is None:
-        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
-    return 0, max(math.floor(largest), math.ceil(table.setup.policies.relevant), 0)
+        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item()
+    return 0, max(math.floor(largest or 0), math.ceil(table.setup.policies.relevant), 0)
 
 
 def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
@@ -179,12 +180,12 @@ def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
 
 
-def _last_at(rows: Any, label: int, least: int) -> Any:
+def _last_at(rows: R, label: int, least: int) -> R:
     """The rows with `label` for the last open document, and the least label for the others."""
     return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
 
 
-def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
+def _with_labels(rows: R, at: pl.Expr, label: int, otherwise: int) -> R:
     judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
     return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
 

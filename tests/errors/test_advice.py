@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, conventions, parse, registry
+from rankframe._catalog import call, parse, registry
 from rankframe._rankers import misplaced_options
 from rankframe._support import option_kinds
-from rankframe._table import policies, roles, run_and_judgments
+from rankframe._table import conventions, policies, roles, run_and_judgments
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
 
@@ -260,6 +260,7 @@ CASES = {
     "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve(ADVICE)", r"write (.*),"),
     "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.ADVICE", r"as in (.*)$"),
     "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "verbs.calls_of(ADVICE)", r"as (.*)$"),
+    "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(
         "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_index_equal
 
 import rankframe as rf
-from tests.support.calls import ALL, POLICIES, SOME, Options, spell, thinned
+from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 TEXTS = [spell(*call) for call in ALL]
@@ -67,22 +67,27 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
     np.testing.assert_allclose(found.to_numpy(), values, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @every_kind
 @pytest.mark.parametrize("policies", thinned(POLICIES, 16), ids=str)
-def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
+def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options, which: str) -> None:
+    texts = part_of(TEXTS, which, list(KINDS.values()).index(kind), 4)
     df = frame(random_table(7, queries=25, labels=FRACTIONAL_LABELS))
     pandas = kind(df)
     assert isinstance(pandas, pd.DataFrame)
-    assert_same_values(pandas.rank.on(**policies).evaluate(*TEXTS), df.rank.on(**policies).evaluate(*TEXTS))
+    assert_same_values(pandas.rank.on(**policies).evaluate(*texts), df.rank.on(**policies).evaluate(*texts))
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("kind", thinned(list(KINDS.values()), 3))
 @law
-@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES))
-def test_any_table_has_the_values_it_has_on_polars(kind: Any, table: Table, policies: Options) -> None:
-    df = frame(table)
-    found = kind(df).rank.on(**policies).evaluate(*SOME_TEXTS)
-    assert_same_values(found, df.rank.on(**policies).evaluate(*SOME_TEXTS))
+@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES), turn=st.integers(0, 2))
+def test_any_table_has_the_values_it_has_on_polars(
+    kind: Any, which: str, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame(table), part_of(SOME_TEXTS, which, turn, 3)
+    found = kind(df).rank.on(**policies).evaluate(*texts)
+    assert_same_values(found, df.rank.on(**policies).evaluate(*texts))
 
 
 @every_kind
@@ -128,10 +133,18 @@ def test_rows_keep_their_order_index_and_columns(kind: Any, index: Any) -> None:
     np.testing.assert_allclose(values["auc"], wanted["auc"].to_numpy(), rtol=1e-12)
 
 
-@every_kind
-@every_index
-@pytest.mark.parametrize("verb", ["curve", "explain"])
-def test_rows_by_rank_carry_the_callers_own_labels_and_values(kind: Any, index: Any, verb: str) -> None:
+# Every kind of table with every index, by one verb or the other.
+ROWS_BY_RANK = [
+    (verb, kind, index)
+    for i, kind in enumerate(KINDS)
+    for j, index in enumerate(INDEXES)
+    for verb in (["curve", "explain"] if (i + j) % 2 else ["explain", "curve"])
+]
+
+
+@pytest.mark.parametrize("case", thinned(ROWS_BY_RANK, 2), ids=" ".join)
+def test_rows_by_rank_carry_the_callers_own_labels_and_values(case: tuple[str, str, str]) -> None:
+    verb, kind, index = case[0], KINDS[case[1]], INDEXES[case[2]]
     df = frame(random_table(4))
     pandas = kind(df).set_axis(index(len(df)))
     found = getattr(pandas.rank, verb)(*SUMS)
