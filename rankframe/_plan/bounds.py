@@ -104,9 +104,8 @@ def _range(frame: pl.DataFrame, table: Table, largest: float | None) -> tuple[in
     """The least and the greatest label that an unjudged document may turn out to have."""
     if table.setup.policies.unjudged_labels is not None:
         return table.setup.policies.unjudged_labels
-    if largest is None:
-        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
-    return 0, max(math.floor(largest), math.ceil(table.setup.policies.relevant), 0)
+    seen = largest if largest is not None else frame.select(table.label.filter(is_finite(table.label)).max()).item()
+    return 0, max(math.floor(seen or 0), math.ceil(table.setup.policies.relevant), 0)
 
 
 def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
