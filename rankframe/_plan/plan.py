@@ -47,22 +47,6 @@ def position(table: Table) -> pl.Expr:
     return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
 
 
-def _with_rank(rows: pl.LazyFrame, table: Table, *, complete: bool) -> pl.LazyFrame:
-    """The rows with the rank that their position and the policies give them, still in rank order."""
-    if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
-        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
-    if table.setup.policies.depth is not None:
-        rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
-    if table.setup.policies.drops_after_cut:
-        place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
-        rows = rows.sort(QUERY, POSITION)
-    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if table.setup.policies.unretrieved == "missed":
-        return rows
-    return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
-
-
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
     """The rows, numbered and placed, and their rank as an expression over them; null where they have none."""
     rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
