@@ -64,11 +64,40 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
 
 
 def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    if setup.convention is None or not calls:
+        return _resolved(frame, setup, calls, largest)
+    of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may have policies of their own for some metrics
+    for call in calls:
+        resolved, meant = setup.resolve(call)
+        of_setups.setdefault(resolved, {})[call] = meant
+    query = list(setup.roles.query)
+    results = [
+        _resolved(frame, resolved, list(dict.fromkeys(named.values())), largest)
+        .lazy()
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
+            ),
+        )
+        for resolved, named in of_setups.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
+    names = [name for call in calls for name in names_of(setup, call)]
+    return collect(result.select(*query, *names), frame, setup)
+
+
+def _resolved(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    """The metrics of a table under policies that no convention changes any more."""
     names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
         refuse_without_subtopics(of_subtopics)
-        return _of_documents(frame, setup, calls, largest)
+        return _measure(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
             f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
@@ -76,11 +105,11 @@ def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: fl
     others = [call for call in calls if call not in of_subtopics]
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
-        return _of_documents(docs, of_docs, calls, largest)
+        return _measure(docs, of_docs, *calls, largest=largest)
     table = Table.of(setup, frame.collect_schema(), label=False)
     result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
     if others:
-        values = _of_documents(docs, of_docs, others, largest).lazy()
+        values = _measure(docs, of_docs, *others, largest=largest).lazy()
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
     return collect(result.select(*setup.roles.query, *names), frame, setup)
 
@@ -140,35 +169,6 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
         return frame, of_docs
     docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
     return like(frame, docs, setup), of_docs
-
-
-def _of_documents(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
-    """The metrics of a table with one row per document."""
-    if setup.convention is None:
-        return _measure(frame, setup, *calls, largest=largest)
-    names = [name for call in calls for name in names_of(setup, call)]
-    under_policies: dict[Setup, dict[Call, Call]] = {}  # a convention may have several
-    for call in calls:
-        policies, meant = setup.resolve(call)
-        under_policies.setdefault(policies, {})[call] = meant
-    query = list(setup.roles.query)
-    results = [
-        _measure(frame, policies, *dict.fromkeys(named.values()), largest=largest)
-        .lazy()
-        .select(
-            *query,
-            *(
-                pl.col(x).alias(y)
-                for call, meant in named.items()
-                for x, y in zip(names_of(policies, meant), names_of(policies, call), strict=True)
-            ),
-        )
-        for policies, named in under_policies.items()
-    ]
-    result = results[0]
-    for other in results[1:]:
-        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
-    return collect(result.select(*query, *names), frame, setup)
 
 
 def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:

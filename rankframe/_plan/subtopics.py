@@ -21,8 +21,6 @@ __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without
 def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     setup = table.setup
-    for call in calls:
-        setup.resolve(call)  # raises: no tool's convention has metrics of diversity
     _refuse_ties(setup.policies.ties, calls[0])
     asked = Asked(table.key)
     topics = Topics(asked, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)

@@ -97,6 +97,11 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
         assert asked == ["map", "map", "rr"]
 
 
+def test_the_queries_alone_can_be_selected_under_a_convention() -> None:
+    found = DF.lazy().rank.on(convention="ranx").evaluate("map", "ndcg").select("query_id").collect()
+    assert sorted(found["query_id"]) == sorted(DF["query_id"].unique())
+
+
 def test_columns_that_no_metric_reads_are_not_read() -> None:
     costly = DF.lazy().with_columns(costly=pl.col("score").map_batches(fails, return_dtype=pl.Float64))  # type: ignore[arg-type]
     assert_same(costly.rank.evaluate("map").collect(), DF.rank.evaluate("map"))
