@@ -1,4 +1,4 @@
-"""The metrics of a frame: one row per query, whatever the policies, conventions and kinds of metric."""
+"""The metrics of a frame: one row per query, for all policies, conventions and kinds of metric."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
-    """What finds the largest label of a table that comes in parts; None where no value depends on it."""
+    """A function that finds the largest label of a table in parts; None if no value depends on it."""
     if not needs_largest_label(setup, frame.collect_schema(), calls):
         return None
     return partial(_largest_label, setup=setup, calls=calls)
@@ -106,24 +106,24 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     """The largest label of a table that may be larger than memory."""
     setup, shown = columns_of_largest(setup, rows.collect_schema(), calls)
     label = pl.col(setup.roles.label)
-    if not shown:  # policies may leave labels out, so that each query has to be ranked to know
+    if not shown:  # policies may leave labels out, so that each query has to be ranked first
         rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
 def columns_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
-    """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
+    """The policies under which `LARGEST` sees the calls' labels, and whether a plain maximum over the rows will do."""
     if setup.policies.unjudged == "bounds":
         setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
-    else:  # all that ask for it go by the same policies
+    else:  # all calls that need it have the same policies
         asking = next(call for call in calls if needs_largest_label(setup, schema, [call]))
         setup, _ = setup.resolve(asking)
     return setup.changed(weight=None, no_relevant="zero"), setup.policies.unretrieved == "missed"
 
 
 LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
-"""The largest label of a query, as a metric that has no name among them."""
+"""The largest label of a query, as an unregistered metric."""
 
 
 def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Setup]:
@@ -142,7 +142,7 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
 
 
 def _of_documents(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
-    """The metrics of documents, each of which stands on a row."""
+    """The metrics of a table with one row per document."""
     if setup.convention is None:
         return _measure(frame, setup, *calls, largest=largest)
     names = [name for call in calls for name in names_of(setup, call)]
@@ -222,12 +222,12 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
 
 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:
-    """The columns of a result that a call makes."""
+    """The result columns of a call."""
     return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
 
 
 def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
-    """Refuse what no metric of the frame is defined for, with the rows that have it."""
+    """Refuse faults of the table that leave metrics undefined, and show their rows."""
     fault = fault_of(frame, table)
     if fault is not None:
         raise fault_in(frame, setup, fault.kind)
@@ -249,13 +249,13 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> Non
 
 
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
-    """The result as the kind of frame that was given."""
+    """The result as the caller's kind of frame."""
     return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
-    # to optimize the plan of a small table takes longer than that saves
+    # optimizing the plan of a small table takes longer than it saves
     how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)

@@ -1,4 +1,4 @@
-"""The way through the data for metrics of diversity: rank the documents, then look at their relevant subtopics alone."""
+"""The plan for metrics of diversity: rank the documents, then use only their relevant subtopics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     setup = table.setup
     for call in calls:
-        setup.resolve(call)  # which refuses it: no tool's convention has metrics of diversity
+        setup.resolve(call)  # raises: no tool's convention has metrics of diversity
     _refuse_ties(setup.policies.ties, calls[0])
     asked = Asked(table.key)
     topics = Topics(asked, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
@@ -51,7 +51,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
 
 
 def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:
-    """A row for each document and subtopic with a label from `least` on: who they are, and the document's rank."""
+    """A row for each document and subtopic with a label from `least` on: their keys, and the document's rank."""
     setup = table.setup
     rank = pl.col(table.place).alias("#rank")
     doc = -pl.col(table.row).cast(pl.Int64) if setup.roles.doc_name is None else pl.col(setup.roles.doc_name)
@@ -86,7 +86,7 @@ def _refuse_ties(ties: str, call: Call) -> None:
 
 
 def refuse_without_subtopics(calls: Sequence[Call]) -> None:
-    """Refuse metrics of diversity where no column holds subtopics."""
+    """Refuse metrics of diversity without a column of subtopics."""
     for call in calls:
         raise InvalidOption(
             f"{call.text} looks at the subtopics of each document; say which column holds them: ",
@@ -104,7 +104,7 @@ def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
 
 
 def refuse_agreement(table: Table) -> None:
-    """Refuse to compare documents that stand on several rows."""
+    """Refuse to compare documents that have several rows."""
     if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents
         raise InvalidOption(

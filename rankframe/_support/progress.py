@@ -1,4 +1,4 @@
-"""What long work shows where somebody watches: on a terminal, with rich installed."""
+"""Progress of long computations, shown on a terminal if rich is installed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Busy", "Progress"]
 PATIENCE = 1.0
 """Seconds before anything is shown."""
 SCREEN = Lock()
-"""Held by what is shown, since a screen has place for one."""
+"""Held by the bar or spinner that is shown, since a screen has room for one."""
 
 
 class Progress:
-    """Called with what is done and what there is to do; shows nothing in scripts, or without rich."""
+    """A bar, called with the work done and the total; shows nothing in scripts, or without rich."""
 
     def __init__(self, what: str, show: bool) -> None:
         self._what = what
@@ -55,7 +55,7 @@ class Progress:
 
 
 class Busy:
-    """Says what goes on while work lasts of which nobody knows how much is left; shows nothing in scripts, or without rich."""
+    """A spinner for work of unknown length; shows nothing in scripts, or without rich."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -130,7 +130,7 @@ class GroupRows(Rows):
         return rows.cast(pl.Float64).cum_sum()
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        # by going through all pairs, as an expression has no loops
+        # over all pairs, as an expression has no loops
         label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
         n = pl.len().cast(pl.Int64)
         one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
@@ -151,7 +151,7 @@ class GroupRows(Rows):
 
 
 def columns_of(setup: Setup) -> cs.Selector:
-    """The document column; no column where nobody said which, no tie needs it and the table lacks the usual one."""
+    """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
     if setup.roles.doc_name is None:
         if setup.policies.ties in BY_DOCUMENT:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
