@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from .errors import InvalidOption
+from .errors import InvalidOption, option
 
 __all__ = [
     "Correction",
@@ -103,7 +103,7 @@ def intervals(
     bounds = np.full((2, values.shape[1]), np.nan)
     if method == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption("method='bounded' takes limits: the least and the greatest value of each column")
+            raise InvalidOption(option(method=method), " takes limits: the least and the greatest value of each column")
         ends = [limit[fit] for limit in limits]
         bounds[:, fit] = _bounded(values[:, fit], weights, low, high, ends, resamples, seed, step)
     elif fit.any():

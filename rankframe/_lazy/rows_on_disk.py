@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import OutOfSpace
+from ..errors import OutOfSpace, on
 
 __all__ = ["Room", "buckets_of", "temporary_folder"]
 
@@ -100,8 +100,8 @@ def _split(
         if any(word in str(error).lower() for word in FULL):
             raise OutOfSpace(
                 f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
-                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as "
-                "df.rank.on(memory_limit='8GB')"
+                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as ",
+                on(memory_limit="8GB"),
             ) from error
         raise
     for path in sorted(here.rglob("*.ipc")):

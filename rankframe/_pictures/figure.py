@@ -15,7 +15,7 @@ from .._support.extras import load
 from .._table.roles import require, score_columns
 from .._table.setup import Setup
 from .._text.user_text import rewritten
-from ..errors import InvalidOption
+from ..errors import InvalidOption, asked_as, on, option
 
 __all__ = [
     "LINES",
@@ -140,7 +140,9 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
     """A row per run and query: the query columns, the run, and a column per metric."""
     if setup.policies.unjudged == "bounds":
         raise InvalidOption(
-            "unjudged='bounds' gives each metric two columns; plot with another rule: df.rank.on(unjudged='nonrelevant')"
+            option(unjudged="bounds"),
+            " gives each metric two columns; plot with another rule: ",
+            on(unjudged="nonrelevant"),
         )
     require_runs(frame, runs)
     if runs.column is not None:
@@ -203,10 +205,10 @@ def count(found: pl.DataFrame) -> str:
 def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
     for text in metrics:
         if not isinstance(text, str):
-            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in df.rank.plot.{example}")
+            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in ", asked_as(f"plot.{example}"))
     calls = list(dict.fromkeys(call for text in metrics for call in parse(text)))
     if not calls:
-        raise InvalidOption(f"no metric given; name at least one, as in df.rank.plot.{example}")
+        raise InvalidOption("no metric given; name at least one, as in ", asked_as(f"plot.{example}"))
     refuse_texts(calls)
     return calls
 
@@ -214,5 +216,5 @@ def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
 def one_call(metric: str, example: str) -> Call:
     calls = calls_of([metric], example)
     if len(calls) > 1:
-        raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in df.rank.plot.{example}")
+        raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in ", asked_as(f"plot.{example}"))
     return calls[0]

@@ -11,7 +11,7 @@ from .._catalog.parse import parse
 from .._plan.per_query import by_document
 from .._table.roles import require
 from .._table.setup import Setup
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .figure import (
     LINES,
     ROWS,
@@ -107,12 +107,14 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
     names = runs.names(found)
     if len(names) < 2:
         raise InvalidOption(
-            "differences are those between runs; name at least two score columns, as runs=['bm25', 'ltr'], or the column "
-            "that tells runs apart, as run='run'"
+            "differences are those between runs; name at least two score columns, as ",
+            option(runs=["bm25", "ltr"]),
+            ", or the column that tells runs apart, as ",
+            option(run="run"),
         )
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
-        raise InvalidOption(f"baseline={baseline!r} is none of the runs, {', '.join(names)}")
+        raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
     query = [name for name in setup.roles.query if name in found.columns]
     wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
     paired = (

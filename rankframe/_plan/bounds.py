@@ -25,7 +25,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.setup import Setup
 from .._table.table import Table, fresh, is_finite
-from ..errors import InvalidOption
+from ..errors import InvalidOption, Text, on
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from .plan import position, with_row
 
@@ -114,7 +114,7 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     """Refuse a call whose bounds are not known."""
     judging, options = call.judging, call.arguments
     if judging is None:
-        reason = "its value follows the judgments in no way that is known"
+        reason: Text = "its value follows the judgments in no way that is known"
         if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
             reason = (
                 "the top of its label scale would depend on the judgments; where max_label is a number, err has bounds"
@@ -135,10 +135,11 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
             reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
     if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
         reason = (
-            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: df.rank.on(unjudged_labels=(0, 4))"
+            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: ",
+            on(unjudged_labels=(0, 4)),
         )
     if reason:
-        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+        raise InvalidOption(f"no bounds are known for {call.text!r}: ", reason)
 
 
 def _just_relevant(call: Call, setup: Setup, least: int) -> int:

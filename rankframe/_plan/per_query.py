@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
@@ -12,10 +11,10 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import Metric
 from .._lazy.node import source
-from .._table.check import describe
+from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
-from .._table.table import MARK, Table
+from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption
 from . import shortcuts
 from .bounds import bounds, bounds_of
@@ -231,7 +230,7 @@ def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
     """Refuse faults of the table that leave metrics undefined, and show their rows."""
     fault = fault_of(frame, table)
     if fault is not None:
-        raise InvalidData(describe(frame, setup, fault.message))
+        raise fault_in(frame, setup, fault.kind)
 
 
 def refuse_texts(calls: Sequence[Call]) -> None:
@@ -261,7 +260,8 @@ def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: b
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
-        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+        found = failed(error)
         if found is None:
             raise
-        raise InvalidData(describe(frame, setup, found[1])) from None
+        kind, sentence = found
+        raise (InvalidData(sentence) if kind is None else fault_in(frame, setup, kind)) from None

@@ -16,7 +16,7 @@ from .._words.expected_ties import Expectation
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import LABEL, RANK, RAW, SortedRows
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .sort import starts_of
 
 __all__ = [
@@ -128,8 +128,10 @@ def _run_formulas(
     if answer == "document":
         if setup.policies.ties == "expected":
             raise InvalidOption(
-                "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule "
-                "for ties to explain, as in df.rank.on(ties='doc_desc')"
+                option(ties="expected"),
+                " is an average over orders, to which ranks contribute, not documents; say another rule for ties to "
+                "explain, as in ",
+                on(ties="doc_desc"),
             )
         if no_relevant == "one":
             no_relevant = "null"  # no document contributed to a 1 that is set by policy
@@ -206,13 +208,13 @@ def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
 
 def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
     """The values, each of which fails with the message of a fault or a refused label where one is seen."""
-    refused = [(pl.col(fault.column), fault.message) for fault in asked.refused.values()]
+    refused = [(pl.col(fault.column), fault.in_plan) for fault in asked.refused.values()]
     if not faults and not refused:
         return [value.alias(text) for text, value in asked.values.items()]
     guard = failing(
         [
             *((label.is_not_null(), naming(message, label)) for label, message in refused),
-            *((pl.col(fault.column), fault.message) for fault in faults),
+            *((pl.col(fault.column), fault.in_plan) for fault in faults),
         ]
     )
     return [pl.coalesce(guard, value).alias(text) for text, value in asked.values.items()]

@@ -8,11 +8,12 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._table.setup import Setup
+from .._table.steps import one_kept
 from .._table.subtopics import row_faults
 from .._table.table import Table
 from .._words.asked import Asked
 from .._words.subtopics import Topics
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .plan import guarded, ranks
 
 __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
@@ -28,7 +29,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
 
     rows, rank = ranks(docs, table)
     ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
-    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.name != "repeated document"]
+    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.kind != "repeated document"]
     if table.lists_subtopics:
         faults = [*table.faults(label=False), *row_faults(table)]
     queries = ranked.group_by(table.query, maintain_order=True).agg(
@@ -68,13 +69,17 @@ def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float
 def _refuse_ties(ties: str, call: Call) -> None:
     if ties in ("best", "worst"):
         raise InvalidOption(
-            f"{call.text}: ties={ties!r} orders tied documents by label, which does not say what a document adds to those "
-            "above it; say another rule for ties, as in df.rank.on(ties='doc_desc')"
+            f"{call.text}: ",
+            option(ties=ties),
+            " orders tied documents by label, which does not say what a document adds to those above it; say another "
+            "rule for ties, as in ",
+            on(ties="doc_desc"),
         )
     if ties == "expected":
         raise InvalidOption(
             f"{call.text}: its expectation over the orders of tied documents has no closed form; say another rule for "
-            "ties, as in df.rank.on(ties='doc_desc')"
+            "ties, as in ",
+            on(ties="doc_desc"),
         )
 
 
@@ -82,8 +87,8 @@ def refuse_without_subtopics(calls: Sequence[Call]) -> None:
     """Refuse metrics of diversity without a column of subtopics."""
     for call in calls:
         raise InvalidOption(
-            f"{call.text} looks at the subtopics of each document; say which column holds them: "
-            "df.rank.on(subtopic='subtopic')"
+            f"{call.text} looks at the subtopics of each document; say which column holds them: ",
+            on(subtopic="subtopic"),
         )
 
 
@@ -101,5 +106,6 @@ def refuse_agreement(table: Table) -> None:
     if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents
         raise InvalidOption(
-            f"agreement compares rows, of which a document has several here; keep one of each: df.unique({key}).rank"
+            "agreement compares rows, of which a document has several here; keep one of each: ",
+            one_kept(key, then=".rank"),
         )

@@ -18,7 +18,7 @@ from .._plan.aggregation import aggregation
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from .._table.roles import USUAL_NAMES
 from .._table.setup import OPTIONS, Setup
-from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, worded
 
 __all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
 
@@ -88,7 +88,7 @@ def _declared(on: Callable[P, T]) -> Callable[P, T]:
 def _instead(name: str, methods: Sequence[str]) -> str:
     """The method to write instead of an unknown name: the metric that other tools call so, or the nearest name."""
     if (said := elsewhere(name, name)) is not None:
-        return f"; {said}"
+        return f"; {worded(said)}"
     if name in ("mean", "average", "avg") and "summarize" in methods:
         return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._pictures.figure import Runs
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from ..plot import Plots
 
 __all__ = ["Showing"]
@@ -100,7 +100,7 @@ class Showing(ABC):
         if not isinstance(title, str):
             raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
         if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
-            raise InvalidOption(f"worst={worst!r}: write how many queries to show, a whole number from 0 on")
+            raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
         slices = (by,) if isinstance(by, str) else tuple(by or ())
         shown = (show,) if isinstance(show, str) else tuple(show)
         chosen = Runs.of(runs, run)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, shown
+from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, option
 
 __all__ = ["CUTOFF", "Kind", "Range", "annotation_of", "as_number", "check", "fits", "is_number", "kind_of"]
 
@@ -118,13 +118,13 @@ class Kind:
         return did_you_mean(given, self.words) if isinstance(given, str) else ""
 
 
-def check(option: str, given: Any, annotation: object) -> Any:
+def check(name: str, given: Any, annotation: object) -> Any:
     """`given` as formulas take it; refused if the annotation does not include it."""
     kind = cast("Kind", kind_of(annotation))
     try:
         return kind.read(given)
     except TypeError:
-        raise InvalidOption(f"{option}={shown(given)}: write {kind}.{kind.hint(given)}") from None
+        raise InvalidOption(option(**{name: given}), f": write {kind}.{kind.hint(given)}") from None
 
 
 def fits(given: object, annotation: object) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .asked import POSITION, STARTS
 from .sorted_rows import SortedRows
 
@@ -21,8 +21,12 @@ class NoExpectation(InvalidOption):
 
     def __init__(self) -> None:
         super().__init__(
-            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in "
-            "df.rank.on(ties='doc_desc'), or see the range with ties='worst' and ties='best'"
+            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in ",
+            on(ties="doc_desc"),
+            ", or see the range with ",
+            option(ties="worst"),
+            " and ",
+            option(ties="best"),
         )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 
 from .._table.policies import check_threshold
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .asked import Asked
 from .greedy_ranking import greedy_ranks
 from .ranking import Used
@@ -49,8 +49,9 @@ class Topics:
         check_threshold(relevant)
         if self.threshold is None:
             raise InvalidOption(
-                f"relevant={relevant!r}: a list of subtopics says by itself what is relevant, without a label; leave "
-                "relevant out, or give a row for each subtopic"
+                option(relevant=relevant),
+                ": a list of subtopics says by itself what is relevant, without a label; leave relevant out, or give a "
+                "row for each subtopic",
             )
         other = copy(self)
         other.threshold = relevant

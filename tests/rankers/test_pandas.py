@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import pickle
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,9 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_index_equal
 
 import rankframe as rf
+from rankframe._command.words import in_options
+from rankframe._rankers.pandas_messages import spelled
+from rankframe.errors import worded
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -577,6 +581,27 @@ def test_an_error_says_what_is_wrong_in_words_of_pandas(call: Any, error: type[E
     assert message in str(caught.value)
     assert "pl." not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_values_of_the_user_are_no_code_to_spell() -> None:
+    name = "df.unique(['a'])"
+    with pytest.raises(rf.InvalidData) as caught:
+        SMALL.assign(doc_id=name).rank.ndcg()
+    assert "drop_duplicates(['query_id', 'doc_id'])" in str(caught.value)
+    assert f"doc_id={name!r}" in str(caught.value)
+
+
+def test_an_error_has_its_parts_and_its_kind_in_pandas_too() -> None:
+    repeated = SMALL.assign(doc_id="x")
+    found = []
+    for df in (repeated, pl.from_pandas(repeated)):
+        with pytest.raises(rf.InvalidData) as caught:
+            df.rank.ndcg()
+        found.append(pickle.loads(pickle.dumps(caught.value)))
+    in_pandas, in_polars = found
+    assert in_pandas.kind == in_polars.kind == "repeated document"
+    assert in_options(in_pandas.said) == in_options(in_polars.said)
+    assert worded(in_polars.said, spelled) == str(in_pandas) != str(in_polars)
 
 
 def test_results_hold_texts_as_pandas_does_by_default() -> None:
