@@ -10,8 +10,8 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.call import Call
 from .._catalog.conventions import CONVENTIONS, Convention
+from .._catalog.requests import calls_of
 from .._support.progress import Busy
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
@@ -81,13 +81,10 @@ def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
     table = ranker(judged(arguments).table, arguments)
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(table.conventions(call.text) for call in calls_of(arguments))
+        found: pl.DataFrame = pl.concat(
+            table.conventions(call.text) for call in calls_of(*(arguments.metrics or DEFAULT))
+        )
     return found.with_columns(pl.Series("note", [in_options(text) for text in found["note"]]))
-
-
-def calls_of(arguments: argparse.Namespace) -> list[Call]:
-    """The metrics that were asked for."""
-    return list(dict.fromkeys(call for text in arguments.metrics or DEFAULT for call in rf.parse(text)))
 
 
 COMMAND = Command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -9,34 +10,28 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.parse import parse
-from .._plan.per_query import mean, measure, refuse_texts
-from .._support.extras import load
-from .._table.policies import Columns
-from .._table.roles import require, score_columns
+from .._catalog.means import Mean
+from .._catalog.requests import calls_of, refuse_texts
+from .._decisions.runs import RUN
 from .._text.user_text import rewritten
 from ..errors import InvalidOption
 
 __all__ = [
     "LINES",
     "ROWS",
-    "RUN",
     "Axis",
     "Figure",
     "Mark",
-    "Runs",
+    "averaged",
     "banded",
-    "calls_of",
     "count",
     "legible",
     "lines_of",
     "means",
     "named",
     "one_call",
-    "values",
 ]
 
-RUN = "#run"
 LINES = 12
 """How many lines a reader tells apart: six colours, each whole and dashed."""
 ROWS = 40
@@ -102,72 +97,25 @@ class Figure:
         )
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Which runs the rows hold: in several score columns of the same rows, or told apart by a column."""
-
-    scores: tuple[str, ...] = ()
-    column: str | None = None
-
-    @classmethod
-    def of(cls, runs: Sequence[str] | None, run: str | None) -> Runs:
-        """What the caller said."""
-        if runs is not None and run is not None:
-            raise InvalidOption("runs names score columns, run a column that tells runs apart; give one of them")
-        return cls(
-            tuple(map(str, score_columns(runs))), None if run is None else str(run)
-        )  # labels of pandas may be numbers
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that are named."""
-        return (*self.scores, *([] if self.column is None else [self.column]))
-
-    def names(self, found: pl.DataFrame) -> list[str]:
-        """The runs' names, of which `values` made a column."""
-        return list(self.scores or found[RUN].unique(maintain_order=True))
-
-
-def require_runs(frame: pl.DataFrame, runs: Runs) -> None:
-    """Refuse names of runs that are no columns of the table."""
-    for name in runs.scores:
-        require(frame.schema, name, "runs")
-    if runs.column is not None:
-        require(frame.schema, runs.column, "run")
-
-
-def values(frame: pl.DataFrame, columns: Columns, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
-    """A row per run and query: the query columns, the run, and a column per metric."""
-    if columns.unjudged == "bounds":
-        raise InvalidOption(
-            "unjudged='bounds' gives each metric two columns; plot with another rule: df.rank.on(unjudged='nonrelevant')"
-        )
-    require_runs(frame, runs)
-    if runs.column is not None:
-        query = (runs.column, *(name for name in columns.query if name != runs.column))
-        found = measure(frame, replace(columns, query=query), *calls)
-        return found.lazy().collect().rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
-    each = []
-    for score in runs.scores or (columns.score,):
-        found = measure(frame, replace(columns, score=score), *calls).lazy().collect()
-        each.append(found.with_columns(pl.lit(score).alias(RUN)))
-    return pl.concat(each)
-
-
 def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None = None) -> pl.DataFrame:
     """The mean of a metric per key as `y`, its 95% interval by Student's t as `low` and `high`, and `queries`.
 
     An interval goes no further than the metric does.
     """
-    value = pl.col(name or call.text)
+    from ..stats import reach  # numpy comes with it
+
+    value, mean = pl.col(name or call.text), Mean.of(call)
+    on_scale = mean.scaled(value)
     summed = found.group_by(key, maintain_order=True).agg(
-        y=mean(value), error=value.std() / value.count().sqrt(), queries=value.count()
+        y=mean.unweighted(value),
+        center=on_scale.mean(),
+        error=on_scale.std() / value.count().sqrt(),
+        queries=value.count(),
     )
-    student = load("scipy.stats", "plot").t
-    far = {n: float(student.ppf(0.975, n - 1)) for n in summed["queries"].unique() if n > 1}
-    reach = pl.col("error") * pl.col("queries").replace_strict(far, default=None, return_dtype=pl.Float64)
-    ends = {"low": pl.col("y") - reach, "high": pl.col("y") + reach}
-    return summed.with_columns(**{end: x.clip(*call.bounds) for end, x in ends.items()}).drop("error").drop_nulls("y")
+    far = pl.Series(reach(summed["error"].fill_null(math.nan).to_numpy(), summed["queries"].to_numpy(), 0.95))
+    ends = {"low": pl.col("center") - far, "high": pl.col("center") + far}
+    drawn = {end: mean.unscaled(x).fill_nan(None).clip(*call.bounds) for end, x in ends.items()}
+    return summed.with_columns(**drawn).drop("center", "error").drop_nulls("y")
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
@@ -200,19 +148,15 @@ def count(found: pl.DataFrame) -> str:
     return f"{n:,} {'query' if n == 1 else 'queries'}"
 
 
-def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
-    for text in metrics:
-        if not isinstance(text, str):
-            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in df.rank.plot.{example}")
-    calls = list(dict.fromkeys(call for text in metrics for call in parse(text)))
-    if not calls:
-        raise InvalidOption(f"no metric given; name at least one, as in df.rank.plot.{example}")
+def averaged(metrics: Sequence[str], example: str) -> list[Call]:
+    """The metrics that were asked for, all of which have a mean."""
+    calls = calls_of(*metrics, example=f"plot.{example}")
     refuse_texts(calls)
     return calls
 
 
 def one_call(metric: str, example: str) -> Call:
-    calls = calls_of([metric], example)
+    calls = averaged([metric], example)
     if len(calls) > 1:
         raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in df.rank.plot.{example}")
     return calls[0]

@@ -16,9 +16,10 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._decisions.compare import Significance, compare
+from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import Design
-from .._decisions.summary import FIGURES, calls_of, summarize
+from .._decisions.runs import RUN, Runs, explained, values
+from .._decisions.summary import FIGURES, averaged, summarize
 from .._support.extras import load
 from .._table.policies import Columns
 from .._table.roles import require
@@ -28,7 +29,7 @@ from .._verbs import verbs
 from ..errors import InvalidOption, MissingExtra, RankframeError
 from . import plots
 from .draw import GREY, altair
-from .figure import RUN, Figure, Runs, values
+from .figure import Figure
 
 __all__ = ["Contents", "write"]
 
@@ -77,7 +78,7 @@ class Contents:
         """How runs are compared, if there are several."""
         if not self.runs.columns:
             return None
-        return Design(self.runs.scores, self.runs.column, self.baseline, (), None, "error")
+        return Design(self.runs, self.baseline, (), None, "error")
 
     @property
     def testing(self) -> Significance:
@@ -100,7 +101,7 @@ def write(frame: pl.DataFrame, columns: Columns, path: str | Path, contents: Con
     design = contents.design
     for name in contents.show:
         require(frame.schema, name, "show")
-    calls = calls_of(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
+    calls = averaged(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
     parts = [
         ("Summary", _summary(frame, columns, contents)),
         *((f"By {by}", _slices(frame, columns, contents, calls[0], by)) for by in contents.by),
@@ -127,17 +128,12 @@ def _summary(frame: pl.DataFrame, columns: Columns, contents: Contents) -> str:
 def _summed(frame: pl.DataFrame, columns: Columns, contents: Contents, by: tuple[str, ...]) -> pl.DataFrame:
     """The summary of every run."""
     runs, resampling = contents.runs, contents.resampling
-    if runs.column is not None:
-        query = tuple(dict.fromkeys((runs.column, *columns.query)))
-        policies = replace(columns, query=query)
-        return _eager(summarize(frame, policies, (runs.column, *by), None, resampling, *contents.metrics))
-    each = [
-        _eager(summarize(frame, replace(columns, score=score), by, None, resampling, *contents.metrics)).select(
-            pl.lit(score).alias("run"), pl.all()
-        )
-        for score in runs.scores
-    ]
-    return pl.concat(each) if each else _eager(summarize(frame, columns, by, None, resampling, *contents.metrics))
+    found = runs.each(
+        frame,
+        columns,
+        lambda of_run: _eager(summarize(frame, of_run, (*runs.key, *by), None, resampling, *contents.metrics)),
+    )
+    return found.rename({RUN: runs.column or "run"}) if runs.columns else found.drop(RUN)
 
 
 def _slices(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call, by: str) -> str:
@@ -222,39 +218,28 @@ def _worst(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call
     for name in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == name).sort(call.text, descending=not lower, maintain_order=True)
         chosen = own.head(contents.worst)
-        rows, policies = _of_run(frame, columns, contents.runs, name)
-        explained = _explained(rows, policies, call, chosen, contents.show)
+        documents = _explained(frame, columns, contents.runs, name, call, chosen, contents.show)
+        policies = contents.runs.queries(columns if contents.runs.column else replace(columns, score=name))
         named = f"<h3>{escape(name)}</h3>\n" if contents.runs.columns else ""
         text += named + "".join(
-            _query(query, explained, policies, call, contents.show, lead=i == 0)
+            _query(query, documents, policies, call, contents.show, lead=i == 0)
             for i, query in enumerate(chosen.iter_rows(named=True))
         )
     what = "least" if lower else "greatest"
     return f"<p>The queries with the {what} {escape(call.text)}, and their documents.</p>\n{text}"
 
 
-def _of_run(frame: pl.DataFrame, columns: Columns, runs: Runs, name: str) -> tuple[pl.DataFrame, Columns]:
-    """The rows of one run, and how they are ranked."""
-    if runs.column is None:
-        return frame, replace(columns, score=name)
-    query = tuple(x for x in columns.query if x != runs.column)
-    return frame.filter(pl.col(runs.column).cast(pl.String) == name), replace(columns, query=query)
-
-
 def _explained(
-    frame: pl.DataFrame, columns: Columns, call: Call, chosen: pl.DataFrame, show: Sequence[str]
+    frame: pl.DataFrame, columns: Columns, runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
-    """The documents of the chosen queries, with what each adds if the metric is such a sum."""
-    queries = chosen.lazy().select(columns.query)
-    kept = [name for name in show if name not in columns.query]
+    """The documents of the chosen queries in a run, with what each adds if the metric is such a sum."""
+    query = runs.queries(columns).query
     try:
-        rows = verbs.explain(frame.lazy(), columns, call.text, carry=kept).lazy()
-        rows = rows.join(queries, on=columns.query, how="semi", nulls_equal=True)
-        return rows.collect().sort("rank", nulls_last=True)
+        rows = explained(frame, columns, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
-        own = frame.join(queries.collect(), on=columns.query, how="semi", nulls_equal=True)
         one_order = columns if columns.ties != "expected" else replace(columns, ties="doc_desc")
-        return _eager(verbs.with_ranks(own, one_order, "rank")).sort("rank", nulls_last=True)
+        rows = runs.each(frame, one_order, lambda of_run: _eager(verbs.with_ranks(frame, of_run, "rank")), only=run)
+    return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
 
 
 def _query(
@@ -291,7 +276,7 @@ def _settings(frame: pl.DataFrame, columns: Columns, contents: Contents, calls: 
         "runs": list(contents.runs.scores) or contents.runs.column or columns.score,
         "policies": {name: value for name, value in asdict(columns).items() if name != "said"},
         "intervals": {**_said(contents.resampling), "of plots": "Student's t"},
-        **({} if contents.design is None else {"comparison": {**asdict(contents.design), **asdict(contents.testing)}}),
+        **({} if contents.design is None else {"comparison": {**contents.design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -34,13 +34,11 @@ __all__ = [
     "columns_of_largest",
     "largest_of",
     "like",
-    "mean",
     "measure",
     "names_of",
     "needs_largest_label",
     "refuse_faults",
     "refuse_names",
-    "refuse_texts",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -48,11 +46,6 @@ F = TypeVar("F", bound=Frame)
 
 SMALL = 2**16
 """How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
-
-
-def mean(value: pl.Expr) -> pl.Expr:
-    """The mean of a column, never beyond its values by rounding."""
-    return value.mean().clip(value.min(), value.max())
 
 
 def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
@@ -231,13 +224,6 @@ def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
     fault = fault_of(frame, table)
     if fault is not None:
         raise InvalidData(describe(frame, columns, fault.message))
-
-
-def refuse_texts(calls: Sequence[Call]) -> None:
-    """Refuse metrics whose values have no mean."""
-    for call in calls:
-        if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:

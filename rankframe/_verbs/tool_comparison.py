@@ -11,8 +11,9 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.conventions import CONVENTIONS, bind, under
+from .._catalog.means import Mean
 from .._catalog.parse import parse
-from .._plan.per_query import Frame, mean, measure
+from .._plan.per_query import Frame, measure
 from .._table.policies import Columns
 from ..errors import InvalidOption, RankframeError
 
@@ -34,7 +35,7 @@ def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
     def value(policies: Columns, call: Call) -> float | None:
         """The mean over the queries that count."""
         if (policies, call) not in found:
-            of_queries = measure(table, policies, call).lazy().select(mean(pl.col(call.text)))
+            of_queries = measure(table, policies, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
             found[policies, call] = of_queries.collect().item()
         return found[policies, call]
 

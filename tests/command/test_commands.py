@@ -562,3 +562,13 @@ def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
 
 def test_values_of_the_user_are_not_options() -> None:
     assert in_options("x (found in 1 row: doc_id='score=3')") == "x (found in 1 row: doc_id='score=3')"
+
+
+def test_the_bounds_of_a_geometric_mean_are_geometric_means(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("query_id,doc_id,score,label\n1,a,1,1\n2,a,1,0\n")  # all is judged: 1 and 0.00001
+    command = ["evaluate", str(tmp_path / "t.csv"), "-m", "gm_map", "--unjudged", "bounds", "--format", "json"]
+    assert main(command) == 0
+    means = [row["mean"] for row in json.loads(capsys.readouterr().out)]
+    assert means == pytest.approx([math.sqrt(1 * 0.00001)] * 2, rel=1e-9)
