@@ -24,7 +24,7 @@ from ._plan import per_query
 from ._rankers.pandas import PandasRanker, Source
 from ._rankers.verb_methods import FrameRanker
 from ._support.extras import load
-from ._table.policies import Columns
+from ._table.setup import Setup
 from ._verbs import verbs
 from .errors import InvalidOption
 
@@ -48,12 +48,12 @@ PER_QUERY = (per_query.measure, verbs.evaluate)
 class DaskRanker(FrameRanker[Any]):
     """The rankings of a Dask frame; results are Dask frames, of what the same call gives on a pandas frame."""
 
-    def __init__(self, frame: Any, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        super().__init__(columns)
+    def __init__(self, frame: Any, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
-    def _with(self, columns: Columns) -> DaskRanker:
-        return DaskRanker(self._frame, columns)
+    def _with(self, setup: Setup) -> DaskRanker:
+        return DaskRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
         if verb is verbs.judge:
@@ -67,14 +67,15 @@ class DaskRanker(FrameRanker[Any]):
             calls = [call for request in args if not isinstance(request, pl.Expr) for call in verbs.calls_of(request)]
         if verb in (verbs.evaluate, verbs.with_metrics):  # in which workers need not know metrics by name
             args = tuple(call for arg in args for call in ([arg] if isinstance(arg, pl.Expr) else verbs.calls_of(arg)))
-        work = _Work(replace(self._columns, largest_label=0.0) if calls else self._columns, verb, args)
+        work = _Work(self._setup, verb, args, 0.0 if calls else None)
         meta = work(self._frame._meta)
-        refuse_row_order(self._columns, calls, _names(self._frame._meta), "Dask frame")
-        frame, columns = self._rows, self._known(calls)
+        refuse_row_order(self._setup, calls, _names(self._frame._meta), "Dask frame")
+        frame, setup = self._rows, self._setup
+        work = replace(work, largest_label=self._largest_label(calls))
         if verb in PER_QUERY:
             requests = tuple(arg for arg in args if isinstance(arg, (Call, pl.Expr)))
-            frame = frame[ArrowKernel(requests, columns).needed(list(frame.columns))]
-        return _together(frame, columns).map_partitions(replace(work, columns=columns), meta=meta, clear_divisions=True)
+            frame = frame[ArrowKernel(requests, setup).needed(list(frame.columns))]
+        return _together(frame, setup).map_partitions(work, meta=meta, clear_divisions=True)
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         raise _whole("a plot or a report")
@@ -121,59 +122,57 @@ class DaskRanker(FrameRanker[Any]):
             If a query has several values of a slice or a weight, or a weight is no number from 0 on, when Dask runs.
         """
         options: dict[str, Any] = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
-        return self._run(summary.summarize, summary_of(self._columns, metrics, by, **options))
+        return self._run(summary.summarize, summary_of(self._setup, metrics, by, **options))
 
     def _summarize(self, summary: Summary) -> Any:
         dask, dd = load("dask", "dask"), load("dask.dataframe", "dask")
         frame = self._rows
         summary.require(frame.columns)
         calls = list(summary.calls)
-        trial = replace(summary, columns=replace(self._columns, largest_label=0.0))
+        trial = replace(summary, largest_label=0.0)
         names = list(
-            dict.fromkeys([*ArrowKernel(summary.calls, self._columns).needed(list(frame.columns)), *summary.also])
+            dict.fromkeys([*ArrowKernel(summary.calls, self._setup).needed(list(frame.columns)), *summary.also])
         )
         meta = _figures(trial, [_part(trial, frame._meta)])
-        refuse_row_order(self._columns, calls, list(frame.columns), "Dask frame")
-        summary = replace(summary, columns=self._known(calls))
-        parts = _together(frame[names], summary.columns).to_delayed()
+        refuse_row_order(self._setup, calls, list(frame.columns), "Dask frame")
+        summary = replace(summary, largest_label=self._largest_label(calls))
+        parts = _together(frame[names], summary.setup).to_delayed()
         figures = dask.delayed(_figures)(summary, [dask.delayed(_part)(summary, part) for part in parts])
         return dd.from_delayed([figures], meta=meta)
 
     def _judge(self, qrels: Any, named: str | None, judged_only: verbs.Missing, run_only: verbs.Missing | None) -> Any:
         dd = load("dask.dataframe", "dask")
-        columns, run = self._columns, self._rows
+        setup, run = self._setup, self._rows
         if named is not None:
-            columns = replace(columns, query=(named, *(name for name in columns.query if name != named)))
+            setup = setup.changed(query=(named, *(name for name in setup.roles.query if name != named)))
         judged = qrels if isinstance(qrels, dd.DataFrame) else dd.from_pandas(qrels, npartitions=1)
-        judged = _with_columns(judged, columns.query)
-        work = _Work(columns, verbs.judge, (named, judged_only, run_only, True))
+        judged = _with_columns(judged, setup.roles.query)
+        work = _Work(setup, verbs.judge, (named, judged_only, run_only, True))
         meta = work(run._meta, judged._meta)
-        runs = [name for name in columns.query if name not in judged.columns]
+        runs = [name for name in setup.roles.query if name not in judged.columns]
         if runs:  # judgments hold for every run of the table, not for those of a partition alone
             judged = judged.map_partitions(_cross, run[runs].drop_duplicates().compute())
-        judged = judged.astype({name: run.dtypes[name] for name in columns.query})  # equal ids to equal partitions
+        judged = judged.astype({name: run.dtypes[name] for name in setup.roles.query})  # equal ids to equal partitions
         n = max(run.npartitions, judged.npartitions)
-        left, right = (_together(frame, columns, n) for frame in (run, judged))
+        left, right = (_together(frame, setup, n) for frame in (run, judged))
         return left.map_partitions(work, right, meta=meta, align_dataframes=False, clear_divisions=True)
 
     @property
     def _rows(self) -> Any:
-        return _with_columns(self._frame, self._columns.query)
+        return _with_columns(self._frame, self._setup.roles.query)
 
-    def _known(self, calls: Sequence[Call]) -> Columns:
-        """The columns with what has to be known of the whole table."""
-        frame, columns = self._rows, self._columns
-        kernel = ArrowKernel(tuple(calls), columns)
-        schema = Source(frame._meta, frame.columns, lists=columns.subtopic).polars.schema if calls else pl.Schema()
+    def _largest_label(self, calls: Sequence[Call]) -> float | None:
+        """The largest label of the whole table, where a value depends on it."""
+        frame, setup = self._rows, self._setup
+        kernel = ArrowKernel(tuple(calls), setup)
+        schema = Source(frame._meta, frame.columns, lists=setup.roles.subtopic).polars.schema if calls else pl.Schema()
         if not calls or not kernel.needs_largest_label(schema):
-            return columns
+            return None
         ranked, shown = largest_label(kernel, schema)
         frame = frame[ranked.needed(list(frame.columns))]
-        parts = (frame if shown else _together(frame, columns)).to_delayed()
+        parts = (frame if shown else _together(frame, setup)).to_delayed()
         dask = load("dask", "dask")
-        return replace(
-            columns, largest_label=max(dask.compute(*(dask.delayed(_top)(ranked.columns, x) for x in parts)))
-        )
+        return float(max(dask.compute(*(dask.delayed(_top)(ranked.setup, x) for x in parts))))
 
     def __repr__(self) -> str:
         return ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
@@ -190,25 +189,27 @@ def _whole(what: str) -> InvalidOption:
 class _Work:
     """A verb on a partition."""
 
-    columns: Columns
+    setup: Setup
     verb: Callable[..., Any]
     args: tuple[Any, ...]
+    largest_label: float | None = None
 
     def __call__(self, part: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
-        result: pd.DataFrame = PandasRanker(part, self.columns)._run(self.verb, *others, *self.args)
+        known = {} if self.largest_label is None else {"largest_label": self.largest_label}
+        result: pd.DataFrame = PandasRanker(part, self.setup)._run(self.verb, *others, *self.args, **known)
         return result
 
 
 def _part(summary: Summary, part: pd.DataFrame) -> pl.DataFrame:
-    return summary.part(Source(part, part.columns, lists=summary.columns.subtopic).polars)
+    return summary.part(Source(part, part.columns, lists=summary.setup.roles.subtopic).polars)
 
 
 def _figures(summary: Summary, parts: Sequence[pl.DataFrame]) -> pd.DataFrame:
     return summary.merge(pl.concat(parts, how="vertical_relaxed")).to_pandas()
 
 
-def _top(columns: Columns, part: pd.DataFrame) -> float:
-    values = PandasRanker(part, columns)._measure(LARGEST)["largest_label"]
+def _top(setup: Setup, part: pd.DataFrame) -> float:
+    values = PandasRanker(part, setup)._measure(LARGEST)["largest_label"]
     return float(values.max()) if len(values) else 0.0
 
 
@@ -225,10 +226,10 @@ def _with_columns(frame: Any, query: Sequence[str]) -> Any:
     return frame.reset_index() if frame.index.name in query and frame.index.name not in frame.columns else frame
 
 
-def _together(frame: Any, columns: Columns, partitions: int | None = None) -> Any:
+def _together(frame: Any, setup: Setup, partitions: int | None = None) -> Any:
     """The frame with all rows of a query in one partition."""
     n = partitions or frame.npartitions
-    return frame if n == frame.npartitions == 1 else frame.shuffle(on=list(columns.query), npartitions=n)
+    return frame if n == frame.npartitions == 1 else frame.shuffle(on=list(setup.roles.query), npartitions=n)
 
 
 load("dask.dataframe", "dask").extensions.register_dataframe_accessor("rank")(DaskRanker)

@@ -98,7 +98,7 @@ def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = N
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As :func:`evaluate` does.
     """
-    query = bound(options, with_metrics).query
+    query = bound(options, with_metrics).roles.query
     values = evaluate(df, *metrics, buckets=buckets, **options)
     new = [name for name in values.columns if name not in query]
     refuse_names(new, df.columns, "the table")
@@ -157,12 +157,12 @@ def summarize(
         As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is no number from 0 on.
     """
-    columns = bound(options, summarize)
+    setup = bound(options, summarize)
     given = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
-    summary = summary_of(columns, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
-    source = _source(df, ArrowKernel(summary.calls, columns), qrels, judged_only, run_only, summary)
-    kernel, buckets = _settled(source, ArrowKernel(summary.calls, columns), buckets)
-    summary = replace(summary, columns=kernel.columns)
+    summary = summary_of(setup, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
+    source = _source(df, ArrowKernel(summary.calls, setup), qrels, judged_only, run_only, summary)
+    kernel, buckets = _settled(source, ArrowKernel(summary.calls, setup), buckets)
+    summary = replace(summary, largest_label=kernel.largest_label)
     parts = _on_buckets(source, Partial(summary, source.judging), buckets)
     return _merged(parts, summary)
 
@@ -192,33 +192,33 @@ def _source(
             raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
     check_word("judged_only", judged_only, verbs.Missing)
     check_word("run_only", run_only, verbs.Missing)
-    columns, names = kernel.columns, [*df.columns]
+    setup, names = kernel.setup, [*df.columns]
     if summary is not None:
         summary.require(names)
-    if columns.largest_label is None:
-        kernel = replace(kernel, columns=replace(columns, largest_label=0.0))  # found out when the columns are in order
+    if kernel.largest_label is None:
+        kernel = replace(kernel, largest_label=0.0)  # found out when the columns are in order
     also: Sequence[str] = [] if summary is None else summary.also
     read = list(dict.fromkeys([*kernel.needed(names), *also]))
     given = _arrow_schema(df, read)
     if qrels is None:
         kernel.schema(given)
-        refuse_row_order(columns, kernel.calls, names, "Spark table")
-        return _Source((_only(df, read),), (_part(given, read),), None, kernel.seen(given).schema, columns.query)
-    judging = Judging(columns, judged_only, run_only)
+        refuse_row_order(setup, kernel.calls, names, "Spark table")
+        return _Source((_only(df, read),), (_part(given, read),), None, kernel.seen(given).schema, setup.roles.query)
+    judging = Judging(setup, judged_only, run_only)
     read_there = kernel.needed(qrels.columns)
     judged = _arrow_schema(qrels, read_there)
     others = [name for name in qrels.columns if name in names and name not in read_there]
     joined = judging(kernel.seen(given), kernel.seen(judged).drop(others))
     kernel(joined.to_arrow())
-    refuse_row_order(columns, kernel.calls, joined.columns, "Spark table")
-    runs = [name for name in columns.query if name not in qrels.columns]
+    refuse_row_order(setup, kernel.calls, joined.columns, "Spark table")
+    runs = [name for name in setup.roles.query if name not in qrels.columns]
     tables, schemas = [_only(df, read), _only(qrels, read_there)], [_part(given, read), _part(judged, read_there)]
     if runs:  # judgments hold for every run of the table, not for those of a bucket alone
         tables[1] = _only(df, runs).distinct().crossJoin(tables[1])
         schemas[1] = _part(given, runs)
         for field in _part(judged, read_there):
             schemas[1] = schemas[1].append(field)
-    return _Source(tuple(tables), tuple(schemas), judging, joined.schema, columns.query)
+    return _Source(tuple(tables), tuple(schemas), judging, joined.schema, setup.roles.query)
 
 
 def _settled(source: _Source, kernel: ArrowKernel, buckets: int | None) -> tuple[ArrowKernel, int]:
@@ -228,7 +228,7 @@ def _settled(source: _Source, kernel: ArrowKernel, buckets: int | None) -> tuple
     asked = kernel.needs_largest_label(source.joined)
     ranked, shown = largest_label(kernel, source.joined) if asked else (kernel, False)
     shown = shown and (source.judging is None or source.judging.judged_only != "drop")
-    label = f"CAST({_quoted(kernel.columns.label)} AS DOUBLE)"
+    label = f"CAST({_quoted(kernel.setup.roles.label)} AS DOUBLE)"
     top = f"max(CASE WHEN {label} > 0 AND {label} < double('infinity') THEN {label} END) AS top"
     count = [] if buckets is not None else ["count(1) AS n"]
     rows, largest = 0, 0.0
@@ -242,7 +242,7 @@ def _settled(source: _Source, kernel: ArrowKernel, buckets: int | None) -> tuple
         values = _on_buckets(source, Values(ranked, source.judging), buckets)
         largest = values.selectExpr("max(largest_label) AS top").collect()[0]["top"] or 0.0
     if asked:
-        kernel = replace(kernel, columns=replace(kernel.columns, largest_label=largest))
+        kernel = replace(kernel, largest_label=largest)
     return kernel, buckets
 
 

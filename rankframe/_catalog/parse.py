@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from .._support.option_kinds import is_number
+from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, RankframeError, UnknownMetric, shown
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
-from .trec_eval import DEFAULTS
 
 __all__ = ["parse"]
 

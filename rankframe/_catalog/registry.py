@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
+from .._table.trec_eval import SETS
 from ..errors import InvalidOption, UnknownMetric, nearest, shown
-from .trec_eval import SETS
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType

@@ -10,9 +10,9 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.conventions import CONVENTIONS, Convention
 from .._catalog.requests import calls_of
 from .._support.progress import Busy
+from .._table.conventions import CONVENTIONS, Convention
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

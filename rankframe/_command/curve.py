@@ -16,7 +16,7 @@ from .._decisions.runs import RUN, Runs, values
 from .._pictures.plots import deepest
 from .._support.extras import load
 from .._support.progress import Busy
-from .._table.policies import Columns
+from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_files, add_format, add_metrics, at_least, ranker
@@ -70,17 +70,17 @@ def curve(arguments: argparse.Namespace) -> Answer:
         with Busy("drawing"):
             draw(found, calls, arguments, target)
         return Answer(None)
-    policies, runs = ranker(found.table, arguments)._columns, Runs.of(found.runs, found.run)
-    last = arguments.to or min(RANKS, deepest(found.table, policies, runs))
+    setup, runs = ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run)
+    last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
-        rows = by_rank(found.table, policies, runs, calls, last)
+        rows = by_rank(found.table, setup, runs, calls, last)
     return Answer(formatted(rows if arguments.per_query else means(rows, calls), arguments.format))
 
 
-def by_rank(table: pl.DataFrame, policies: Columns, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
+def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
     """A row per run, query and rank, with a column per metric."""
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
-    found = values(table, policies, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
+    found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
     numbers = {name: number for number, name in enumerate(runs.names(found))}
     rows = pl.concat(
         found.select(

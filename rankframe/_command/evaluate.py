@@ -10,11 +10,11 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.call import Call
-from .._catalog.conventions import CONVENTIONS
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._plan.per_query import names_of, refuse_names
 from .._support.progress import Busy
+from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker
@@ -53,7 +53,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     with Busy("evaluating"):
         ranked = ranker(table, arguments)
         scores: pl.DataFrame = ranked.evaluate(*metrics)
-    calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._columns, call)}
+    calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]

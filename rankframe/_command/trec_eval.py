@@ -15,8 +15,8 @@ import rankframe as rf
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import Summary
-from .._catalog.trec_eval import MEASURES, OF_THE_RUN, SETS
 from .._files.read import QRELS, RUN
+from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from .._verbs.verbs import Missing
 from ..errors import InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser

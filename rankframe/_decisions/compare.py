@@ -17,7 +17,8 @@ from .._catalog.requests import Request
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
 from .._support.tests_and_intervals import Correction, Test
-from .._table.policies import Columns, check_word
+from .._table.policies import check_word
+from .._table.setup import Setup
 from ..errors import InvalidOption
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
@@ -117,7 +118,7 @@ class Significance:
 
 def compare(
     frame: Frame,
-    policies: Columns,
+    setup: Setup,
     design: Design,
     significance: Significance,
     resampling: Resampling,
@@ -130,7 +131,7 @@ def compare(
     if resampling.ci is None:
         raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
     eager = frame.lazy().collect()
-    found, table, enumerated = compared(eager, policies, calls, design, significance.test, resampling)
+    found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
         p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
         table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
@@ -143,25 +144,24 @@ def compare(
         **asdict(resampling),
         "runs": found.runs,
         "enumerated": enumerated,
-        **settings_of(policies, eager),
+        **settings_of(setup, eager),
     }
     if isinstance(frame, pl.LazyFrame):
         return Comparison(table.lazy(), per_query.lazy(), delta.lazy(), settings)
     return Comparison(table, per_query, delta, settings)
 
 
-def settings_of(policies: Columns, frame: pl.DataFrame) -> dict[str, Any]:
+def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, Any]:
     """The policies that were followed, and the versions that followed them."""
-    followed = {name: x for name, x in asdict(policies).items() if name != "said"}
     return {
-        "policies": followed | {"doc": policies.doc_in(frame.columns)},
+        "policies": setup.followed(frame.columns),
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
     }
 
 
 def compared(
     frame: pl.DataFrame,
-    policies: Columns,
+    setup: Setup,
     calls: Sequence[Call],
     design: Design,
     test: Test | None,
@@ -169,7 +169,7 @@ def compared(
 ) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")
-    found = paired_values(frame, policies, calls, design)
+    found = paired_values(frame, setup, calls, design)
     pairs, slices = design.pairs(found.runs), found.slices(design.by)
     with Progress("comparing runs", resampling.progress) as progress:
         parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]

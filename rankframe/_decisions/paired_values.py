@@ -11,7 +11,8 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect, refuse_names
-from .._table.policies import Columns, check_word
+from .._table.policies import check_word
+from .._table.setup import Setup
 from ..errors import InvalidData, InvalidOption
 from .runs import RUN, Runs, values
 from .summary import by_query, keys
@@ -119,23 +120,23 @@ def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
     ]
 
 
-def paired_values(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], design: Design) -> PairedValues:
+def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
     """Every run's values on the same queries; values of queries that a run lacks by the design's rule."""
     import numpy as np
 
     names = [call.text for call in calls]
-    design.runs.require(frame, policies)
-    query = [*design.runs.queries(policies).query]
+    design.runs.require(frame, setup)
+    query = [*design.runs.queries(setup).roles.query]
     if alone := [name for name in design.by if name in query]:
         raise InvalidOption(f"by={alone[0]!r} tells queries apart; name a column that several queries share")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
-    found = values(frame, policies, design.runs, calls)
+    found = values(frame, setup, design.runs, calls)
     runs = design.runs.names(found)
     if len(runs) < 2:
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
         )
-    queries = collect(by_query(frame, query, design.by, design.weights), frame, policies)
+    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
     array = np.empty((len(runs), len(queries), len(calls)))
     there = np.empty((len(runs), len(queries)), dtype=bool)
     for i, run in enumerate(runs):

@@ -11,7 +11,8 @@ import polars as pl
 from .._catalog.means import Mean
 from .._catalog.requests import Request
 from .._plan.per_query import Frame, refuse_names
-from .._table.policies import Columns, is_number
+from .._table.policies import is_number
+from .._table.setup import Setup
 from ..errors import InvalidOption
 from .compare import differences
 from .paired_values import Design, paired_values
@@ -55,7 +56,7 @@ class Effects:
         return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
 
 
-def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: Request) -> Frame:
+def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from .. import stats
 
@@ -64,7 +65,7 @@ def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *re
     for call in calls:
         if Mean.of(call).is_geometric:
             raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
-    found = paired_values(frame.lazy().collect(), policies, calls, design)
+    found = paired_values(frame.lazy().collect(), setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices(design.by):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import measure
-from .._table.policies import Columns
 from .._table.roles import require, score_columns
 from .._table.run_and_judgments import to_name
+from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption
 
@@ -64,78 +64,78 @@ class Runs:
         """The runs' names, in the order of a result that has a column of them."""
         return list(self.scores or found[RUN].unique(maintain_order=True))
 
-    def queries(self, policies: Columns) -> Columns:
-        """The policies for the queries of one run, which the run's name does not tell apart."""
-        query = tuple(name for name in policies.query if name not in self.key)
+    def queries(self, setup: Setup) -> Setup:
+        """The setup for the queries of one run, which the run's name does not tell apart."""
+        query = tuple(name for name in setup.roles.query if name not in self.key)
         if not query:
             raise InvalidOption(f"run={self.column!r} is the only query column; say df.rank.on(query=...), too")
-        return replace(policies, query=query)
+        return setup.changed(query=query)
 
-    def require(self, frame: pl.DataFrame, policies: Columns) -> None:
+    def require(self, frame: pl.DataFrame, setup: Setup) -> None:
         """Refuse a table that lacks a column of the runs, and rows without the name of their run."""
         for name in self.scores:
             require(frame.schema, name, "runs")
         if self.column is not None:
             require(frame.schema, self.column, "run")
             if frame[self.column].has_nulls():
-                raise InvalidData(_nameless(frame, policies, self.column))
+                raise InvalidData(_nameless(frame, setup, self.column))
 
     def each(
         self,
         frame: pl.DataFrame,
-        policies: Columns,
-        by_query: Callable[[Columns], pl.DataFrame],
+        setup: Setup,
+        by_query: Callable[[Setup], pl.DataFrame],
         only: str | None = None,
     ) -> pl.DataFrame:
-        """The tables that `by_query` makes under the policies for each run, below each other, with the run's name first.
+        """The tables that `by_query` makes under the setup for each run, below each other, with the run's name first.
 
         Runs that a column tells apart come from one table, as a metric may look at the largest label of all.
         With `only`, the rows of that run alone.
         """
-        self.require(frame, policies)
+        self.require(frame, setup)
         if self.column is not None:
-            found = by_query(replace(policies, query=(self.column, *self.queries(policies).query)))
+            found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
             found = found.select(pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column))
             return found if only is None else found.filter(pl.col(RUN) == only)
         return pl.concat(
-            by_query(replace(policies, score=score)).select(pl.lit(score).alias(RUN), pl.all())
-            for score in ([only] if only is not None else self.scores or [policies.score])
+            by_query(setup.changed(score=score)).select(pl.lit(score).alias(RUN), pl.all())
+            for score in ([only] if only is not None else self.scores or [setup.roles.score])
         )
 
 
-def values(frame: pl.DataFrame, policies: Columns, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
+def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the run, the query columns, and a column per metric."""
-    refuse_bounds(policies)
-    return runs.each(frame, policies, lambda of_run: measure(frame, of_run, *calls).lazy().collect())
+    refuse_bounds(setup)
+    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls).lazy().collect())
 
 
 def explained(
-    frame: pl.DataFrame, policies: Columns, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
+    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
 ) -> pl.DataFrame:
     """What each document contributed in a run; see `verbs.explain`."""
     carried = [name for name in carry if name not in runs.key]
     rows = runs.each(
         frame,
-        policies,
+        setup,
         lambda of_run: verbs.explain(frame, of_run, call.text, carry=carried).lazy().collect(),
         only=run,
     )
     return rows.drop(RUN)
 
 
-def refuse_bounds(policies: Columns) -> None:
+def refuse_bounds(setup: Setup) -> None:
     """Refuse a policy that gives each metric two columns."""
-    if policies.unjudged == "bounds":
+    if setup.policies.unjudged == "bounds":
         raise InvalidOption(
             "unjudged='bounds' gives each metric two columns; evaluate them, and sum up each, or go by another rule: "
             "df.rank.on(unjudged='nonrelevant')"
         )
 
 
-def _nameless(frame: pl.DataFrame, policies: Columns, run: str) -> str:
+def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> str:
     """Why rows have no run: documents that no run retrieved, or names that are missing."""
     rows = frame.filter(pl.col(run).is_null())
-    missed = rows.height if policies.score not in rows.columns else rows[policies.score].null_count()
+    missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
     null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
     if missed:
         return (

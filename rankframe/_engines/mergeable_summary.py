@@ -20,8 +20,8 @@ from .._decisions.resampling import Resampling
 from .._decisions.runs import refuse_bounds
 from .._decisions.summary import averaged, by_query, keys
 from .._plan.per_query import collect, refuse_names
-from .._table.policies import Columns
 from .._table.roles import require
+from .._table.setup import Setup
 from .._verbs.verbs import evaluate
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Summary:
     ----------
     calls
         The metrics.
-    columns
-        The names of columns, and the policies.
+    setup
+        The roles of columns, and the policies.
     by
         The columns whose values slice the queries.
     ci
@@ -74,16 +74,19 @@ class Summary:
     missing_slices
         Whether rows may lack the slice, or the weight, that other rows of their query have, as documents do that only the
         judgments hold.
+    largest_label
+        The largest label of the whole table, if it is known.
     """
 
     calls: tuple[Call, ...]
-    columns: Columns
+    setup: Setup
     by: tuple[str, ...] = ()
     ci: float = 0.95
     resamples: int = 1000
     seed: int = 0
     weights: str | None = None
     missing_slices: bool = False
+    largest_label: float | None = None
 
     @property
     def slices(self) -> list[str]:
@@ -106,10 +109,10 @@ class Summary:
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
         self.require(frame.schema)
-        values = evaluate(frame, self.columns, *self.calls).lazy()
-        slices = by_query(frame, self.columns.query, self.by, self.weights, missing=self.missing_slices)
-        joined = values.join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
-        per_query = collect(joined, frame, self.columns)
+        values = evaluate(frame, self.setup, *self.calls, largest_label=self.largest_label).lazy()
+        slices = by_query(frame, self.setup.roles.query, self.by, self.weights, missing=self.missing_slices)
+        joined = values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
+        per_query = collect(joined, frame, self.setup)
         sums = by_metric(
             added(per_query.lazy(), self.calls, self.slices, ordered=True),
             [sums_of(call) for call in self.calls],
@@ -142,7 +145,7 @@ class Summary:
         weighed = np.where(weights > 0, on_scale, 0.0) * weights  # the logarithm of 0 may weigh nothing
         draws = np.zeros((self.resamples, len(self.calls)))
         sums = np.zeros_like(draws)
-        seeds = _seeds(queries, self.columns.query, self.seed)
+        seeds = _seeds(queries, self.setup.roles.query, self.seed)
         step = max(1, AT_ONCE // self.resamples)
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
@@ -186,7 +189,7 @@ class Summary:
 
 
 def summary_of(
-    columns: Columns,
+    setup: Setup,
     metrics: Sequence[Any],
     by: str | Sequence[str] | None,
     *,
@@ -198,11 +201,11 @@ def summary_of(
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
     calls = averaged(metrics, "summarize('ndcg@10', 'map')")
-    refuse_bounds(columns)
+    refuse_bounds(setup)
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), columns, slices, ci, resamples, seed, weights, missing_slices)
+    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices)
 
 
 def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.conventions import under
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidOption, RankframeError
 from .arrow_kernel import ArrowKernel, as_arrow
@@ -25,11 +24,11 @@ WITHOUT_ORDER = ("best", "worst", "expected", "error")
 """The tie rules for which it does not matter in which order the rows stand."""
 
 
-def refuse_row_order(columns: Columns, calls: Sequence[Call], names: Sequence[str], what: str) -> None:
+def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Sequence[str], what: str) -> None:
     """Refuse to break ties by an order that rows do not have."""
-    for policies in {columns, *(under(columns, call)[0] for call in calls)}:
-        order = policies.ties == "order"
-        if policies.ties not in WITHOUT_ORDER and (order or policies.doc_in(names) is None):
+    for ties in {setup.policies.ties, *(setup.resolve(call)[0].policies.ties for call in calls)}:
+        order = ties == "order"
+        if ties not in WITHOUT_ORDER and (order or setup.roles.doc_in(names) is None):
             why = "ties='order' goes by" if order else "tied rows would stand by, as no column names documents"
             raise InvalidOption(
                 f"the rows of a {what} have no order, which {why}; name the documents, as in doc='doc_id', "
@@ -53,12 +52,12 @@ class OnBucket(Protocol):
 class Judging:
     """How a run and its judgments become one table."""
 
-    columns: Columns
+    setup: Setup
     judged_only: verbs.Missing
     run_only: verbs.Missing
 
     def __call__(self, run: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-        judged = verbs.judge(run, self.columns, qrels, None, self.judged_only, self.run_only, part=True)
+        judged = verbs.judge(run, self.setup, qrels, None, self.judged_only, self.run_only, part=True)
         return judged.lazy().collect()
 
 
@@ -75,7 +74,7 @@ class Values:
     @property
     def kept(self) -> dict[str, str]:
         """The query columns."""
-        return {name: name for name in self.kernel.columns.query}
+        return {name: name for name in self.kernel.setup.roles.query}
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,6 @@ __all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "largest_whole_label"
 FEW = 256
 """How many labels are so few that functions of them are looked up."""
 
-SAMPLE = 2**13
-"""How many rows are looked at to see whether few have a label above 0."""
-
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
@@ -37,7 +34,7 @@ Part: TypeAlias = Callable[[], pl.LazyFrame]
 
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
     """The largest label, at least 0, if all are whole numbers below `FEW`: functions of them can be looked up."""
-    label = frame[table.columns.label]
+    label = frame[table.setup.roles.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
         return None
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
@@ -60,7 +57,7 @@ def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -
     hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
-    return bool(frame.select(rows.over(table.columns.query).any()).item())
+    return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -68,10 +65,8 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
     It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
     """
-    name, *others = table.columns.query
+    name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
-        return frame
-    if frame[:: -(-frame.height // SAMPLE)].select((table.label > 0).fill_null(False).mean()).item() > 2 * SPARSE:
         return frame
     gains = frame.select(table.label > 0).to_series()
     if gains.sum() > SPARSE * frame.height:

@@ -17,8 +17,8 @@ from .._decisions import compare, gate, summary
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._plan import per_query
-from .._table.policies import Columns
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
+from .._table.setup import ROLES, Setup
 from .._verbs import verbs
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
@@ -47,15 +47,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     _plots_with = "matplotlib"
 
-    def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        super().__init__(columns)
+    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
     if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
 
         @wraps(FrameRanker.on)
         def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
-            roles = {"query", "doc", "score", "label", "subtopic", "weight"} & given.keys()
+            roles = given.keys() & {*ROLES}
             try:
                 return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
             except RankframeError as error:
@@ -67,23 +67,23 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             except AttributeError as error:
                 raise AttributeError(in_words_of_pandas(str(error)), name=name) from None
 
-    def _with(self, columns: Columns) -> PandasRanker:
-        return PandasRanker(self._frame, columns)
+    def _with(self, setup: Setup) -> PandasRanker:
+        return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
+    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> Any:
         if verb is verbs.agreement:
             args = (_as_text(args[0]), *args[1:])
         args = tuple(_as_texts(x) if isinstance(x, Design) else x for x in args)
         shape: Shape = SHAPES.get(verb, _table)
         try:
-            return shape(self._frame, self._columns, verb, *args)
+            return shape(self._frame, self._setup, verb, *args, **known)
         except RankframeError as error:
             raise _of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
-            source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
-            return work(source.polars, self._columns, *args)
+            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
+            return work(source.polars, self._setup, *args)
         except RankframeError as error:
             raise _of_pandas(error, self._frame) from None
 
@@ -208,65 +208,65 @@ class Source:
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
 
-def _per_query(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """A row per query, indexed by the query."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.polars, columns, *args)
-    return _indexed(result, columns, source)
+    source = _source(frame, setup, verb, args)
+    result = verb(source.polars, setup, *args, **known)
+    return _indexed(result, setup, source)
 
 
-def _several(frame: pd.DataFrame, columns: Columns, verb: Verb, design: Design, *args: Any) -> Any:
+def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:
     """An object of several tables, those that name queries indexed by the query."""
-    source = _source(frame, columns, verb, (design, *args))
-    result: Any = verb(source.polars, columns, design, *args)
-    of_query = design.runs.queries(columns)
+    source = _source(frame, setup, verb, (design, *args))
+    result: Any = verb(source.polars, setup, design, *args)
+    of_query = design.runs.queries(setup)
     tables = {x.name: getattr(result, x.name) for x in fields(result)}
     return replace(
         result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
     )
 
 
-def _indexed(result: pl.DataFrame, columns: Columns, source: Source) -> pd.DataFrame:
+def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
     """A result as pandas, indexed by the query where it names one."""
-    rest = {x.name: _values(x) for x in result if x.name not in columns.query}
+    rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
     if len(rest) == result.width:
         return pd.DataFrame(rest)
-    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in columns.query]
+    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
 
-def _per_row(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows and index, and further columns."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.polars, columns, *args)
+    source = _source(frame, setup, verb, args)
+    result = verb(source.polars, setup, *args, **known)
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
-def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns that matter and further ones."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.with_row(ROW), columns, *args, carry=[ROW])
+    source = _source(frame, setup, verb, args)
+    result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
     own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
     new = [x for x in result if x.name not in source.columns and x.name != ROW]
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
-    keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
+    keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     named = _as_text(run_name)
-    needed = [*keys, columns.label, *([] if named is None else [named])]
-    usual = (*TELLS_APART, *([] if columns.subtopic is None else [columns.subtopic.lower()]))
+    needed = [*keys, setup.roles.label, *([] if named is None else [named])]
+    usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     run, judged = (
         Source(
             _levels_as_columns(x, needed),
             needed,
             tried=[name for name in map(str, x.columns) if name.lower() in usual],
-            lists=columns.subtopic,
+            lists=setup.roles.subtopic,
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), named, *args)
+    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), named, *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
@@ -281,11 +281,11 @@ def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_n
     return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
 
 
-def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
     """A table of its own, such as that of `check`; ids are there as Polars has them."""
-    source = _source(frame, columns, verb, args)
-    args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    result = verb(source.polars, columns, *args)
+    source = _source(frame, setup, verb, args)
+    args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
+    result = verb(source.polars, setup, *args)
     table = pd.DataFrame({x.name: _values(x) for x in result})
     return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
 
@@ -307,16 +307,16 @@ SHAPES: dict[Callable[..., Any], Shape] = {
 """How the result of a verb comes back."""
 
 
-def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
+def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
-    needed = {*columns.query, columns.score, *([] if columns.doc_name is None else [columns.doc_name])}
+    needed = {*setup.roles.query, setup.roles.score, *([] if setup.roles.doc_name is None else [setup.roles.doc_name])}
     scores_alone = verb in (verbs.with_ranks, verbs.agreement)
-    if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
-        needed.add(columns.label)
-    if columns.subtopic is not None:
-        needed.add(columns.subtopic)
-    if columns.weight is not None:
-        needed.add(columns.weight)
+    if not scores_alone or setup.policies.ties in ("best", "worst") or setup.policies.unjudged == "drop":
+        needed.add(setup.roles.label)
+    if setup.roles.subtopic is not None:
+        needed.add(setup.roles.subtopic)
+    if setup.roles.weight is not None:
+        needed.add(setup.roles.weight)
     if verb is summary.summarize:
         needed.update(args[0], () if args[1] is None else (args[1],))
     if verb is verbs.agreement:
@@ -325,7 +325,7 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
     expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
     needed.update(*(x.root_names() for x in expressions))
-    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=columns.subtopic)
+    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=setup.roles.subtopic)
 
 
 def _values(x: pl.Series) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.registry import UNCLEAR
-from rankframe._catalog.trec_eval import MEASURES, OF_THE_RUN, SETS
+from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
