@@ -12,7 +12,7 @@ from .call import Call, call_of
 from .parse import parse
 from .registry import METRICS, Metric, of
 
-__all__ = ["Request", "calls_of", "refuse_texts", "require_metrics"]
+__all__ = ["Request", "averaged", "calls_of", "require_metrics"]
 
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
@@ -38,14 +38,16 @@ def calls_of(
     return list(dict.fromkeys(calls))
 
 
+def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
+    """The calls that are named, all of which have a mean."""
+    calls = calls_of(*requests, example=example)
+    for call in calls:
+        if call.metric.dtype != pl.Float64:
+            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+    return calls
+
+
 def require_metrics(names: Iterable[object], example: str) -> None:
     """Refuse a request for nothing."""
     if not list(names):
         raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
-
-
-def refuse_texts(calls: Iterable[Call]) -> None:
-    """Refuse metrics whose values have no mean."""
-    for call in calls:
-        if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")

@@ -13,7 +13,7 @@ import polars.selectors as cs
 from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
-from .._catalog.requests import Request
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
 from .._support.tests_and_intervals import Correction, Test
@@ -22,7 +22,7 @@ from .._table.setup import Setup
 from ..errors import InvalidOption
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
-from .summary import averaged, keys
+from .summary import keys
 
 if TYPE_CHECKING:
     import numpy as np

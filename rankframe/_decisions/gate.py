@@ -12,7 +12,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean
-from .._catalog.requests import Request
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
@@ -21,7 +21,7 @@ from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
-from .summary import averaged, keys
+from .summary import keys
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 

@@ -9,14 +9,14 @@ from typing import cast
 import polars as pl
 
 from .._catalog.means import Mean
-from .._catalog.requests import Request
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .compare import differences
 from .paired_values import Design, paired_values
-from .summary import averaged, keys
+from .summary import keys
 
 __all__ = ["Effects", "power"]
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean, added, by_metric, sums_of
-from .._catalog.requests import Request, calls_of, refuse_texts
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require, require_number
 from .._table.setup import Setup
@@ -18,7 +18,7 @@ from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of
 from .runs import refuse_bounds
 
-__all__ = ["averaged", "by_query", "in_slices", "keys", "summarize"]
+__all__ = ["by_query", "in_slices", "keys", "summarize"]
 
 
 def summarize(
@@ -128,10 +128,3 @@ def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, o
     figures = [Mean.of(call).value(sums_of(call)) for call in calls]
     rows = by_metric(sums, figures, calls, slices, ordered=ordered)
     return rows.rename(dict(zip(slices, by, strict=True)))
-
-
-def averaged(requests: Sequence[Request], example: str) -> list[Call]:
-    """The metrics that were asked for, all of which have a mean."""
-    calls = calls_of(*requests, example=example)
-    refuse_texts(calls)
-    return calls

@@ -16,9 +16,10 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
+from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling
 from .._decisions.runs import refuse_bounds
-from .._decisions.summary import averaged, by_query, keys
+from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect, refuse_names
 from .._table.roles import require
 from .._table.setup import Setup

@@ -11,7 +11,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean
-from .._catalog.requests import calls_of, refuse_texts
+from .._catalog.requests import averaged
 from .._decisions.runs import RUN
 from .._text.user_text import rewritten
 from ..errors import InvalidOption
@@ -22,7 +22,6 @@ __all__ = [
     "Axis",
     "Figure",
     "Mark",
-    "averaged",
     "banded",
     "count",
     "legible",
@@ -148,15 +147,8 @@ def count(found: pl.DataFrame) -> str:
     return f"{n:,} {'query' if n == 1 else 'queries'}"
 
 
-def averaged(metrics: Sequence[str], example: str) -> list[Call]:
-    """The metrics that were asked for, all of which have a mean."""
-    calls = calls_of(*metrics, example=f"plot.{example}")
-    refuse_texts(calls)
-    return calls
-
-
 def one_call(metric: str, example: str) -> Call:
-    calls = averaged([metric], example)
+    calls = averaged([metric], f"plot.{example}")
     if len(calls) > 1:
         raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in df.rank.plot.{example}")
     return calls[0]

@@ -9,6 +9,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.requests import averaged
 from .._decisions.runs import RUN, Runs, values
 from .._plan.per_query import by_document
 from .._table.roles import require
@@ -21,7 +22,6 @@ from .figure import (
     Axis,
     Figure,
     Mark,
-    averaged,
     banded,
     count,
     legible,
@@ -45,7 +45,7 @@ def curve(
     frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
 ) -> Figure:
     """The mean of metrics at every cutoff; beyond 20, at cutoffs that stand at equal distances on the axis."""
-    asked = averaged(metrics, "curve('ndcg', 'recall')")
+    asked = averaged(metrics, "plot.curve('ndcg', 'recall')")
     for call in asked:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")

@@ -15,11 +15,12 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import averaged
 from .._decisions.compare import Significance, compare
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN, Runs, explained, values
-from .._decisions.summary import FIGURES, averaged, summarize
+from .._decisions.summary import FIGURES, summarize
 from .._support.extras import load
 from .._table.roles import require
 from .._table.setup import Setup
