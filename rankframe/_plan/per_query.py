@@ -17,12 +17,13 @@ from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import MARK, Table
 from ..errors import InvalidData, InvalidOption
+from . import shortcuts
 from .bounds import bounds, bounds_of
 from .plan import add_up, run_formulas, source_of, values_of, with_rank
-from .rank_order import Part, fault_of, in_rank_order, largest_whole_label, with_gain
+from .rank_order import Part, fault_of, in_rank_order
+from .shortcuts import in_threads, largest_whole_label, side_by_side, with_gain
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
-from .threads import in_threads, side_by_side
 
 __all__ = [
     "LARGEST",
@@ -41,9 +42,6 @@ __all__ = [
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
-
-SMALL = 2**16
-"""How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
 
 
 def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | None = None) -> Frame:
@@ -171,7 +169,7 @@ def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | N
         return bounds(frame, setup, calls, partial(_measure, largest=largest), largest)
     table = Table.of(setup, frame.schema)
     names = dict(zip(table.key, setup.roles.query, strict=True))
-    large = frame.height > SMALL
+    large = frame.height > shortcuts.SMALL
     gains_only = [call for call in calls if large and call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
     top = largest_whole_label(frame, table)
@@ -245,7 +243,7 @@ def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
     # to optimize the plan of a small table takes longer than that saves
-    how = pl.QueryOptFlags() if optimized and frame.height > SMALL else pl.QueryOptFlags.none()
+    how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:

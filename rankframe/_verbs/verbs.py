@@ -26,9 +26,9 @@ from .._plan.per_query import (
     refuse_names,
 )
 from .._plan.plan import by_row, guarded, position, ranks, run_formulas, source_of, with_rank, with_row
-from .._plan.rank_order import Part, in_rank_order, largest_whole_label
+from .._plan.rank_order import Part, in_rank_order
+from .._plan.shortcuts import in_threads, largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
-from .._plan.threads import in_threads
 from .._table.check import check as check_frame
 from .._table.policies import check_word
 from .._table.roles import carried, require
