@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._decisions.runs import Runs
 from ._pictures import plots
 from ._pictures.draw import altair, matplotlib
-from ._pictures.figure import Figure, Runs
+from ._pictures.figure import Figure
 
 __all__ = ["Plots"]
 

@@ -6,13 +6,14 @@ Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
+from ._support.tests_and_intervals import Correction, Method, PairedTest, Test
 from .errors import InvalidOption, option
 
 __all__ = [
@@ -25,14 +26,12 @@ __all__ = [
     "paired_test",
     "power",
     "queries_needed",
+    "reach",
     "spreads",
     "tukey",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
-Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
-Correction: TypeAlias = Literal["holm", "bh", "by"]
 
 ENUMERATED = 20
 """The largest number of differences for which all signs are enumerated: a million sums."""
@@ -98,7 +97,7 @@ def intervals(
     n = np.count_nonzero(~np.isnan(values), axis=0)
     fit = (n > 1) & np.isfinite(mean)
     if method == "t":
-        half = load("scipy.stats", "stats").t.ppf(high, np.maximum(n - 1, 1)) * _errors(values, weights)
+        half = reach(_errors(values, weights), n, ci)
         return np.where(fit, mean - half, np.nan), np.where(fit, mean + half, np.nan)
     bounds = np.full((2, values.shape[1]), np.nan)
     if method == "bounded" and fit.any():
@@ -118,10 +117,16 @@ def intervals(
     return bounds[0], bounds[1]
 
 
+def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
+    """How far Student's interval goes to each side of means of `n` values with these standard errors, above one value."""
+    half: Floats = load("scipy.stats", "stats").t.ppf((1 + ci) / 2, np.maximum(n - 1, 1)) * errors
+    return half
+
+
 def paired_test(
     differences: Floats,
     weights: Floats,
-    test: Literal["permutation", "t", "bootstrap"],
+    test: PairedTest,
     resamples: int,
     seed: int,
     step: Step | None = None,

@@ -11,22 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from .._support.option_kinds import is_number
+from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, RankframeError, UnknownMetric, on, shown
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
 
 __all__ = ["parse"]
-
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""The ranks at which trec_eval cuts off where none is given."""
-
-TREC_DEFAULTS = {
-    "ndcg_cut": TREC_CUTOFFS,
-    "map_cut": TREC_CUTOFFS,
-    "iprec_at_recall": tuple(tenth / 10 for tenth in range(11)),
-    "Rprec_mult": tuple(fifth / 5 for fifth in range(1, 11)),
-}
-"""The names that trec_eval reads as several measures, and their parameters."""
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
@@ -123,8 +113,8 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
             _call(entry, implied, at, match["level"], match["inside"], text, **d)
             for d in _dotted(entry, match["dotted"], text)
         ]
-    if name in TREC_DEFAULTS and at is None and match["inside"] is None:
-        return [call_of(entry, (at,), implied) for at in TREC_DEFAULTS[name]]
+    if name in DEFAULTS and at is None and match["inside"] is None:
+        return [call_of(entry, (at,), implied) for at in DEFAULTS[name]]
     return [_call(entry, implied, at, match["level"], match["inside"], text)]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
+from .._table.trec_eval import SETS
 from ..errors import Code, InvalidOption, Text, UnknownMetric, nearest, shown
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
 }
 """Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
-
-TREC_SETS = ("official", "set", "all_trec")
-"""Names of several measures on trec_eval's command line."""
 
 OF_ALL_QUERIES = {
     "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
@@ -363,7 +361,7 @@ def elsewhere(name: str, text: str) -> Text | None:
         tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
         texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
         return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
-    if name in TREC_SETS:
+    if name in SETS:
         return (
             f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
             "name each, as evaluate('map', 'P_10', 'ndcg')"

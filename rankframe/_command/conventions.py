@@ -10,7 +10,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.call import Call
+from .._catalog.requests import calls_of
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS, Convention
 from .._verbs.tool_comparison import conventions as compared
@@ -82,13 +82,10 @@ def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
     table = ranker(judged(arguments).table, arguments)
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(table._run(compared, call.text, spelled) for call in calls_of(arguments))
+        found: pl.DataFrame = pl.concat(
+            table._run(compared, call.text, spelled) for call in calls_of(*(arguments.metrics or DEFAULT))
+        )
     return found
-
-
-def calls_of(arguments: argparse.Namespace) -> list[Call]:
-    """The metrics that were asked for."""
-    return list(dict.fromkeys(call for text in arguments.metrics or DEFAULT for call in rf.parse(text)))
 
 
 COMMAND = Command(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-import rankframe as rf
-
 from .._catalog.call import Call
-from .._pictures.figure import Runs
+from .._catalog.means import Mean
+from .._catalog.requests import calls_of
+from .._decisions.runs import RUN, Runs, values
 from .._pictures.plots import deepest
-from .._plan.per_query import mean
 from .._support.extras import load
 from .._support.progress import Busy
+from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_files, add_format, add_metrics, at_least, ranker
@@ -51,7 +52,7 @@ def options(sub: Parser) -> None:
 
 def curve(arguments: argparse.Namespace) -> Answer:
     """The means of the metrics at every rank, or their values query by query; or a picture."""
-    calls = list(dict.fromkeys(call for metric in arguments.metrics or DEFAULT for call in rf.parse(metric)))
+    calls = calls_of(*(arguments.metrics or DEFAULT))
     for call in calls:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
@@ -69,50 +70,37 @@ def curve(arguments: argparse.Namespace) -> Answer:
         with Busy("drawing"):
             draw(found, calls, arguments, target)
         return Answer(None)
-    last = arguments.to or min(
-        RANKS, deepest(found.table, ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run))
-    )
+    setup, runs = ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run)
+    last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
-        values = long(found, calls, last, arguments)
-    return Answer(formatted(values if arguments.per_query else means(values), arguments.format))
+        rows = by_rank(found.table, setup, runs, calls, last)
+    return Answer(formatted(rows if arguments.per_query else means(rows, calls), arguments.format))
 
 
-def long(found: Judged, calls: list[Call], last: int, arguments: argparse.Namespace) -> pl.DataFrame:
+def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
     """A row per run, query and rank, with a column per metric."""
-    at = {k: [call.with_defaults({"k": k}).text for call in calls] for k in range(1, last + 1)}
-    texts = [text for of_rank in at.values() for text in of_rank]
-    names = [call.text for call in calls]
-    runs: dict[str | None, pl.DataFrame] = {}
-    if found.run is not None:  # all runs at once, which share the largest label of the table
-        every = ranker(found.table, arguments).on(query=[found.run, "query_id"]).evaluate(*texts)
-        parts = every.partition_by(found.run, maintain_order=True, as_dict=True, include_key=False)
-        runs = {str(run): part for (run,), part in parts.items()}
-    for score in found.runs or ():
-        runs[score] = ranker(found.table, arguments).on(score=score).evaluate(*texts)
-    if not runs:
-        runs[None] = ranker(found.table, arguments).evaluate(*texts)
-    return pl.concat(of_run(values, run, at, names) for run, values in runs.items())
-
-
-def of_run(values: pl.DataFrame, run: str | None, at: dict[int, list[str]], names: list[str]) -> pl.DataFrame:
-    """A row per query and rank, of values with a column per rank and metric."""
-    numbered = values.with_row_index("#query")
+    at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
+    found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
+    numbers = {name: number for number, name in enumerate(runs.names(found))}
     rows = pl.concat(
-        numbered.select(
+        found.select(
+            pl.col(RUN).replace_strict(numbers, return_dtype=pl.Int64).alias("#number"),
             "#query",
+            *([pl.col(RUN).alias("run")] if runs.columns else []),
             "query_id",
             pl.lit(k).alias("rank"),
-            *(pl.col(text).alias(name) for text, name in zip(of_rank, names, strict=True)),
+            **{call.text: pl.col(at[call, k].text) for call in calls},
         )
-        for k, of_rank in at.items()
-    ).sort("#query", "rank")
-    return rows.select(*([] if run is None else [pl.lit(run).alias("run")]), pl.exclude("#query"))
+        for k in range(1, last + 1)
+    )
+    return rows.sort("#number", "#query", "rank").drop("#number", "#query")
 
 
-def means(values: pl.DataFrame) -> pl.DataFrame:
+def means(rows: pl.DataFrame, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and rank: the means over the queries."""
-    key = [name for name in ("run", "rank") if name in values.columns]
-    return values.group_by(key, maintain_order=True).agg(mean(pl.exclude("query_id")))
+    key = [name for name in ("run", "rank") if name in rows.columns]
+    averaged = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
+    return rows.group_by(key, maintain_order=True).agg(**averaged)
 
 
 def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target: Path) -> None:

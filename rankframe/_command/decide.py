@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
-from .._decisions.compare import Correction, Test
 from .._decisions.gate import Style
-from .._decisions.resampling import Method
-from .._decisions.runs import Lacking
+from .._decisions.paired_values import Lacking
 from .._files.read import spelled
+from .._support.tests_and_intervals import Correction, Method, Test
 from .._text.user_text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

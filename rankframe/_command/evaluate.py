@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 import rankframe as rf
 
 from .._catalog.call import Call
-from .._plan.per_query import mean, refuse_names
+from .._catalog.means import Mean
+from .._catalog.requests import calls_of
+from .._plan.per_query import names_of, refuse_names
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
@@ -48,19 +51,18 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     table = judged(arguments).table
     metrics = asked(arguments)
     with Busy("evaluating"):
-        scores: pl.DataFrame = ranker(table, arguments).evaluate(*metrics)
-    calls = {call.text: call for metric in metrics for call in rf.parse(metric)}
-    sums = {name: _mean(name, calls) for name in scores.columns[1:]}
+        ranked = ranker(table, arguments)
+        scores: pl.DataFrame = ranked.evaluate(*metrics)
+    calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.format == "trec":
+        of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
-        sums |= {name: pl.col(name).sum() for name in counts}
-        of_all = scores.select(**sums).row(0, named=True)
         return Answer("\n".join(trec_lines(scores, of_all, counts, queries=arguments.per_query)))
     if by is not None:
         refuse_names(scores.columns[1:] if arguments.per_query else ["queries", *scores.columns[1:]], [by], "--by")
         scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
         scores = scores.select("query_id", by, pl.exclude("query_id", by))
-    return Answer(formatted(scores if arguments.per_query else means(scores, sums, by), arguments.format))
+    return Answer(formatted(scores if arguments.per_query else means(scores, calls, by), arguments.format))
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:
@@ -71,16 +73,17 @@ def asked(arguments: argparse.Namespace) -> list[str]:
     return [text for text in DEFAULT_METRICS if rf.parse(text)[0].metric.name in has]
 
 
-def _mean(name: str, calls: dict[str, Call]) -> pl.Expr:
-    """The mean of a column; where the metric is meant for that, the geometric one."""
-    value, call = pl.col(name), calls.get(name)
-    if call is not None and call.metric.dtype != pl.Float64:
-        return pl.lit(None, pl.Float64)
-    return mean(value.log()).exp() if call is not None and call.metric.summary == "geometric mean" else mean(value)
+def _numbers(calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]) -> dict[str, pl.Expr]:
+    """Each column as one number; null for texts, which have none."""
+    return {
+        name: how(Mean.of(call), pl.col(name)) if call.metric.dtype == pl.Float64 else pl.lit(None, pl.Float64)
+        for name, call in calls.items()
+    }
 
 
-def means(scores: pl.DataFrame, sums: dict[str, pl.Expr], by: str | None) -> pl.DataFrame:
+def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl.DataFrame:
     """One row per metric, or one per value of `by`; queries where a metric is null are left out."""
+    sums = _numbers(calls, Mean.unweighted)
     if by:
         return scores.group_by(by).agg(pl.len().alias("queries"), **sums).sort(by, nulls_last=True)
     return pl.DataFrame(

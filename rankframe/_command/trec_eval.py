@@ -12,7 +12,11 @@ import polars as pl
 
 import rankframe as rf
 
+from .._catalog.call import Call
+from .._catalog.means import Mean
+from .._catalog.registry import Summary
 from .._files.read import QRELS, RUN
+from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from .._verbs.verbs import Missing
 from ..errors import InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser
@@ -21,26 +25,6 @@ from .reading import only_one_input, read_file, refuse_strangers, require_rows
 
 __all__ = ["COMMAND"]
 
-CUTOFFS = tuple(map(str, (5, 10, 15, 20, 30, 100, 200, 500, 1000)))
-# In the order in which they are printed; with their parameters, where each makes a line of its own.
-MEASURES: dict[str, tuple[str, ...]] = {
-    "runid": (), "num_q": (), "num_ret": (), "num_rel": (), "num_rel_ret": (), "map": (), "gm_map": (), "Rprec": (),
-    "bpref": (), "recip_rank": (), "iprec_at_recall": tuple(f"{tenth / 10:.2f}" for tenth in range(11)), "P": CUTOFFS,
-    "relstring": (), "recall": CUTOFFS, "infAP": (), "gm_bpref": (),
-    "Rprec_mult": tuple(f"{fifth / 5:.2f}" for fifth in range(1, 11)), "utility": (), "11pt_avg": (), "binG": (), "G": (),
-    "dcg": (), "ideal_dcg": (), "ndcg": (), "ndcg_rel": (), "Rndcg": (), "ndcg_cut": CUTOFFS, "map_cut": CUTOFFS,
-    "relative_P": CUTOFFS, "success": ("1", "5", "10"), "set_P": (), "set_relative_P": (), "set_recall": (), "set_map": (),
-    "set_F": (), "num_nonrel_judged_ret": (), "yaap": (), "rbp": (), "rbp_resid": (), "unj": ("5", "10", "20"),
-}  # fmt: skip
-FRACTIONS = ("iprec_at_recall", "Rprec_mult")  # what their parameters are
-COUNTS = ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
-OF_THE_RUN = ("runid", "num_q")
-SUMMARY_ONLY = (*OF_THE_RUN, "gm_map", "gm_bpref")
-NICKNAMES = {
-    "official": list(MEASURES)[:12],
-    "set": ["runid", "num_q", *COUNTS[:3], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"],
-    "all_trec": [name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")],
-}
 EXAMPLES = (
     "rankframe trec_eval qrels.txt bm25.run",
     "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
@@ -49,11 +33,16 @@ EXAMPLES = (
 
 
 class Line(NamedTuple):
-    """A line of the output: the name it prints, its measure, and the texts whose mean its value is."""
+    """A line of the output: the name it prints, its measure, and the metrics whose mean its value is."""
 
     name: str
     measure: str
-    texts: tuple[str, ...]
+    calls: tuple[Call, ...]
+
+    @property
+    def summary(self) -> Summary | None:
+        """What sums its metric up over the queries; None where it has none, or several."""
+        return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
 def options(parser: Parser) -> None:
@@ -114,19 +103,19 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
         collection_size=arguments.size,
     )
     lines = list(lines_of(arguments.measures or ["official"], qrels["label"].unique().to_list()))
-    texts = list(dict.fromkeys(text for line in lines for text in line.texts))
-    values = ranker.evaluate(*(texts or ["num_ret"]))
-    columns = dict(zip(texts, list(values.iter_columns())[1:], strict=False))
+    calls = list(dict.fromkeys(call for line in lines for call in line.calls))
+    values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
     printed: list[str] = []
     if arguments.queries:
-        of_queries = [line for line in lines if line.measure not in SUMMARY_ONLY]
-        for i, query in enumerate(values["query_id"]):
-            of_query = {text: column[i] for text, column in columns.items()}
-            printed += [said(line, query, value_of(line, of_query)) for line in of_queries]
+        of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
+        for of_query in values.iter_rows(named=True):
+            printed += [said(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
     if arguments.summary:
-        summary = {text: summed(text, column) for text, column in columns.items()}
-        if arguments.complete and "num_rel" in summary:  # which trec_eval counts anew, whatever -l says
-            summary["num_rel"] = float((qrels["label"] > 0).sum())
+        numbers = [call for call in calls if call.metric.dtype == pl.Float64]
+        summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
+        summary = values.select(**summed).row(0, named=True) if numbers else {}
+        if arguments.complete:  # trec_eval counts the relevant documents anew, whatever -l says
+            summary["num_relevant"] = float((qrels["label"] > 0).sum())
         of_the_run: dict[str, str | float] = {"runid": run_id, "num_q": len(values)}
         for line in lines:
             if line.measure != "relstring":
@@ -147,34 +136,43 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
     wanted: dict[str, str] = {}
     for text in asked:
         name, _, parameters = text.partition(".")
-        if name not in MEASURES and name not in NICKNAMES:
-            raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *NICKNAMES])}")
+        if name not in MEASURES and name not in SETS:
+            raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
-        if parameters and MEASURES.get(name) and not all(map(is_level, parameters.split(","))):
+        if (
+            parameters
+            and name in MEASURES
+            and MEASURES[name].defaults
+            and not all(map(is_level, parameters.split(",")))
+        ):
             raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
-        for each in NICKNAMES.get(name, [name]):
+        for each in SETS.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
-    for name, each_on_a_line in MEASURES.items():
+    for name, measure in MEASURES.items():
         if name not in wanted:
             continue
         parameters = wanted[name]
-        if each_on_a_line:
-            given = sorted(parameters.split(","), key=float) if parameters else each_on_a_line
+        if measure.defaults:
+            given = sorted(parameters.split(","), key=float) if parameters else map(measure.shown, measure.defaults)
             for parameter in given:
-                shown = f"{float(parameter):.2f}" if name in FRACTIONS else parameter
-                yield Line(f"{name}_{shown}", name, (f"{name}_{parameter}",))
+                shown = measure.shown(float(parameter)) if measure.parameter == "share" else parameter
+                yield line(f"{name}_{shown}", name, f"{name}_{parameter}")
         elif name in OF_THE_RUN:
-            yield Line(name, name, ())
+            yield line(name, name)
         elif not parameters:
-            yield Line(name, name, (name,))
+            yield line(name, name, name)
         elif name == "11pt_avg":
-            levels = tuple(f"iprec_at_recall_{level}" for level in parameters.split(","))
-            yield Line(f"{name}_{parameters}", name, levels)
+            yield line(f"{name}_{parameters}", name, *(f"iprec_at_recall_{level}" for level in parameters.split(",")))
         elif "=" in parameters and name not in ("rbp", "rbp_resid"):
-            yield Line(f"{name}_{parameters}", name, (f"{name}(gain={gains(name, parameters, labels)})",))
+            yield line(f"{name}_{parameters}", name, f"{name}(gain={gains(name, parameters, labels)})")
         else:
-            yield Line(f"{name}_{parameters}", name, (f"{name}.{parameters}",))
+            yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
+
+
+def line(name: str, measure: str, *texts: str) -> Line:
+    """The line whose value is the mean of the metrics that the texts name."""
+    return Line(name, measure, tuple(call for text in texts for call in rf.parse(text)))
 
 
 def is_number(text: str) -> bool:
@@ -205,28 +203,18 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
     return "{" + ",".join(f"{label:g}:{gain!r}" for label, gain in of_label.items()) + "}"
 
 
-def value_of(line: Line, values: Mapping[str, float | str]) -> float | str:
-    """The value of a line: that of its text, or the mean where it has several."""
-    of_line = [values[text] for text in line.texts]
-    return of_line[0] if len(of_line) == 1 else sum(of_line) / len(of_line)  # type: ignore[arg-type]
-
-
-def summed(text: str, column: pl.Series) -> float | str:
-    """The value of all queries: the sum of a count, the geometric mean of what is meant for one, else the mean."""
-    if column.dtype == pl.String:
-        return ""
-    if text in COUNTS:
-        return float(column.sum())
-    if text.startswith("gm_"):
-        return math.exp(column.log().mean())  # type: ignore[arg-type]
-    return column.mean()  # type: ignore[return-value]
+def value_of(line: Line, values: Mapping[str, Any]) -> float | str:
+    """The value of a line: that of its metric, or the mean where it has several."""
+    first, *others = (values[call.text] for call in line.calls)
+    value: float | str = sum(others, start=first) / len(line.calls) if others else first
+    return value
 
 
 def said(line: Line, query: str, value: float | str) -> str:
     """The line as trec_eval prints it."""
     if line.measure == "relstring":
         shown = f"'{value}'"
-    elif isinstance(value, float) and line.measure not in COUNTS:
+    elif isinstance(value, float) and line.summary != "sum":
         shown = f"{value:6.4f}"
     else:
         shown = str(value if isinstance(value, str) else int(value))

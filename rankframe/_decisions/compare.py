@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
 from .. import report
 from .._catalog.call import Call
+from .._catalog.means import Mean, scaled, unscaled
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
+from .._support.tests_and_intervals import Correction, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
-from .._verbs import verbs
 from ..errors import InvalidOption
-from .resampling import Resampling, limits, logarithms
-from .runs import Design, Values, columns, values_of
-from .summary import calls_of, keys, refuse_bounds
+from .paired_values import Design, PairedValues, columns, paired_values
+from .resampling import Resampling, limits
+from .summary import keys
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,11 +30,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparison", "Correction", "Significance", "Test", "compare"]
+__all__ = ["Comparison", "Significance", "compare"]
 
 R = TypeVar("R")
-Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
-Correction: TypeAlias = Literal["holm", "bh", "by"]
 
 TABLE = {
     "metric": pl.String,
@@ -122,12 +122,12 @@ def compare(
     design: Design,
     significance: Significance,
     resampling: Resampling,
-    *requests: verbs.Request,
+    *requests: Request,
 ) -> Comparison[Any]:
     """Every two runs, or every run and the baseline, compared on the queries of each slice."""
     from .. import stats
 
-    calls = calls_of(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
+    calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
         raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
     eager = frame.lazy().collect()
@@ -138,7 +138,7 @@ def compare(
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],
-        **asdict(design),
+        **design.settings,
         **asdict(significance),
         **({"correction": "tukey"} if significance.test == "tukey" else {}),
         **asdict(resampling),
@@ -166,11 +166,10 @@ def compared(
     design: Design,
     test: Test | None,
     resampling: Resampling,
-) -> tuple[Values, pl.DataFrame, int]:
+) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
-    refuse_bounds(setup)
     refuse_names([*TABLE], design.by, "by")
-    found = values_of(frame, setup, calls, design)
+    found = paired_values(frame, setup, calls, design)
     pairs, slices = design.pairs(found.runs), found.slices(design.by)
     with Progress("comparing runs", resampling.progress) as progress:
         parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
@@ -188,7 +187,7 @@ def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
     return [queries[at].alias(name) for name, at in zip(by, keys(by), strict=True)]
 
 
-def _deltas(found: Values, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
+def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
     """One row per pair of runs and query: what the run has more than the baseline."""
     return pl.concat(
         found.queries.select(
@@ -212,7 +211,7 @@ def differences(a: Floats, b: Floats) -> Floats:
 
 
 def _compared(
-    found: Values,
+    found: PairedValues,
     calls: Sequence[Call],
     rows: npt.NDArray[np.int64],
     pairs: Sequence[tuple[int, int]],
@@ -227,7 +226,7 @@ def _compared(
 
     values, weights = found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
-    geometric = np.array([call.metric.summary == "geometric mean" for call in of_pairs])
+    geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
 
     def side(which: int) -> Floats:
         """The values of all metrics and, in each, of the first or the second run of all pairs: a column each."""
@@ -236,28 +235,28 @@ def _compared(
     a, b = side(0), side(1)
     d = differences(a, b)
     a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
-    log_a, log_b = (logarithms(x, of_pairs) for x in (a, b))
-    mean_a, mean_b = (stats.means(x, weights) for x in (log_a, log_b))
+    on_scale_a, on_scale_b = (scaled(x, of_pairs) for x in (a, b))
+    mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
     low, high = (np.repeat(end, len(pairs)) for end in limits(found.values, calls))
     least, greatest = low - high, high - low
-    tested, spread = d, d  # what has a mean that is tested, and what spreads as the difference of the means does
+    tested, spread = d, d  # the differences under test; values whose standard error is that of the reported difference
     if geometric.any():
         with np.errstate(invalid="ignore"):
             defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
-            tested = np.where(geometric, np.where(defined, differences(log_a, log_b), np.nan), d)
+            tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
 
             def tangent(b: Floats, a: Floats) -> Floats:
                 return np.exp(mean_b) * (b - mean_b + 1) - np.exp(mean_a) * (a - mean_a + 1)
 
-            spread = np.where(geometric, tangent(log_b, log_a), d)
+            spread = np.where(geometric, tangent(on_scale_b, on_scale_a), d)
             least = np.where(geometric, tangent(low, high), least)
             greatest = np.where(geometric, tangent(high, low), greatest)
-            mean_b = np.where(geometric, np.exp(mean_b), mean_b)
+            mean_b = unscaled(mean_b, of_pairs)
     low, high = resampling.intervals(spread, weights, (least, greatest), progress)
     enumerated, p = 0, np.full(len(of_pairs), np.nan)
     options = resampling.resamples, resampling.seed, progress
     if test == "tukey":
-        of_runs = (logarithms(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
+        of_runs = (scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
         tables = [stats.tukey(x, weights, *options) for x in of_runs]
         p = np.array([table[pair] for table in tables for pair in pairs])
     elif test is not None:

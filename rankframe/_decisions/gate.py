@@ -11,15 +11,17 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.means import Mean
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
-from .._verbs import verbs
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
+from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
-from .runs import RUN, Design, Values, named
-from .summary import calls_of, keys
+from .runs import explained
+from .summary import keys
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 
@@ -96,7 +98,7 @@ class Verdict(Generic[R]):
 class Gate:
     """The budgets, the confidence of the bounds, and how many of the queries that moved most are shown."""
 
-    budgets: Mapping[verbs.Request, float]
+    budgets: Mapping[Request, float]
     confidence: float
     most_moved: int
 
@@ -128,13 +130,13 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
         design = replace(design, baseline=_first(design))
     budgets: dict[Call, float] = {}
     for metric, budget in gate.budgets.items():
-        for call in calls_of([metric], EXAMPLE):
+        for call in averaged([metric], EXAMPLE):
             if call in budgets:
                 raise InvalidOption(
                     f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
                 )
             budgets[call] = budget
-    calls = list(budgets) or calls_of([], EXAMPLE)
+    calls = list(budgets) or averaged([], EXAMPLE)
     refuse_names(JUDGED, design.by, "by")
     eager = frame.lazy().collect()
     found, table, _ = compared(eager, setup, calls, design, None, resampling)
@@ -160,7 +162,7 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
     settings = {
         "budgets": {call.text: budget for call, budget in budgets.items()},
         "confidence": gate.confidence,
-        **asdict(design),
+        **design.settings,
         **{name: x for name, x in asdict(resampling).items() if name != "ci"},
         "runs": found.runs,
         **settings_of(setup, eager),
@@ -172,14 +174,14 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
 
 def _first(design: Design) -> str:
     """The run that the others are to replace, where none is named."""
-    if not design.runs:
+    if not design.runs.scores:
         raise InvalidOption(
-            option(run=design.run),
+            option(run=design.runs.column),
             " without a baseline; write ",
             option(baseline="base"),
             ", the run that the others may replace",
         )
-    return design.runs[0]
+    return design.runs.scores[0]
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:
@@ -191,13 +193,13 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, me
     if method != "bounded":
         return LEAST
     share = budget / span if span > 0 else 1.0
-    if share >= 1 or share < NOISE or call.metric.summary == "geometric mean":  # no number of queries tells
+    if share >= 1 or share < NOISE or Mean.of(call).is_geometric:  # no number of queries tells
         return 2
     return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
 
 def _moved(
-    frame: pl.DataFrame, setup: Setup, found: Values, design: Design, calls: Sequence[Call], most: int
+    frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
     """The queries that moved most, with what their documents contributed in both runs."""
     doc = setup.roles.doc_in(frame.columns)
@@ -209,7 +211,7 @@ def _moved(
     slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
     parts = []
     for i, call in enumerate(calls):
-        explained: dict[int, pl.DataFrame] = {}
+        documents: dict[int, pl.DataFrame] = {}
         for a, b in design.pairs(found.runs):
             d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
             queries = found.queries.select(
@@ -224,22 +226,12 @@ def _moved(
             queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
             try:
                 for which in (a, b):
-                    if which not in explained and doc is not None:
-                        explained[which] = _explained(frame, setup, found, design, call, which)
+                    if which not in documents and doc is not None:
+                        documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
             except InvalidOption:  # the metric is no sum over documents
                 pass
-            parts.append(_with_documents(queries, found.query, doc, setup.roles.label, explained, (a, b), frame.schema))
+            parts.append(_with_documents(queries, found.query, doc, setup.roles.label, documents, (a, b), frame.schema))
     return pl.concat(parts)
-
-
-def _explained(
-    frame: pl.DataFrame, setup: Setup, found: Values, design: Design, call: Call, which: int
-) -> pl.DataFrame:
-    """What each document contributed in a run; of the whole table, which a metric may look at."""
-    if design.run is None:
-        return verbs.explain(frame, setup.changed(score=found.runs[which]), call.text).lazy().collect()
-    rows = verbs.explain(*named(frame, setup, design.run, found.query), call.text).lazy().collect()
-    return rows.filter(pl.col(RUN) == found.runs[which]).drop(RUN)
 
 
 MOVED = ("baseline_rank", "rank", "baseline_contribution", "contribution")
@@ -250,20 +242,20 @@ def _with_documents(
     query: list[str],
     doc: str | None,
     label: str,
-    explained: Mapping[int, pl.DataFrame],
+    documents: Mapping[int, pl.DataFrame],
     pair: tuple[int, int],
     schema: Mapping[str, pl.DataType],
 ) -> pl.DataFrame:
     """The queries with a row per document whose contribution the two runs differ in; at least one."""
-    if doc is None or pair[0] not in explained or pair[1] not in explained:
+    if doc is None or pair[0] not in documents or pair[1] not in documents:
         dtypes = (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64)
         nothing = {name: schema[name] for name in (doc, label) if name is not None} | dict(
             zip(MOVED, dtypes, strict=True)
         )
         return queries.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in nothing.items())
-    metric, key = explained[pair[0]].columns[-1], [*query, doc]
+    metric, key = documents[pair[0]].columns[-1], [*query, doc]
     before, after = (
-        explained[which]
+        documents[which]
         .join(queries, on=query, how="semi", nulls_equal=True)
         .select(*key, label, pl.col("rank").alias(rank), pl.col(metric).alias(contribution))
         for which, rank, contribution in zip(pair, MOVED[:2], MOVED[2:], strict=True)

@@ -8,14 +8,15 @@ from typing import cast
 
 import polars as pl
 
+from .._catalog.means import Mean
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
-from .._verbs import verbs
 from ..errors import InvalidOption
 from .compare import differences
-from .runs import Design, values_of
-from .summary import calls_of, keys, refuse_bounds
+from .paired_values import Design, paired_values
+from .summary import keys
 
 __all__ = ["Effects", "power"]
 
@@ -55,17 +56,16 @@ class Effects:
         return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
 
 
-def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: verbs.Request) -> Frame:
+def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from .. import stats
 
-    calls = calls_of(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
-    refuse_bounds(setup)
+    calls = averaged(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
     refuse_names([*TABLE], design.by, "by")
     for call in calls:
-        if call.metric.summary == "geometric mean":
+        if Mean.of(call).is_geometric:
             raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
-    found = values_of(frame.lazy().collect(), setup, calls, design)
+    found = paired_values(frame.lazy().collect(), setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices(design.by):

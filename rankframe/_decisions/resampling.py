@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.means import scaled, unscaled
 from .._support.progress import Progress
+from .._support.tests_and_intervals import Method
 from .._table.policies import check_word, is_number
 from ..errors import InvalidOption, option
 
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Method", "Resampling", "arrays", "intervals_of", "limits", "logarithms"]
-
-Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
+__all__ = ["Resampling", "arrays", "intervals_of", "limits"]
 
 
 @dataclass(frozen=True)
@@ -70,23 +70,14 @@ def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) 
     return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
 
 
-def logarithms(values: Floats, calls: Sequence[Call]) -> Floats:
-    """The values, as logarithms where the metric is summed up by its geometric mean."""
-    import numpy as np
-
-    geometric = [call.metric.summary == "geometric mean" for call in calls]
-    with np.errstate(divide="ignore"):
-        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
-
-
 def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
     """The least and the greatest value of each metric, as what has a mean: its bounds, or else those of its values."""
     import numpy as np
 
     bounds = [[math.nan if end is None else end for end in call.bounds] for call in calls]
-    scaled = logarithms(np.vstack([np.array(bounds, dtype=float).T, values.reshape(-1, len(calls))]), calls)
-    scaled[~np.isfinite(scaled)] = math.nan
-    return np.fmin.reduce(np.delete(scaled, 1, axis=0)), np.fmax.reduce(scaled[1:])
+    on_scale = scaled(np.vstack([np.array(bounds, dtype=float).T, values.reshape(-1, len(calls))]), calls)
+    on_scale[~np.isfinite(on_scale)] = math.nan
+    return np.fmin.reduce(np.delete(on_scale, 1, axis=0)), np.fmax.reduce(on_scale[1:])
 
 
 def intervals_of(
@@ -96,11 +87,10 @@ def intervals_of(
     import numpy as np
 
     bounds = np.empty((2, len(calls), len(slices)))
-    geometric = [call.metric.summary == "geometric mean" for call in calls]
     parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
     ends = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
     with Progress("resampling queries", resampling.progress) as progress:
         for i, (values, weights) in enumerate(parts):
-            bounds[:, :, i] = resampling.intervals(logarithms(values, calls), weights, ends, progress)
-    bounds[:, geometric] = np.exp(bounds[:, geometric])
+            found = resampling.intervals(scaled(values, calls), weights, ends, progress)
+            bounds[:, :, i] = unscaled(np.stack(found), calls)
     return {name: x.ravel().tolist() for name, x in zip(("ci_low", "ci_high"), bounds, strict=True)}

@@ -1,189 +1,139 @@
-"""The values of several runs, query by query: what comparisons and gates look at."""
+"""Runs and their values, query by query: score columns of the same rows, or rows that a column tells apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import collect, measure, refuse_names
-from .._table.policies import check_word
-from .._table.roles import require
+from .._plan.per_query import measure
+from .._table.roles import require, score_columns
 from .._table.run_and_judgments import to_name
 from .._table.setup import Setup
+from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
-from .summary import by_query, keys
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+__all__ = ["RUN", "Runs", "explained", "refuse_bounds", "values"]
 
-    Floats: TypeAlias = npt.NDArray[np.float64]
-
-__all__ = ["RUN", "Design", "Lacking", "Values", "named", "values_of"]
-
-Lacking: TypeAlias = Literal["error", "drop", "zero"]
+RUN = "#run"
+"""The column of the runs' names in the results for several runs."""
 
 
 @dataclass(frozen=True)
-class Design:
-    """Which runs are compared on which queries.
+class Runs:
+    """Which runs a table holds; where neither is given, one, by the ranker's own scores.
 
     Attributes
     ----------
-    runs
-        The score columns; or empty.
-    run
-        The column that names the run of a row; or ``None``.
-    baseline
-        The run that the others are compared with; ``None`` for every two runs.
-    by, weights
-        The columns of the queries' slices and weights.
-    missing
-        What becomes of queries that a run lacks.
+    scores
+        The score columns, one of each run.
+    column
+        Instead: the column that names the run of each row.
     """
 
-    runs: tuple[str, ...]
-    run: str | None
-    baseline: str | None
-    by: tuple[str, ...]
-    weights: str | None
-    missing: Lacking
+    scores: tuple[str, ...] = ()
+    column: str | None = None
 
     def __post_init__(self) -> None:
-        if bool(self.runs) == (self.run is not None):
+        if self.scores and self.column is not None:
             raise InvalidOption(
                 "say which runs to compare: ",
                 option(runs=["bm25", "ltr"]),
                 ", columns of scores, or ",
                 option(run="system"),
-                f", the column that names the run of each row{'; not both' if self.runs else ''}",
+                ", the column that names the run of each row; not both",
             )
-        if len(set(self.runs)) < len(self.runs):
-            raise InvalidOption(option(runs=list(self.runs)), " names a column twice; name each once")
-        check_word("missing", self.missing, Lacking)
+        if len(set(self.scores)) < len(self.scores):
+            raise InvalidOption(option(runs=list(self.scores)), " names a column twice; name each once")
+
+    @classmethod
+    def of(cls, runs: Sequence[str] | None, run: str | None) -> Runs:
+        """The runs that a caller names; labels of pandas may be numbers."""
+        return cls(tuple(map(str, score_columns(runs))), None if run is None else str(run))
 
     @property
-    def names(self) -> set[str]:
-        """The columns that are looked at."""
-        named = (self.run, self.weights)
-        return {*self.runs, *self.by, *(name for name in named if name is not None)}
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that are named."""
+        return (*self.scores, *self.key)
 
-    def pairs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
-        """The pairs of baseline and run, by their numbers."""
-        if self.baseline is None:
-            return list(combinations(range(len(runs)), 2))
-        if self.baseline not in runs:
-            raise InvalidOption(option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}")
-        first = runs.index(self.baseline)
-        return [(first, other) for other in range(len(runs)) if other != first]
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The column that tells apart the rows of different runs, if there is one."""
+        return () if self.column is None else (self.column,)
 
+    def names(self, found: pl.DataFrame) -> list[str]:
+        """The runs' names, in the order of a result that has a column of them."""
+        return list(self.scores or found[RUN].unique(maintain_order=True))
 
-@dataclass(frozen=True)
-class Values:
-    """The values of all runs on the same queries.
+    def queries(self, setup: Setup) -> Setup:
+        """The setup for the queries of one run, which the run's name does not tell apart."""
+        query = tuple(name for name in setup.roles.query if name not in self.key)
+        if not query:
+            raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
+        return setup.changed(query=query)
 
-    Attributes
-    ----------
-    runs
-        The names of the runs.
-    queries
-        One row per query: the query, its slices and its weight.
-    values
-        Runs by queries by metrics; NaN where a metric has no value.
-    """
+    def require(self, frame: pl.DataFrame, setup: Setup) -> None:
+        """Refuse a table that lacks a column of the runs, and rows without the name of their run."""
+        for name in self.scores:
+            require(frame.schema, name, "runs")
+        if self.column is not None:
+            require(frame.schema, self.column, "run")
+            if frame[self.column].has_nulls():
+                raise InvalidData(_nameless(frame, setup, self.column))
 
-    query: list[str]
-    runs: list[str]
-    queries: pl.DataFrame
-    values: Floats
+    def each(
+        self,
+        frame: pl.DataFrame,
+        setup: Setup,
+        by_query: Callable[[Setup], pl.DataFrame],
+        only: str | None = None,
+    ) -> pl.DataFrame:
+        """The tables that `by_query` makes under the setup for each run, below each other, with the run's name first.
 
-    def slices(self, by: Sequence[str]) -> list[npt.NDArray[np.int64]]:
-        """The queries' numbers in each slice, slices as first seen, queries in their order."""
-        numbered = self.queries.with_row_index("#row")
-        parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
-        return [part.sort(self.query)["#row"].to_numpy() for part in parts]
-
-    def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
-        """One row per run and query."""
-        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True)]
+        Runs that a column tells apart come from one table, as a metric may look at the largest label of all.
+        With `only`, the rows of that run alone.
+        """
+        self.require(frame, setup)
+        if self.column is not None:
+            found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
+            found = found.select(pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column))
+            return found if only is None else found.filter(pl.col(RUN) == only)
         return pl.concat(
-            self.queries.select(*self.query, *slices, pl.lit(name).alias("run")).with_columns(columns(values, calls))
-            for name, values in zip(self.runs, self.values, strict=True)
+            by_query(setup.changed(score=score)).select(pl.lit(score).alias(RUN), pl.all())
+            for score in ([only] if only is not None else self.scores or [setup.roles.score])
         )
 
 
-def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
-    """The metrics' columns of an array, null for NaN."""
-    return [
-        pl.Series(call.text, x, dtype=pl.Float64).fill_nan(None) for call, x in zip(calls, values.T.copy(), strict=True)
-    ]
+def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
+    """A row per run and query: the run, the query columns, and a column per metric."""
+    refuse_bounds(setup)
+    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls).lazy().collect())
 
 
-def values_of(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> Values:
-    """Every run's values on the same queries, those that a run lacks by the policy for them."""
-    import numpy as np
+def explained(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
+) -> pl.DataFrame:
+    """What each document contributed in a run; see `verbs.explain`."""
+    carried = [name for name in carry if name not in runs.key]
+    rows = runs.each(
+        frame,
+        setup,
+        lambda of_run: verbs.explain(frame, of_run, call.text, carry=carried).lazy().collect(),
+        only=run,
+    )
+    return rows.drop(RUN)
 
-    names = [call.text for call in calls]
-    query = [name for name in setup.roles.query if name != design.run]
-    if not query:
-        raise InvalidOption(option(run=design.run), " is the only query column; say ", on(query=...), ", too")
-    if alone := [name for name in design.by if name in query]:
-        raise InvalidOption(option(by=alone[0]), " tells queries apart; name a column that several queries share")
-    refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
-    for name in design.runs:
-        require(frame.collect_schema(), name, "runs")
-    if design.run is None:
-        measured = {run: measure(frame, setup.changed(score=run), *calls) for run in design.runs}
-    else:
-        frame, setup = named(frame, setup, design.run, query)
-        of_all = collect(measure(frame, setup, *calls).lazy(), frame, setup)
-        measured = {str(part[RUN][0]): part for part in of_all.partition_by(RUN, maintain_order=True)}
-    runs = list(measured)
-    if len(runs) < 2:
+
+def refuse_bounds(setup: Setup) -> None:
+    """Refuse a policy that gives each metric two columns."""
+    if setup.policies.unjudged == "bounds":
         raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
+            option(unjudged="bounds"),
+            " gives each metric two columns; evaluate them, and sum up each, or go by another rule: ",
+            on(unjudged="nonrelevant"),
         )
-    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
-    values = np.empty((len(runs), len(queries), len(calls)))
-    there = np.empty((len(runs), len(queries)), dtype=bool)
-    for i, table in enumerate(measured.values()):
-        per_query = queries.select(query).join(
-            table.lazy().collect().with_columns(pl.lit(True).alias("#there")),
-            on=query,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        values[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
-        there[i] = per_query["#there"].fill_null(False).to_numpy()
-    if not there.all():
-        if design.missing == "error":
-            raise InvalidData(_lacking(queries, query, runs, there))
-        if design.missing == "drop":
-            kept = np.flatnonzero(there.all(axis=0))
-            queries, values = queries[kept.tolist()], values[:, kept]
-        else:
-            _refuse_zero(calls)
-            values[~there] = 0.0
-    return Values(query, runs, queries, values)
-
-
-RUN = "#run"
-RESERVED = ("metric", "baseline", "run")
-
-
-def named(frame: pl.DataFrame, setup: Setup, run: str, query: Sequence[str]) -> tuple[pl.DataFrame, Setup]:
-    """The frame with the run's name as a text, one of the columns that tell queries apart."""
-    require(frame.collect_schema(), run, "run")
-    if frame[run].has_nulls():
-        raise InvalidData(_nameless(frame, setup, run))
-    named = frame.with_columns(pl.col(run).cast(pl.String).alias(RUN))
-    return named, setup.changed(query=(RUN, *query))
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
@@ -198,28 +148,3 @@ def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
             judge(run=run),
         )
     return f"{null}; ", to_name(run, frame.schema[run])
-
-
-def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
-    """Which run lacks how many queries, and what can be done about it."""
-    lacking = next(i for i, has in enumerate(there) if not has.all())
-    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
-    first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
-    return (
-        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
-        f"{' ...' if len(rows) > 3 else ''}); ",
-        option(missing="zero"),
-        " counts them 0 for it, ",
-        option(missing="drop"),
-        " leaves them out for all",
-    )
-
-
-def _refuse_zero(calls: Sequence[Call]) -> None:
-    for call in calls:
-        if not call.metric.higher_is_better or (call.bounds[0] or 0) > 0:
-            raise InvalidOption(
-                f"{call.text} of a query that a run lacks is not 0; say ",
-                option(missing="drop"),
-                ", or compare it apart",
-            )

@@ -7,18 +7,18 @@ from typing import Literal
 
 import polars as pl
 
-from .._catalog.call import Call, call_of
-from .._catalog.parse import parse
-from .._catalog.registry import of
-from .._plan.per_query import Frame, like, measure, refuse_names, refuse_texts
+from .._catalog.call import Call
+from .._catalog.means import Mean, added, by_metric, sums_of
+from .._catalog.requests import Request, averaged
+from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require, require_number
 from .._table.setup import Setup
 from .._table.table import NO_WEIGHT, failing, is_weight
-from .._verbs import verbs
-from ..errors import InvalidOption, asked_as, option
+from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of
+from .runs import refuse_bounds
 
-__all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
+__all__ = ["by_query", "in_slices", "keys", "summarize"]
 
 
 def summarize(
@@ -27,10 +27,10 @@ def summarize(
     by: Sequence[str],
     weights: str | None,
     resampling: Resampling,
-    *requests: verbs.Request,
+    *requests: Request,
 ) -> Frame:
     """One row per slice and metric: mean, standard deviation, interval, number of queries that count, and total."""
-    calls = calls_of(requests, "summarize('ndcg@10', 'map')")
+    calls = averaged(requests, "summarize('ndcg@10', 'map')")
     refuse_bounds(setup)
     refuse_names(("metric", *FIGURES), by, "by")
     eager = isinstance(frame, pl.DataFrame)
@@ -122,83 +122,9 @@ def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
 
 
 def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
-    """The figures by slice, in steps of plain sums, which stream: weights, means, and then the distances from them."""
+    """The figures by slice, of plain sums, which stream."""
     slices = keys(by)
-    for step in (_weights, _centers):
-        values = values.with_columns(
-            **{name: x.over(slices) if by else x for call in calls for name, x in step(call).items()}
-        )
-    sums = {f"{name} {call.text}": x for call in calls for name, x in _sums(call).items()}
-    summed = values.group_by(slices, maintain_order=ordered).agg(**sums) if by else values.select(**sums)
-    figures = [_figures(call) for call in calls]
-    lists = {name: pl.concat_list(x[name] for x in figures) for name in figures[0]}
-    named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
-    order: Literal["left_right", "none"] = "left_right" if ordered else "none"
-    rows = named.join(summed.select(*slices, **lists), how="cross", maintain_order=order)  # however many, one plan
-    of_slices = (pl.col(at).alias(name) for name, at in zip(by, slices, strict=True))
-    return rows.select(*of_slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
-
-
-def _weight(call: Call) -> pl.Expr:
-    """A query's weight; null where its value is, so that it does not count."""
-    return pl.when(pl.col(call.text).is_not_null()).then(pl.col("#weight"))
-
-
-def _weights(call: Call) -> dict[str, pl.Expr]:
-    return {f"#weights {call.text}": _weight(call).sum()}
-
-
-def _share(call: Call) -> pl.Expr:
-    return _weight(call) / pl.col(f"#weights {call.text}")
-
-
-def _mean(value: pl.Expr, call: Call) -> pl.Expr:
-    """The weighted mean of the queries' values, never beyond them by rounding."""
-    weighing = pl.when(_weight(call) > 0).then(value)  # the logarithm of 0 may weigh nothing
-    return (weighing * _share(call)).sum().clip(weighing.min(), weighing.max())
-
-
-def _centers(call: Call) -> dict[str, pl.Expr]:
-    return {f"#center {call.text}": _mean(pl.col(call.text), call)}
-
-
-def _sums(call: Call) -> dict[str, pl.Expr]:
-    value, share = pl.col(call.text), _share(call)
-    return {
-        "weights": _weight(call).sum(),
-        "mean": _mean(value.log() if call.metric.summary == "geometric mean" else value, call),
-        "spread": ((value - pl.col(f"#center {call.text}")) ** 2 * share).sum(),
-        "n_queries": value.count(),
-        "total": (value * _weight(call)).sum(),
-    }
-
-
-def _figures(call: Call) -> dict[str, pl.Expr]:
-    """What sums up a metric's column, made of its sums."""
-    weights, mean, spread, n, total = (pl.col(f"{name} {call.text}") for name in _sums(call))
-    mean = mean.exp() if call.metric.summary == "geometric mean" else mean
-    return {
-        "mean": pl.when(weights > 0).then(mean),
-        "std": pl.when((weights > 0) & (n > 1)).then((spread * n / (n - 1)).sqrt()),
-        "n_queries": n,
-        "total": total,
-    }
-
-
-def calls_of(requests: Sequence[verbs.Request], example: str) -> list[Call]:
-    """The metrics that were asked for, each once; all of them have a mean."""
-    calls: list[Call] = []
-    for request in requests:
-        if isinstance(request, pl.Expr):
-            raise InvalidOption("an expression has no name among the metrics; evaluate it, and sum its column up")
-        calls += [call_of(of(request), (), {})] if callable(request) else parse(request)
-    if not calls:
-        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))
-    refuse_texts(calls)
-    return list(dict.fromkeys(calls))
-
-
-def refuse_bounds(setup: Setup) -> None:
-    """Refuse a policy that gives each metric two columns."""
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(option(unjudged="bounds"), " gives each metric two columns; evaluate them, and sum up each")
+    sums = added(values, calls, slices, ordered=ordered)
+    figures = [Mean.of(call).value(sums_of(call)) for call in calls]
+    rows = by_metric(sums, figures, calls, slices, ordered=ordered)
+    return rows.rename(dict(zip(slices, by, strict=True)))

@@ -1,23 +1,25 @@
 """Means, deviations and bootstrap intervals of a table that lies in parts: each part's figures, and how they add up.
 
-A part holds whole queries. Of each metric it gives (n, weight, mean, M2), the number of its values and their weight, their
-mean and the sum of squared distances from it, which merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap
-replicate the sum and the weight of its draws. Where nobody weighs queries, each weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
+A part holds whole queries. Of each metric it gives the sums of `means.SUMS`, its weight, mean and spread among them, which
+merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and the weight of its draws. Where nobody weighs queries, each weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
 so it is the same wherever the query lies.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
+from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling
-from .._decisions.summary import by_query, calls_of, keys, refuse_bounds
+from .._decisions.runs import refuse_bounds
+from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect, refuse_names
 from .._table.roles import require
 from .._table.setup import Setup
@@ -29,19 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "summary_of"]
 
-PARTIAL = {
-    "metric": pl.String(),
-    "n": pl.Int64(),
-    "weight": pl.Float64(),
-    "mean": pl.Float64(),
-    "m2": pl.Float64(),
-    "center": pl.Float64(),
-    "least": pl.Float64(),
-    "greatest": pl.Float64(),
-    "draws": pl.List(pl.Float64),
-    "sums": pl.List(pl.Float64),
-}
-"""What a part says of a slice and a metric; `center` is the mean of what the resamples add up, from `least` to `greatest`."""
+DRAWS = ("metric", "draws", "sums")
+
+PARTIAL = {"metric": pl.String(), **SUMS, "draws": pl.List(pl.Float64), "sums": pl.List(pl.Float64)}
+"""What a part says of a slice and a metric: its sums, and of each resample the weight and the sum of its draws."""
 
 FIGURES = {
     "metric": pl.String(),
@@ -121,30 +114,36 @@ class Summary:
         slices = by_query(frame, self.setup.roles.query, self.by, self.weights, missing=self.missing_slices)
         joined = values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
         per_query = collect(joined, frame, self.setup)
-        names = dict(zip(self.by, self.slices, strict=True))
+        sums = by_metric(
+            added(per_query.lazy(), self.calls, self.slices, ordered=True),
+            [sums_of(call) for call in self.calls],
+            self.calls,
+            self.slices,
+            ordered=True,
+        )
+        draws = self._draws(per_query)
+        found = draws.lazy().join(sums, on=[*self.slices, "metric"], nulls_equal=True, maintain_order="left")
+        return found.select(*self.slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
+
+    def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """A row per slice and metric: of each resample, the weight and the sum of the queries that it draws."""
+        dtypes = {at: per_query.schema[at] for at in self.slices} | {name: PARTIAL[name] for name in DRAWS}
         found = []
-        of_slices = per_query.partition_by(self.slices, maintain_order=True) if self.by else [per_query]
-        for queries in of_slices:
-            where = queries.select(self.slices).row(0, named=True) if self.by else {}
-            found += [{**where, **figures} for figures in self._figures(queries)]
-        return pl.DataFrame(found, {**{at: frame.schema[name] for name, at in names.items()}, **PARTIAL}, orient="row")
+        for queries in per_query.partition_by(self.slices, maintain_order=True) if self.by else [per_query]:
+            where = queries.select(self.slices).row(0) if self.by else ()
+            drawn = [x.T.tolist() for x in self._drawn(queries)]
+            found += [(*where, *row) for row in zip((call.text for call in self.calls), *drawn, strict=True)]
+        return pl.DataFrame(found, dtypes, orient="row")
 
-    def _figures(self, queries: pl.DataFrame) -> Iterable[dict[str, Any]]:
+    def _drawn(self, queries: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights and the sums of the resamples of a slice: resamples by metrics."""
         import numpy as np
-
-        from ..stats import means
 
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
-        added = np.where(counts, values, 0.0)
-        logarithmic = [_logarithmic(call) for call in self.calls]
-        with np.errstate(divide="ignore"):  # a geometric mean with a 0 is 0
-            added[:, logarithmic] = np.where(counts, np.log(np.where(counts, values, 1.0)), 0.0)[:, logarithmic]
-        weighed = (
-            np.where(weights > 0, added, 0.0) * weights
-        )  # what weighs nothing adds nothing, be it the logarithm of 0
-        counted = counts * weights
+        on_scale = np.where(counts, scaled(values, self.calls), 0.0)
+        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # the logarithm of 0 may weigh nothing
         draws = np.zeros((self.resamples, len(self.calls)))
         sums = np.zeros_like(draws)
         seeds = _seeds(queries, self.setup.roles.query, self.seed)
@@ -152,60 +151,42 @@ class Summary:
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
             drawn = _poisson(seeds[some], self.resamples)
-            draws += drawn @ counted[some]
+            draws += drawn @ (counts * weights)[some]
             sums += _product(drawn, weighed[some])
-        for i, call in enumerate(self.calls):
-            there, weight = values[counts[:, i], i], counted[counts[:, i], i]
-            total = float(weight.sum())
-            weighing = added[counted[:, i] > 0, i]
-            ends = (float(weighing.min()), float(weighing.max())) if total > 0 else (None, None)
-            mean = float(means(values[:, [i]], weights[:, 0])[0]) if total > 0 else None
-            yield {
-                "metric": call.text,
-                "n": len(there),
-                "weight": total,
-                "mean": mean,
-                "m2": None if mean is None else float((there - mean) ** 2 @ weight),
-                "center": None if mean is None else float(np.clip(weighed[:, i].sum() / total, *ends)),
-                "least": ends[0],
-                "greatest": ends[1],
-                "draws": draws[:, i].tolist(),
-                "sums": sums[:, i].tolist(),
-            }
+        return draws, sums
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The figures of the table, from those of its parts: one row per slice and metric."""
-        rows = []
-        texts = {call.text: call for call in self.calls}
-        for (*where, text), found in parts.group_by([*self.slices, "metric"], maintain_order=True):
-            rows.append({**dict(zip(self.by, where, strict=True)), **self._merged(texts[str(text)], found)})
-        slices = {name: parts.schema[at] for name, at in zip(self.by, self.slices, strict=True)}
-        return pl.DataFrame(rows, {**slices, **FIGURES}, orient="row")
+        key = [*self.slices, "metric"]
+        sums = merged(parts.lazy(), key).collect()
+        calls = {call.text: call for call in self.calls}
+        ends = [
+            self._interval(calls[row["metric"]], row, found)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
+        ]
+        names = {name: pl.col(name) for name in SUMS}
+        figures = [
+            pl.when(metric=text).then(pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()]))
+            for text, call in calls.items()
+        ]
+        return (
+            sums.with_columns(pl.DataFrame(ends, {"ci_low": pl.Float64, "ci_high": pl.Float64}, orient="row"))
+            .with_columns(pl.coalesce(figures).struct.unnest())
+            .rename(dict(zip(self.slices, self.by, strict=True)))
+            .select(*self.by, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
+        )
 
-    def _merged(self, call: Call, found: pl.DataFrame) -> dict[str, Any]:
+    def _interval(self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame) -> tuple[float | None, float | None]:
+        """The percentile interval of the mean; none for fewer than two values, or without a weight."""
         import numpy as np
 
-        n, weighing = found["n"].sum(), found.filter(pl.col("weight") > 0)
-        figures: dict[str, Any] = {"metric": call.text, "n_queries": n}
-        if weighing.is_empty():
-            return figures
-        weight = pl.col("weight").sum()
-        center, mean = (
-            ((pl.col(name) * pl.col("weight")).sum() / weight).clip(pl.col(name).min(), pl.col(name).max())
-            for name in ("center", "mean")
-        )  # never beyond those of the parts by rounding
-        spread = (pl.col("m2") + pl.col("weight") * (pl.col("mean") - mean) ** 2).sum() / weight
-        of_all = weighing.select(mean=mean, spread=spread, center=center).row(0, named=True)
-        figures["mean"] = math.exp(of_all["center"]) if _logarithmic(call) else of_all["mean"]
-        if n > 1:
-            draws, sums = (np.sum(found[name].to_list(), axis=0) for name in ("draws", "sums"))
-            least, greatest = weighing["least"].to_numpy().min(), weighing["greatest"].to_numpy().max()
-            means = np.clip(sums[draws > 0] / draws[draws > 0], least, greatest)
-            means = np.exp(means) if _logarithmic(call) else means
-            tail = (1 - self.ci) / 2
-            figures["std"] = math.sqrt(of_all["spread"] * n / (n - 1))
-            figures["ci_low"], figures["ci_high"] = map(float, np.quantile(means, [tail, 1 - tail]))
-        return figures
+        if sums["n"] < 2 or not sums["weight"]:
+            return None, None
+        weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
+        means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
+        tail = (1 - self.ci) / 2
+        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [tail, 1 - tail])
+        return float(low), float(high)
 
 
 def summary_of(
@@ -220,16 +201,12 @@ def summary_of(
     missing_slices: bool = False,
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
-    calls = calls_of(metrics, "summarize('ndcg@10', 'map')")
+    calls = averaged(metrics, "summarize('ndcg@10', 'map')")
     refuse_bounds(setup)
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
     return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices)
-
-
-def _logarithmic(call: Call) -> bool:
-    return call.metric.summary == "geometric mean"
 
 
 def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
-"""The parts of a plot, and the data of all plots: axes and marks, runs, means with their intervals."""
+"""What a plot is made of, and what all plots are made from: axes and marks, runs, means with their intervals."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -9,45 +10,38 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.parse import parse
-from .._plan.per_query import mean, measure, refuse_texts
-from .._support.extras import load
-from .._table.roles import require, score_columns
-from .._table.setup import Setup
+from .._catalog.means import Mean
+from .._catalog.requests import averaged
+from .._decisions.runs import RUN
 from .._text.user_text import rewritten
-from ..errors import InvalidOption, asked_as, on, option
+from ..errors import InvalidOption, asked_as
 
 __all__ = [
     "LINES",
     "ROWS",
-    "RUN",
     "Axis",
     "Figure",
     "Mark",
-    "Runs",
     "banded",
-    "calls_of",
     "count",
     "legible",
     "lines_of",
     "means",
     "named",
     "one_call",
-    "values",
 ]
 
-RUN = "#run"
 LINES = 12
-"""The largest number of lines that readers can tell apart: six colours, each solid and dashed."""
+"""How many lines a reader tells apart: six colours, each whole and dashed."""
 ROWS = 40
-"""The largest number of slices or runs below each other."""
+"""How many slices or runs stand under each other."""
 
 Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title and scale, and its labels and ends if they are not left to the library."""
+    """An axis: its title and scale; where it is labelled with what, and where it ends, if not left to the library."""
 
     title: str
     log: bool = False
@@ -63,9 +57,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind, one row per mark: x, y, optionally x2, y2 and size, and its `series`.
+    """Marks of one kind: a row each, with `x`, `y`, as it may be `x2`, `y2`, `size`, and the `series` it belongs to.
 
-    Further columns are shown in tooltips.
+    Further columns are told where a reader points at the mark.
     """
 
     kind: Kind
@@ -102,74 +96,25 @@ class Figure:
         )
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Which runs the rows hold: in several score columns of the same rows, or told apart by a column."""
-
-    scores: tuple[str, ...] = ()
-    column: str | None = None
-
-    @classmethod
-    def of(cls, runs: Sequence[str] | None, run: str | None) -> Runs:
-        """The runs from the caller's arguments."""
-        if runs is not None and run is not None:
-            raise InvalidOption("runs names score columns, run a column that tells runs apart; give one of them")
-        return cls(
-            tuple(map(str, score_columns(runs))), None if run is None else str(run)
-        )  # labels of pandas may be numbers
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that the arguments name."""
-        return (*self.scores, *([] if self.column is None else [self.column]))
-
-    def names(self, found: pl.DataFrame) -> list[str]:
-        """The runs' names, of which `values` made a column."""
-        return list(self.scores or found[RUN].unique(maintain_order=True))
-
-
-def require_runs(frame: pl.DataFrame, runs: Runs) -> None:
-    """Refuse names of runs that are not columns of the table."""
-    for name in runs.scores:
-        require(frame.schema, name, "runs")
-    if runs.column is not None:
-        require(frame.schema, runs.column, "run")
-
-
-def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
-    """A row per run and query: the query columns, the run, and a column per metric."""
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"),
-            " gives each metric two columns; plot with another rule: ",
-            on(unjudged="nonrelevant"),
-        )
-    require_runs(frame, runs)
-    if runs.column is not None:
-        query = (runs.column, *(name for name in setup.roles.query if name != runs.column))
-        found = measure(frame, setup.changed(query=query), *calls)
-        return found.lazy().collect().rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
-    each = []
-    for score in runs.scores or (setup.roles.score,):
-        found = measure(frame, setup.changed(score=score), *calls).lazy().collect()
-        each.append(found.with_columns(pl.lit(score).alias(RUN)))
-    return pl.concat(each)
-
-
 def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None = None) -> pl.DataFrame:
     """The mean of a metric per key as `y`, its 95% interval by Student's t as `low` and `high`, and `queries`.
 
-    Intervals are cut off at the metric's bounds.
+    An interval goes no further than the metric does.
     """
-    value = pl.col(name or call.text)
+    from ..stats import reach  # numpy comes with it
+
+    value, mean = pl.col(name or call.text), Mean.of(call)
+    on_scale = mean.scaled(value)
     summed = found.group_by(key, maintain_order=True).agg(
-        y=mean(value), error=value.std() / value.count().sqrt(), queries=value.count()
+        y=mean.unweighted(value),
+        center=on_scale.mean(),
+        error=on_scale.std() / value.count().sqrt(),
+        queries=value.count(),
     )
-    student = load("scipy.stats", "plot").t
-    far = {n: float(student.ppf(0.975, n - 1)) for n in summed["queries"].unique() if n > 1}
-    reach = pl.col("error") * pl.col("queries").replace_strict(far, default=None, return_dtype=pl.Float64)
-    ends = {"low": pl.col("y") - reach, "high": pl.col("y") + reach}
-    return summed.with_columns(**{end: x.clip(*call.bounds) for end, x in ends.items()}).drop("error").drop_nulls("y")
+    far = pl.Series(reach(summed["error"].fill_null(math.nan).to_numpy(), summed["queries"].to_numpy(), 0.95))
+    ends = {"low": pl.col("center") - far, "high": pl.col("center") + far}
+    drawn = {end: mean.unscaled(x).fill_nan(None).clip(*call.bounds) for end, x in ends.items()}
+    return summed.with_columns(**drawn).drop("center", "error").drop_nulls("y")
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
@@ -190,31 +135,20 @@ def legible(names: Sequence[str], most: int, what: str) -> None:
 
 
 def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
-    """The name of a line: its metric, its run, or both, as far as needed to distinguish it."""
+    """What a line is called: by its metric, its run, or both, whatever tells it from the others."""
     if not runs:
         return pl.lit(metric)
     return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if metrics else pl.col(RUN)
 
 
 def count(found: pl.DataFrame) -> str:
-    """The number of queries in a picture; a query of several runs counts once."""
+    """How many queries there are behind a picture, a query of several runs counted once."""
     n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
     return f"{n:,} {'query' if n == 1 else 'queries'}"
 
 
-def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
-    for text in metrics:
-        if not isinstance(text, str):
-            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in ", asked_as(f"plot.{example}"))
-    calls = list(dict.fromkeys(call for text in metrics for call in parse(text)))
-    if not calls:
-        raise InvalidOption("no metric given; name at least one, as in ", asked_as(f"plot.{example}"))
-    refuse_texts(calls)
-    return calls
-
-
 def one_call(metric: str, example: str) -> Call:
-    calls = calls_of([metric], example)
+    calls = averaged([metric], f"plot.{example}")
     if len(calls) > 1:
         raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in ", asked_as(f"plot.{example}"))
     return calls[0]

@@ -7,29 +7,28 @@ from collections.abc import Collection, Sequence
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.requests import averaged
+from .._decisions.runs import RUN, Runs, values
 from .._plan.per_query import by_document
 from .._table.roles import require
 from .._table.setup import Setup
+from .._table.trec_eval import LEVELS
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
     ROWS,
-    RUN,
     Axis,
     Figure,
     Mark,
-    Runs,
     banded,
-    calls_of,
     count,
     legible,
     lines_of,
     means,
     named,
     one_call,
-    require_runs,
-    values,
 )
 
 __all__ = ["curve", "differences", "distribution", "judged", "precision_recall", "slices"]
@@ -46,7 +45,7 @@ def curve(
     frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
 ) -> Figure:
     """The mean of metrics at every cutoff; beyond 20, at cutoffs that stand at equal distances on the axis."""
-    asked = calls_of(metrics, "curve('ndcg', 'recall')")
+    asked = averaged(metrics, "plot.curve('ndcg', 'recall')")
     for call in asked:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")
@@ -83,17 +82,16 @@ def curve(
 
 def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
     """The mean of interpolated precision at the eleven levels of recall."""
-    levels = [i / 10 for i in range(11)]
-    calls = [parse(f"interpolated_precision@{level:g}")[0] for level in levels]
+    calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
     found = values(frame, setup, runs, calls)
     rows = pl.concat(
         means(found, [RUN], call).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
-        for call, level in zip(calls, levels, strict=True)
+        for call, level in zip(calls, LEVELS, strict=True)
     )
     return Figure(
         "Interpolated precision at eleven levels of recall",
         f"Best precision from that recall on; mean over {count(found)}, with 95% intervals (Student's t)",
-        Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in levels[::2])),
+        Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2])),
         Axis("mean interpolated precision", limits=(0, 1)),
         banded(rows),
         lines_of(rows),
@@ -194,7 +192,7 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
         .select(pl.col(RUN).alias("series"), "x", "x2", "y", "y2", "queries", "share")
     )
     centers = found.group_by(RUN, maintain_order=True).agg(
-        mean=pl.col("value").mean(), median=pl.col("value").median(), n=pl.len()
+        mean=Mean.of(call).unweighted(pl.col("value")), median=pl.col("value").median(), n=pl.len()
     )
     at = centers.with_columns(series=pl.col(RUN), y=row.cast(pl.Float64))
     ticks = [(float(len(names) - 1 - i), name) for i, name in enumerate(names)]
@@ -218,9 +216,10 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
     """A metric's mean in each slice of the queries, with its interval."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
-    key = [*setup.roles.query, *([] if runs.column is None or runs.column in setup.roles.query else [runs.column])]
     found = values(frame, setup, runs, [call])
-    of = frame.group_by(key).agg(pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice"))
+    of = frame.group_by(*runs.key, *runs.queries(setup).roles.query).agg(
+        pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice")
+    )
     if runs.column is not None:
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
     on = [name for name in of.columns if name != "#slice"]
@@ -248,7 +247,7 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
     left = len(sizes) - len(order)
     some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
-    overall = found[call.text].mean() if len(names) == 1 else None
+    overall = found.select(Mean.of(call).unweighted(pl.col(call.text))).item() if len(names) == 1 else None
     rule = [] if overall is None else [Mark("rule", pl.DataFrame({"x": [overall]}))]
     return Figure(
         f"{call.text} by {by}",
@@ -338,9 +337,9 @@ def parse_one(call: Call, k: int) -> Call:
 
 def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:
     """The largest number of documents of a query in any run."""
-    require_runs(frame, runs)
+    runs.require(frame, setup)
     docs, _ = by_document(frame, setup)
-    key = [*setup.roles.query, *([] if runs.column is None or runs.column in setup.roles.query else [runs.column])]
+    key = [*runs.key, *runs.queries(setup).roles.query]
     scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (setup.roles.score,))]
     most = docs.lazy().group_by(key).agg(scores).select(pl.max_horizontal(pl.exclude(key)).max()).collect().item()
     most = most or 1

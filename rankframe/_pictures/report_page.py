@@ -15,10 +15,12 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import averaged
 from .._decisions.compare import Significance, compare
+from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import Design
-from .._decisions.summary import FIGURES, calls_of, summarize
+from .._decisions.runs import RUN, Runs, explained, values
+from .._decisions.summary import FIGURES, summarize
 from .._support.extras import load
 from .._table.roles import require
 from .._table.setup import Setup
@@ -28,7 +30,7 @@ from .._verbs import verbs
 from ..errors import InvalidOption, MissingExtra, RankframeError
 from . import plots
 from .draw import GREY, altair
-from .figure import RUN, Figure, Runs, values
+from .figure import Figure
 
 __all__ = ["Contents", "write"]
 
@@ -77,7 +79,7 @@ class Contents:
         """The settings of the comparison, if there are several runs."""
         if not self.runs.columns:
             return None
-        return Design(self.runs.scores, self.runs.column, self.baseline, (), None, "error")
+        return Design(self.runs, self.baseline, (), None, "error")
 
     @property
     def testing(self) -> Significance:
@@ -100,7 +102,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     design = contents.design
     for name in contents.show:
         require(frame.schema, name, "show")
-    calls = calls_of(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
+    calls = averaged(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
     parts = [
         ("Summary", _summary(frame, setup, contents)),
         *((f"By {by}", _slices(frame, setup, contents, calls[0], by)) for by in contents.by),
@@ -127,17 +129,12 @@ def _summary(frame: pl.DataFrame, setup: Setup, contents: Contents) -> str:
 def _summed(frame: pl.DataFrame, setup: Setup, contents: Contents, by: tuple[str, ...]) -> pl.DataFrame:
     """The summary of every run."""
     runs, resampling = contents.runs, contents.resampling
-    if runs.column is not None:
-        query = tuple(dict.fromkeys((runs.column, *setup.roles.query)))
-        policies = setup.changed(query=query)
-        return _eager(summarize(frame, policies, (runs.column, *by), None, resampling, *contents.metrics))
-    each = [
-        _eager(summarize(frame, setup.changed(score=score), by, None, resampling, *contents.metrics)).select(
-            pl.lit(score).alias("run"), pl.all()
-        )
-        for score in runs.scores
-    ]
-    return pl.concat(each) if each else _eager(summarize(frame, setup, by, None, resampling, *contents.metrics))
+    found = runs.each(
+        frame,
+        setup,
+        lambda of_run: _eager(summarize(frame, of_run, (*runs.key, *by), None, resampling, *contents.metrics)),
+    )
+    return found.rename({RUN: runs.column or "run"}) if runs.columns else found.drop(RUN)
 
 
 def _slices(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, by: str) -> str:
@@ -222,39 +219,28 @@ def _worst(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call) ->
     for name in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == name).sort(call.text, descending=not lower, maintain_order=True)
         chosen = own.head(contents.worst)
-        rows, policies = _of_run(frame, setup, contents.runs, name)
-        explained = _explained(rows, policies, call, chosen, contents.show)
+        documents = _explained(frame, setup, contents.runs, name, call, chosen, contents.show)
+        policies = contents.runs.queries(setup if contents.runs.column else setup.changed(score=name))
         named = f"<h3>{escape(name)}</h3>\n" if contents.runs.columns else ""
         text += named + "".join(
-            _query(query, explained, policies, call, contents.show, lead=i == 0)
+            _query(query, documents, policies, call, contents.show, lead=i == 0)
             for i, query in enumerate(chosen.iter_rows(named=True))
         )
     what = "least" if lower else "greatest"
     return f"<p>The queries with the {what} {escape(call.text)}, and their documents.</p>\n{text}"
 
 
-def _of_run(frame: pl.DataFrame, setup: Setup, runs: Runs, name: str) -> tuple[pl.DataFrame, Setup]:
-    """The rows of one run, and the columns and policies that rank them."""
-    if runs.column is None:
-        return frame, setup.changed(score=name)
-    query = tuple(x for x in setup.roles.query if x != runs.column)
-    return frame.filter(pl.col(runs.column).cast(pl.String) == name), setup.changed(query=query)
-
-
 def _explained(
-    frame: pl.DataFrame, setup: Setup, call: Call, chosen: pl.DataFrame, show: Sequence[str]
+    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
-    """The documents of the chosen queries, with the contribution of each if the metric is a sum over ranks."""
-    queries = chosen.lazy().select(setup.roles.query)
-    kept = [name for name in show if name not in setup.roles.query]
+    """The documents of the chosen queries in a run, with what each adds if the metric is such a sum."""
+    query = runs.queries(setup).roles.query
     try:
-        rows = verbs.explain(frame.lazy(), setup, call.text, carry=kept).lazy()
-        rows = rows.join(queries, on=setup.roles.query, how="semi", nulls_equal=True)
-        return rows.collect().sort("rank", nulls_last=True)
+        rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
-        own = frame.join(queries.collect(), on=setup.roles.query, how="semi", nulls_equal=True)
         one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
-        return _eager(verbs.with_ranks(own, one_order, "rank")).sort("rank", nulls_last=True)
+        rows = runs.each(frame, one_order, lambda of_run: _eager(verbs.with_ranks(frame, of_run, "rank")), only=run)
+    return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
 
 
 def _query(
@@ -293,7 +279,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
         "policies": setup.followed(frame.columns),
         "intervals": {**_said(contents.resampling), "of plots": "Student's t"},
-        **({} if contents.design is None else {"comparison": {**asdict(contents.design), **asdict(contents.testing)}}),
+        **({} if contents.design is None else {"comparison": {**contents.design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -32,22 +32,15 @@ __all__ = [
     "columns_of_largest",
     "largest_of",
     "like",
-    "mean",
     "measure",
     "names_of",
     "needs_largest_label",
     "refuse_faults",
     "refuse_names",
-    "refuse_texts",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
-
-
-def mean(value: pl.Expr) -> pl.Expr:
-    """The mean of a column, never beyond its values by rounding."""
-    return value.mean().clip(value.min(), value.max())
 
 
 def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | None = None) -> Frame:
@@ -231,13 +224,6 @@ def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
     fault = fault_of(frame, table)
     if fault is not None:
         raise fault_in(frame, setup, fault.kind)
-
-
-def refuse_texts(calls: Sequence[Call]) -> None:
-    """Refuse metrics whose values have no mean."""
-    for call in calls:
-        if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:

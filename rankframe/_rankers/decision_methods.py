@@ -8,11 +8,12 @@ from typing import Any, TypeVar, cast
 
 from .._decisions import compare, gate, summary
 from .._decisions import power as _power
-from .._decisions.compare import Comparison, Correction, Significance, Test
+from .._decisions.compare import Comparison, Significance
 from .._decisions.gate import Verdict
-from .._decisions.resampling import Method, Resampling
-from .._decisions.runs import Design, Lacking
-from .._table.roles import score_columns
+from .._decisions.paired_values import Design, Lacking
+from .._decisions.resampling import Resampling
+from .._decisions.runs import Runs
+from .._support.tests_and_intervals import Correction, Method, Test
 from .._verbs import verbs
 from .metric_methods import Ranker
 from .misplaced_options import asks_for_metrics
@@ -174,7 +175,7 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.compare("rr", runs=["old", "new"]).table.select("difference", "p_value", "wins").row(0)
         (0.5, 0.03125, 6)
         """
-        design = Design(score_columns(runs), run, baseline, _names(by), weights, missing)
+        design = Design(Runs.of(runs, run), baseline, _names(by), weights, missing)
         resampling = Resampling(ci, method, resamples, seed, progress)
         testing = Significance(test, correction)
         return cast("Comparison[R]", self._run(compare.compare, design, testing, resampling, *metrics))
@@ -231,7 +232,7 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.power("rr", runs=["old", "new"], difference=0.1).select("std", "queries_needed").rows()
         [(0.7071067811865476, 395)]
         """
-        design = Design(score_columns(runs), run, baseline, _names(by), None, missing)
+        design = Design(Runs.of(runs, run), baseline, _names(by), None, missing)
         return self._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
 
     @asks_for_metrics
@@ -289,7 +290,7 @@ class DecidingRanker(Ranker[R]):
         >>> bool(verdict), verdict.failures.select("run", "difference", "verdict", "queries_needed").rows()
         (False, [('new', -0.25, 'too few queries', 9)])
         """
-        design = Design(score_columns(runs), run, baseline, _names(by), weights, missing)
+        design = Design(Runs.of(runs, run), baseline, _names(by), weights, missing)
         rules = gate.Gate(budgets, confidence, most_moved)
         resampling = Resampling(rules.ci, method, resamples, seed, progress)
         return cast("Verdict[R]", self._run(gate.gate, design, rules, resampling))

@@ -14,7 +14,8 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._decisions import compare, gate, summary
-from .._decisions.runs import Design
+from .._decisions.paired_values import Design
+from .._decisions.runs import Runs
 from .._plan import per_query
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
 from .._table.setup import ROLES, Setup
@@ -212,7 +213,7 @@ def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *arg
     """An object of several tables, those that name queries indexed by the query."""
     source = _source(frame, setup, verb, (design, *args))
     result: Any = verb(source.polars, setup, design, *args)
-    of_query = setup.changed(query=tuple(name for name in setup.roles.query if name != design.run))
+    of_query = design.runs.queries(setup)
     tables = {x.name: getattr(result, x.name) for x in fields(result)}
     return replace(
         result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
@@ -375,9 +376,8 @@ def _as_text(label: Any) -> Any:
 
 
 def _as_texts(design: Design) -> Design:
-    return replace(
-        design, runs=tuple(map(text_of, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
-    )
+    runs = Runs(tuple(map(text_of, design.runs.scores)), _as_text(design.runs.column))
+    return replace(design, runs=runs, baseline=_as_text(design.baseline))
 
 
 def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:

@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .._pictures.figure import Runs
+from .._decisions.runs import Runs
 from ..errors import InvalidOption, option
 from ..plot import Plots
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..errors import InvalidOption, nearest, option
+from .trec_eval import MEASURES
 
 __all__ = ["CONVENTIONS", "Convention", "convention_of"]
 
@@ -45,66 +46,22 @@ class Convention:
 LIST_ONLY: Settings = {"unretrieved": "drop"}
 """Of tools that see nothing but the list they are given."""
 
-TREC_EVAL = Convention(
-    {"ties": "trec_eval"},
-    {
-        **{
-            name: {}
-            for name in (
-                "map",
-                "precision",
-                "recall",
-                "hit_rate",
-                "f1",
-                "f_beta",
-                "set_average_precision",
-                "r_precision",
-                "rr",
-                "bpref",
-                "inferred_ap",
-                "num_relevant",
-                "num_retrieved",
-                "hits",
-                "dcg",
-                "ndcg",
-            )
-        },
-        "interpolated_precision": {},
-        "eleven_point_average": {},
-        "rbp": {"p": 0.9, "gain": "scaled"},
-        **{
-            name: {}
-            for name in (
-                "num_nonrel_judged_ret",
-                "unj",
-                "r_precision_multiple",
-                "utility",
-                "yaap",
-                "bin_g",
-                "g",
-                "ndcg_rel",
-                "rndcg",
-                "ideal_dcg",
-                "rbp_resid",
-                "gm_map",
-                "gm_bpref",
-                "relstring",
-            )
-        },
-    },
-    "labels are cut to whole numbers",
-)
+OF_TREC_EVAL: Mapping[str, Settings] = {
+    **{measure.metric: {} for measure in MEASURES.values() if measure.metric},
+    "f1": {},  # which is set_F with its default
+    "rbp": {"p": 0.9, "gain": "scaled"},
+}
+"""What trec_eval has otherwise in its metrics."""
+
+SINCE_10 = {measure.metric for measure in MEASURES.values() if measure.since == 10}
+"""The metrics that trec_eval 9 lacks."""
 
 CONVENTIONS: Mapping[str, Convention] = {
-    "trec_eval": TREC_EVAL,
+    "trec_eval": Convention({"ties": "trec_eval"}, OF_TREC_EVAL, "labels are cut to whole numbers"),
     "trec_eval9": Convention(
         {"ties": "trec_eval", "scores": "float32"},
         {
-            **{
-                name: settings
-                for name, settings in TREC_EVAL.metrics.items()
-                if name not in ("rbp", "rbp_resid", "unj")
-            },
+            **{name: settings for name, settings in OF_TREC_EVAL.items() if name not in SINCE_10},
             "interpolated_precision": {"rounding": "up"},
             "eleven_point_average": {"rounding": "up"},
         },

@@ -9,19 +9,11 @@ from numbers import Integral
 from typing import Any
 
 from .._catalog.parse import parse
+from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
 __all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
-
-TESTS = {
-    "permutation": "the paired permutation test",
-    "t": "the paired t-test",
-    "bootstrap": "the paired bootstrap test",
-}
-TESTS["tukey"] = "Tukey's test"
-CORRECTIONS = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
-CORRECTIONS["by"] = "Benjamini and Yekutieli's correction"
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.means import Mean
 from .._catalog.parse import parse
-from .._plan.per_query import Frame, mean, measure
+from .._plan.per_query import Frame, measure
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
@@ -35,7 +36,7 @@ def conventions(frame: Frame, setup: Setup, text: str, spelling: Spelling = str)
     def value(setup: Setup, call: Call) -> float | None:
         """The mean over the queries that count."""
         if (setup, call) not in found:
-            of_queries = measure(table, setup, call).lazy().select(mean(pl.col(call.text)))
+            of_queries = measure(table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
             found[setup, call] = of_queries.collect().item()
         return found[setup, call]
 

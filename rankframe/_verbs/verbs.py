@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import polars as pl
 
-from .._catalog.call import Call, call_of
-from .._catalog.parse import parse
-from .._catalog.registry import AGREEMENTS, METRICS, Metric, of
+from .._catalog.call import Call
+from .._catalog.registry import AGREEMENTS
+from .._catalog.requests import Request, calls_of, require_metrics
 from .._lazy.node import source
 from .._plan.per_query import (
     Frame,
@@ -38,7 +38,7 @@ from .._table.table import Table, failing
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import InvalidOption, Spelling, asked_as, on, option
+from ..errors import InvalidOption, Spelling, on, option
 
 __all__ = [
     "Missing",
@@ -55,8 +55,6 @@ __all__ = [
     "with_metrics",
     "with_ranks",
 ]
-
-Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
@@ -77,7 +75,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
             read = [call for call in named if call not in calls]
             calls += read
             names += [name for call in read for name in names_of(setup, call)]
-    _require_metrics(names, "evaluate('ndcg@10', 'map')")
+    require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
             raise InvalidOption(
@@ -94,15 +92,6 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
     return like(frame, result.select(*setup.roles.query, *names), setup)
-
-
-def calls_of(request: Request | Call) -> list[Call]:
-    """The calls that a text or a function names; a call is itself."""
-    if isinstance(request, Call):
-        return [request]
-    if isinstance(request, pl.Expr):
-        raise InvalidOption("an expression is no metric; write text, as 'ndcg@10'")
-    return [call_of(of(request), (), {})] if callable(request) else parse(request)
 
 
 def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
@@ -142,7 +131,7 @@ def curve(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
-    calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
+    calls = calls_of(*requests, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
             if call.metric.parameters["k"].default is Parameter.empty:
@@ -160,8 +149,7 @@ def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
     """What each document contributes to its query's value, in rank order where the frame is eager."""
-    calls = _calls(requests, METRICS, "explain('ndcg@10')")
-    return _rows(frame, setup, calls, "document", carry, largest_label)
+    return _rows(frame, setup, calls_of(*requests, example="explain('ndcg@10')"), "document", carry, largest_label)
 
 
 def _rows(
@@ -279,7 +267,7 @@ def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = 
 
 def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
-    calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
+    calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
     if isinstance(frame, pl.LazyFrame):
 
@@ -329,16 +317,6 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     return collect(result.rename(dict(zip(table.key, setup.roles.query, strict=True))), frame, setup)
 
 
-def _calls(requests: Sequence[str | Call], among: Mapping[str, Metric], example: str) -> list[Call]:
-    calls: list[Call] = []
-    for request in requests:
-        if isinstance(request, pl.Expr):
-            raise InvalidOption(f"an expression has no shape by rank; write text, as in {example}")
-        calls += [request] if isinstance(request, Call) else parse(request, among)
-    _require_metrics([call.text for call in calls], example)
-    return list(dict.fromkeys(calls))
-
-
 def _output_name(request: pl.Expr, frame: Frame) -> str:
     if not request.meta.has_multiple_outputs():
         return request.meta.output_name()
@@ -357,8 +335,3 @@ def _require_frame(qrels: object) -> None:
             f"the judgments are a {type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
             "rf.read_qrels make them"
         )
-
-
-def _require_metrics(names: Sequence[str], example: str) -> None:
-    if not names:
-        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))

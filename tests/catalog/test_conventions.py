@@ -72,7 +72,7 @@ def options_of(tool: str, metric: str) -> Iterator[dict[str, Any]]:
 
 
 def text_of(metric: str, options: dict[str, Any]) -> str:
-    at = "".join(f"@{options[name]}" for name in ("k", "recall") if name in options)
+    at = "".join(f"@{options[name]:g}" for name in ("k", "recall") if name in options)
     inside = f"(p={options['p']})" if "p" in options else ""
     return OURS.get(metric, metric) + inside + at
 
@@ -231,3 +231,9 @@ def test_lazy_and_pandas_tables_give_the_same_table_of_conventions() -> None:
     assert DF.to_pandas().rank.conventions("map@5").fillna(-1).values.tolist() == [
         [-1 if x is None else x for x in row] for row in wanted.rows()
     ]
+
+
+def test_the_table_of_conventions_has_the_geometric_mean_of_what_is_meant_for_one() -> None:
+    df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]})
+    values = df.rank.conventions("gm_map").filter(pl.col("tool").is_in(["rankframe", "trec_eval"]))["value"]
+    assert values.to_list() == pytest.approx([math.sqrt(1 * 0.00001)] * 2, rel=1e-12)

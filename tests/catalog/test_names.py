@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog.registry import TREC_SETS, UNCLEAR
-from rankframe._command.trec_eval import MEASURES, NICKNAMES, OF_THE_RUN
+from rankframe._catalog.registry import UNCLEAR
+from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
@@ -66,15 +66,14 @@ def test_a_metric_of_ones_own_means_one_thing_by_each_name() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in OF_THE_RUN])
-def test_every_measure_of_trec_eval_is_read_in_its_own_case(name: str) -> None:
-    assert rf.parse(name)
+def test_every_measure_of_trec_eval_is_read_as_its_metric(name: str) -> None:
+    assert {call.metric.name for call in rf.parse(name)} == {MEASURES[name].metric}
 
 
-def test_the_names_of_many_measures_are_those_of_the_command() -> None:
-    assert set(TREC_SETS) == set(NICKNAMES)
-    for name in TREC_SETS:
-        with pytest.raises(rf.UnknownMetric, match=f"rankframe trec_eval -m {name}"):
-            rf.parse(name)
+@pytest.mark.parametrize("name", SETS)
+def test_a_name_of_many_measures_is_refused_with_the_command_that_takes_it(name: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match=f"rankframe trec_eval -m {name}"):
+        rf.parse(name)
 
 
 @pytest.mark.parametrize(

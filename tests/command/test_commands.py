@@ -569,3 +569,11 @@ def test_values_of_the_user_are_not_options(capsys: pytest.CaptureFixture[str]) 
     Path("nan.csv").write_text(f"query_id,doc_id,score,label\n1,{name},nan,1\n")
     assert main(["evaluate", "nan.csv"]) == 2
     assert capsys.readouterr().err.endswith(f"not retrieved (found in 1 row: query_id='1', doc_id={name!r})\n")
+
+
+def test_the_bounds_of_a_geometric_mean_are_geometric_means(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("query_id,doc_id,score,label\n1,a,1,1\n2,a,1,0\n")  # all is judged: 1 and 0.00001
+    command = ["evaluate", str(tmp_path / "t.csv"), "-m", "gm_map", "--unjudged", "bounds", "--format", "json"]
+    assert main(command) == 0
+    means = [row["mean"] for row in json.loads(capsys.readouterr().out)]
+    assert means == pytest.approx([math.sqrt(1 * 0.00001)] * 2, rel=1e-9)

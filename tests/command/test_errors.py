@@ -313,7 +313,7 @@ WRONG = [
     ("evaluate t.csv --unjudged bounds --ties best", "say another rule for ties, as in --ties doc_desc"),
     ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 on, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
-    ("curve t.csv --unjudged bounds -o c.svg", "plot with another rule: --unjudged nonrelevant"),
+    ("curve t.csv --unjudged bounds -o c.svg", "or go by another rule: --unjudged nonrelevant"),
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
     ("evaluate t.csv --depth 5 --ties expected", "with --ties expected say a cutoff: ndcg@10"),
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),

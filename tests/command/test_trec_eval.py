@@ -149,3 +149,15 @@ def test_ids_that_start_with_a_hash_count_as_in_trec_eval(tmp_path: Path, capsys
         main(["evaluate", str(run), "--qrels", str(qrels), "-m", "rr", "--format", "json"]) == 0
     )  # a comment elsewhere
     assert "1.0" in capsys.readouterr().out
+
+
+def test_a_level_of_recall_that_is_asked_for_twice_in_other_digits_is_printed_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # relevant, not, relevant: precision 1 to a recall of 1/2, and 2/3 beyond
+    (tmp_path / "a.run").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 c 1\n")
+    measures = ["-m", "iprec_at_recall.0.20", "-m", "11pt_avg.0.2,0.8"]
+    assert main(["trec_eval", "-q", *measures, str(tmp_path / "qrels"), str(tmp_path / "a.run")]) == 0
+    of_one = ["1.0000", f"{(1 + 2 / 3) / 2:.4f}"]
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == of_one * 2

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, parse, registry
+from rankframe._catalog import call, parse, registry, requests
 from rankframe._rankers import misplaced_options
 from rankframe._support import option_kinds
 from rankframe._table import conventions, policies, roles, run_and_judgments, setup
@@ -253,15 +253,16 @@ CASES = {
         "(lambda names: df.rank.evaluate(ADVICE))(['score', 'new'])", r"as (\*\(.*\))$", polars_only=True,
     ),
     "no metric": Case("OK", "df.rank.evaluate()", "ADVICE"),
-    "an expression as shape": Case("OK", "df.rank.explain(rf.expr.rr())", "df.rank.ADVICE", r"as in (.*)$"),
+    "an expression as shape": Case("OK", "df.rank.explain(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
     "ranks in all orders": Case(
         "OK", "df.rank.on(ties='expected').with_ranks()", "df.rank.on(ADVICE).with_ranks()", r"as with (\S+)$"
     ),
     "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve(ADVICE)", r"write (.*),"),
     "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.ADVICE", r"as in (.*)$"),
+    "a mean of texts": Case("OK", "df.rank.summarize('relstring')", "df.rank.evaluate('relstring')"),
     "a curve of what is no sum": Case("OK", "df.rank.curve('gm_map')", "df.rank.evaluate('gm_map')"),
-    "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "verbs.calls_of(ADVICE)", r"as (.*)$"),
     "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
+    "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(
         "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"
@@ -507,6 +508,7 @@ MODULES: list[ModuleType] = [
     parse,
     policies,
     registry,
+    requests,
     roles,
     table_module,
     run_and_judgments,

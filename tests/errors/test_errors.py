@@ -322,7 +322,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "no contributions; use evaluate",
     ),
-    "an expression explained": (lambda: OK.rank.explain(rf.expr.ndcg()), rf.InvalidOption, "as in explain('ndcg@10')"),
+    "an expression explained": (
+        lambda: OK.rank.explain(rf.expr.ndcg()),
+        rf.InvalidOption,
+        "as in df.rank.explain('ndcg@10')",
+    ),
     "ranks under a name that is taken": (
         lambda: OK.rank.with_ranks("score"),
         rf.InvalidOption,

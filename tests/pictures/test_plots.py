@@ -18,9 +18,10 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
+from rankframe._decisions.runs import Runs
 from rankframe._pictures import figure, plots
 from rankframe._pictures.draw import PALETTE
-from rankframe._pictures.figure import Figure, Runs
+from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.setup import Setup
 from tests.support.calls import thinned
@@ -478,7 +479,10 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.curve(), "no metric given"),
         (lambda: plot.curve("auc", "map@5"), "names a cutoff"),
         (lambda: plot.curve("bpref"), "takes no cutoff"),
-        (lambda: plot.curve(pl.len()), "is no text"),
+        (
+            lambda: plot.curve(pl.len()),
+            "an expression has no name among the metrics; write text, as in df.rank.plot.curve",
+        ),
         (lambda: plot.distribution("P.5,10"), "names 2 metrics"),
         (lambda: plot.curve("relstring"), "relstring is String, which has no mean; evaluate it instead"),
         (lambda: plot.distribution("relstring@3"), "relstring@3 is String, which has no mean"),
@@ -491,7 +495,8 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.differences("rr"), "name at least two score columns"),
         (lambda: plot.differences("rr", runs=BOTH, baseline="odl"), "baseline='odl' is none of the runs, old, new"),
         (lambda: plot.differences("rr", runs="old"), "runs='old' names one column"),
-        (lambda: plot.curve("rr", runs=BOTH, run="day"), "give one of them"),
+        (lambda: plot.curve("rr", runs=BOTH, run="day"), "not both"),
+        (lambda: plot.distribution("rr", runs=["old", "old"]), "names a column twice; name each once"),
         (
             lambda: plot.curve("rr", "recall", "map", "ndcg", "P", "hit_rate", "f1", runs=BOTH),
             "14 lines in one picture",
@@ -506,6 +511,31 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
     bounded = OLD.rank.on(unjudged="bounds").plot
     with pytest.raises(rf.InvalidOption, match="two columns"):
         bounded.distribution("rr")
+
+
+def test_a_run_without_a_name_is_refused_in_pictures_as_in_comparisons() -> None:
+    nameless = long().with_columns(system=pl.when(pl.col("system") == "new").then("system"))
+    for draw in (nameless.rank.plot.distribution, nameless.rank.compare):
+        with pytest.raises(rf.InvalidData, match="column 'system' names the run of each row, and is null on"):
+            draw("rr", run="system")
+
+
+def test_the_mean_of_a_geometric_metric_is_the_geometric_one_in_pictures_too() -> None:
+    # average precision of 1, 1/2 and 0, for which 0.00001 stands
+    df = pl.DataFrame(
+        {"query_id": [1, 1, 2, 2, 3], "doc_id": list("ababa"), "score": [2, 1, 2, 1, 1], "label": [1, 0, 0, 1, 0]}
+    )
+    df = df.with_columns(day=pl.lit("mo"))
+    logs = [math.log(x) for x in (1, 0.5, 1e-5)]
+    center = sum(logs) / 3
+    half = stats.t.ppf(0.975, 2) * stats.sem(logs)
+    found = plots.slices(df, COLUMNS, Runs(), "gm_map", "day")
+    assert marks(found, "point")["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
+    assert marks(found, "rule")["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
+    ends = marks(found, "interval").select("x", "x2").row(0)
+    assert ends == pytest.approx((max(1e-5, math.exp(center - half)), min(1, math.exp(center + half))), rel=1e-12)
+    dots = marks(plots.distribution(df, COLUMNS, Runs(), "gm_map"), "point")
+    assert dots["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import polars as pl
@@ -16,6 +16,7 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe._decisions.compare import Comparison
+from rankframe._support.tests_and_intervals import CORRECTIONS, TESTS, Correction, Test
 from rankframe._text.result_table import letters
 from rankframe.errors import InvalidOption
 
@@ -483,3 +484,19 @@ def test_a_label_that_would_break_latex_is_refused(label: Any) -> None:
     with pytest.raises(InvalidOption, match=r"caption=3 is no text; write caption='Results'"):
         comparison().to_latex(caption=3)  # type: ignore[arg-type]
     assert r"\label{tab:my_results-2, more}" in comparison().to_latex(label="tab:my_results-2, more")
+
+
+def test_a_report_explains_a_run_by_the_largest_label_of_the_whole_table(tmp_path: Path) -> None:
+    # err stops at a document of label 1 with a chance of (2^1 - 1) / 2^3, as the largest label of the table is 3
+    df = pl.DataFrame(
+        {"system": ["a", "b"], "query_id": [1, 1], "doc_id": ["d", "e"], "score": [1.0, 1.0], "label": [1, 3]}
+    )
+    path = df.rank.report(tmp_path / "a.html", "err", run="system", baseline="a", resamples=39)
+    of_a = path.read_text("utf-8").partition("<h3>a</h3>")[2].partition("<h3>b</h3>")[0]
+    assert "err 0.125; 1 relevant" in of_a
+    assert ">0.125</td>" in of_a
+
+
+def test_every_test_and_correction_has_its_words() -> None:
+    assert set(TESTS) == set(get_args(Test))
+    assert set(CORRECTIONS) == set(get_args(Correction))

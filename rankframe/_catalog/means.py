@@ -1,0 +1,202 @@
+"""How a metric's values become one number: its mean over the queries, plain or geometric, weighted, whole or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import polars as pl
+
+from .call import Call
+from .registry import Summary
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["SUMS", "Mean", "added", "by_metric", "merged", "scaled", "sums_of", "unscaled"]
+
+SUMS = {
+    "n": pl.Int64(),
+    "weight": pl.Float64(),
+    "total": pl.Float64(),
+    "mean": pl.Float64(),
+    "spread": pl.Float64(),
+    "center": pl.Float64(),
+    "least": pl.Float64(),
+    "greatest": pl.Float64(),
+}
+"""The sums of a part of the queries: the number of values, their weight and weighted sum; their mean, and their mean squared
+distance from it; their mean on the scale of `Mean`, and the least and greatest of them there that has a weight."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of a metric's values over the queries, of the kind that its declaration names.
+
+    Values are added up on a scale: as they are or, for a geometric mean, as their logarithms. Queries may come in parts:
+    `add` makes the sums of a part, `merge` those of several parts, and `value` makes the mean and its spread of the sums.
+    Both add up by the same steps, as a query is a part of one value.
+    """
+
+    summary: Summary
+
+    @classmethod
+    def of(cls, call: Call) -> Mean:
+        """The mean of the metric."""
+        return cls(call.metric.summary)
+
+    @property
+    def is_geometric(self) -> bool:
+        """Whether values are added up as their logarithms."""
+        return self.summary == "geometric mean"
+
+    def scaled(self, x: pl.Expr) -> pl.Expr:
+        """Values on the scale on which they are added up."""
+        return x.log() if self.is_geometric else x
+
+    def unscaled(self, x: pl.Expr) -> pl.Expr:
+        """A mean that was made on the scale, as a value of the metric."""
+        return x.exp() if self.is_geometric else x
+
+    def unweighted(self, value: pl.Expr) -> pl.Expr:
+        """The mean of a column where every query counts the same, never beyond its values by rounding."""
+        x = self.scaled(value)
+        return self.unscaled(x.mean().clip(x.min(), x.max()))
+
+    def over_run(self, value: pl.Expr) -> pl.Expr:
+        """The one number that trec_eval prints for a column: the sum of a count, else the mean."""
+        return value.sum() if self.summary == "sum" else self.unweighted(value)
+
+    def add(self, name: str, weight: pl.Expr) -> Part:
+        """The queries of a part, with a value and a weight each; queries whose value is null do not count."""
+        value = pl.col(name)
+        weight = pl.when(value.is_not_null()).then(weight)
+        return Part(name, value.count(), weight, value * weight, value, None, self.scaled(value))
+
+    @staticmethod
+    def merge(name: str) -> Part:
+        """Several parts, with a row of their sums each."""
+        n, weight, total, mean, spread, center, least, greatest = map(pl.col, SUMS)
+        return Part(name, n.sum(), weight, total, mean, spread, center, least, greatest)
+
+    def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+        """The figures of a metric: null where nothing has a weight, `std` also for fewer than two values."""
+        n, weight = sums["n"], sums["weight"]
+        return {
+            "mean": pl.when(weight > 0).then(self.unscaled(sums["center"])),
+            "std": pl.when((weight > 0) & (n > 1)).then((sums["spread"] * n / (n - 1)).sqrt()),
+            "n_queries": n,
+            "total": sums["total"],
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows to add up, queries or parts of them: expressions over a row, of which `SUMS` are made in steps of plain sums.
+
+    Plain sums stream, which an aggregation inside another one does not.
+    """
+
+    name: str
+    n: pl.Expr
+    weight: pl.Expr
+    total: pl.Expr
+    mean: pl.Expr
+    spread: pl.Expr | None
+    center: pl.Expr
+    least: pl.Expr | None = None
+    greatest: pl.Expr | None = None
+
+    def steps(self) -> Iterator[dict[str, pl.Expr]]:
+        """What every row has to know of all rows of its slice, each step from the one before."""
+        yield {f"#weights {self.name}": self.weight.sum()}
+        yield {f"#mean {self.name}": self._average(self.mean)}
+
+    def sums(self) -> dict[str, pl.Expr]:
+        """The sums of a slice."""
+        spread = (self.mean - pl.col(f"#mean {self.name}")) ** 2
+        spread = spread if self.spread is None else self.spread + spread
+        least, greatest = (self._weighing(self.center if x is None else x) for x in (self.least, self.greatest))
+        return {
+            "n": self.n,
+            "weight": self.weight.sum(),
+            "total": self.total.sum(),
+            "mean": self._average(self.mean),
+            "spread": (self._weighing(spread) * self._share).sum(),
+            "center": self._average(self.center),
+            "least": least.min(),
+            "greatest": greatest.max(),
+        }
+
+    @property
+    def _share(self) -> pl.Expr:
+        return self.weight / pl.col(f"#weights {self.name}")
+
+    def _weighing(self, x: pl.Expr) -> pl.Expr:
+        """The rows that have a weight: the logarithm of 0 may weigh nothing."""
+        return pl.when(self.weight > 0).then(x)
+
+    def _average(self, x: pl.Expr) -> pl.Expr:
+        """The weighted mean, never beyond the values by rounding."""
+        weighing = self._weighing(x)
+        return (weighing * self._share).sum().clip(weighing.min(), weighing.max())
+
+
+def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
+    """The sums of each slice of the queries, a column per sum and metric, named `sum metric`."""
+    parts = {call.text: Mean.of(call).add(call.text, pl.col("#weight")) for call in calls}
+    return _summed(values, {f" {text}": part for text, part in parts.items()}, slices, ordered=ordered)
+
+
+def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
+    """The sums of each slice, and of each metric if that is one of `slices`, of the sums of its parts."""
+    return _summed(parts, {"": Mean.merge("#part")}, slices, ordered=True)
+
+
+def _summed(rows: pl.LazyFrame, parts: Mapping[str, Part], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
+    for step in zip(*(part.steps() for part in parts.values()), strict=True):
+        rows = rows.with_columns(**{name: x.over(slices) if slices else x for each in step for name, x in each.items()})
+    sums = {f"{name}{of}": x for of, part in parts.items() for name, x in part.sums().items()}
+    return rows.group_by(slices, maintain_order=ordered).agg(**sums) if slices else rows.select(**sums)
+
+
+def sums_of(call: Call) -> dict[str, pl.Expr]:
+    """The columns that `added` makes for a metric."""
+    return {name: pl.col(f"{name} {call.text}") for name in SUMS}
+
+
+def by_metric(
+    sums: pl.LazyFrame,
+    columns: Sequence[Mapping[str, pl.Expr]],
+    calls: Sequence[Call],
+    slices: Sequence[str],
+    *,
+    ordered: bool,
+) -> pl.LazyFrame:
+    """A row per metric and slice, of a row per slice: each metric's expressions over the slice become its columns."""
+    lists = {name: pl.concat_list(x[name] for x in columns) for name in columns[0]}
+    named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
+    order: Literal["left_right", "none"] = "left_right" if ordered else "none"
+    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order=order)  # however many, one plan
+    return rows.select(*slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
+
+
+def scaled(values: Floats, calls: Sequence[Call]) -> Floats:
+    """The values of an array, a column per metric, on the scales of their means."""
+    import numpy as np
+
+    geometric = [Mean.of(call).is_geometric for call in calls]
+    with np.errstate(divide="ignore"):
+        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
+
+
+def unscaled(means: Floats, calls: Sequence[Call]) -> Floats:
+    """Means that were made on the scales of an array's columns, as values of the metrics."""
+    import numpy as np
+
+    geometric = [Mean.of(call).is_geometric for call in calls]
+    return np.where(geometric, np.exp(np.where(geometric, means, 0.0)), means)

@@ -1,0 +1,54 @@
+"""The metrics that a caller asks for, as texts, functions or calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+import polars as pl
+
+from ..errors import InvalidOption, asked_as
+from .call import Call, call_of
+from .parse import parse
+from .registry import METRICS, Metric, of
+
+__all__ = ["Request", "averaged", "calls_of", "require_metrics"]
+
+Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
+
+
+def calls_of(
+    *requests: Request | Call, example: str = "evaluate('ndcg@10')", among: Mapping[str, Metric] = METRICS
+) -> list[Call]:
+    """The calls that texts and functions name, each once; a call is itself. `example` shows the caller how to ask."""
+    calls: list[Call] = []
+    for request in requests:
+        if isinstance(request, pl.Expr):
+            raise InvalidOption(
+                "an expression has no name among the metrics; write text, as in ",
+                asked_as(example),
+                ", or evaluate it and go on from its column",
+            )
+        if isinstance(request, Call):
+            calls.append(request)
+        elif callable(request) and among is METRICS:
+            calls.append(call_of(of(request), (), {}))
+        else:
+            calls += parse(request, among)  # type: ignore[arg-type] # which refuses what is no text
+    require_metrics(calls, example)
+    return list(dict.fromkeys(calls))
+
+
+def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
+    """The calls that are named, all of which have a mean."""
+    calls = calls_of(*requests, example=example)
+    for call in calls:
+        if call.metric.dtype != pl.Float64:
+            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+    return calls
+
+
+def require_metrics(names: Iterable[object], example: str) -> None:
+    """Refuse a request for nothing."""
+    if not list(names):
+        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))

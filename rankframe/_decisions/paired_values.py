@@ -1,0 +1,187 @@
+"""The values of several runs on the same queries: the pairs that comparisons, gates and power look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._plan.per_query import collect, refuse_names
+from .._table.policies import check_word
+from .._table.setup import Setup
+from ..errors import InvalidData, InvalidOption, Text, option
+from .runs import RUN, Runs, values
+from .summary import by_query, keys
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Design", "Lacking", "PairedValues", "paired_values"]
+
+Lacking: TypeAlias = Literal["error", "drop", "zero"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which pairs of runs are compared on which queries.
+
+    Attributes
+    ----------
+    runs
+        The runs, named in the table.
+    baseline
+        The run that the others are compared with; ``None`` for every two runs.
+    by, weights
+        The columns of the queries' slices and weights.
+    missing
+        What becomes of queries that a run lacks.
+    """
+
+    runs: Runs
+    baseline: str | None
+    by: tuple[str, ...]
+    weights: str | None
+    missing: Lacking
+
+    def __post_init__(self) -> None:
+        if not self.runs.columns:
+            raise InvalidOption(
+                "say which runs to compare: ",
+                option(runs=["bm25", "ltr"]),
+                ", columns of scores, or ",
+                option(run="system"),
+                ", the column that names the run of each row",
+            )
+        check_word("missing", self.missing, Lacking)
+
+    @property
+    def names(self) -> set[str]:
+        """The columns that are looked at."""
+        return {*self.runs.columns, *self.by, *([] if self.weights is None else [self.weights])}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The design under the names of the options that set it."""
+        own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
+        return {"runs": self.runs.scores, "run": self.runs.column, **own}
+
+    def pairs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+        """The pairs of baseline and run, by their numbers."""
+        if self.baseline is None:
+            return list(combinations(range(len(runs)), 2))
+        if self.baseline not in runs:
+            raise InvalidOption(option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}")
+        first = runs.index(self.baseline)
+        return [(first, other) for other in range(len(runs)) if other != first]
+
+
+@dataclass(frozen=True)
+class PairedValues:
+    """The values of all runs on the same queries.
+
+    Attributes
+    ----------
+    runs
+        The names of the runs.
+    queries
+        One row per query: the query, its slices and its weight.
+    values
+        Runs by queries by metrics; NaN where a metric has no value.
+    """
+
+    query: list[str]
+    runs: list[str]
+    queries: pl.DataFrame
+    values: Floats
+
+    def slices(self, by: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+        """The queries' numbers in each slice, slices as first seen, queries in their order."""
+        numbered = self.queries.with_row_index("#row")
+        parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
+        return [part.sort(self.query)["#row"].to_numpy() for part in parts]
+
+    def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
+        """One row per run and query."""
+        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True)]
+        return pl.concat(
+            self.queries.select(*self.query, *slices, pl.lit(name).alias("run")).with_columns(columns(values, calls))
+            for name, values in zip(self.runs, self.values, strict=True)
+        )
+
+
+def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
+    """The metrics' columns of an array, null for NaN."""
+    return [
+        pl.Series(call.text, x, dtype=pl.Float64).fill_nan(None) for call, x in zip(calls, values.T.copy(), strict=True)
+    ]
+
+
+def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
+    """Every run's values on the same queries; values of queries that a run lacks by the design's rule."""
+    import numpy as np
+
+    names = [call.text for call in calls]
+    design.runs.require(frame, setup)
+    query = [*design.runs.queries(setup).roles.query]
+    if alone := [name for name in design.by if name in query]:
+        raise InvalidOption(option(by=alone[0]), " tells queries apart; name a column that several queries share")
+    refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
+    found = values(frame, setup, design.runs, calls)
+    runs = design.runs.names(found)
+    if len(runs) < 2:
+        raise InvalidOption(
+            f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
+        )
+    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
+    array = np.empty((len(runs), len(queries), len(calls)))
+    there = np.empty((len(runs), len(queries)), dtype=bool)
+    for i, run in enumerate(runs):
+        of_run = found.filter(pl.col(RUN) == run)
+        per_query = queries.select(query).join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
+        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
+        there[i] = per_query[RUN].is_not_null().to_numpy()
+    if not there.all():
+        if design.missing == "error":
+            raise InvalidData(_lacking(queries, query, runs, there))
+        if design.missing == "drop":
+            kept = np.flatnonzero(there.all(axis=0))
+            queries, array = queries[kept.tolist()], array[:, kept]
+        else:
+            _refuse_zero(calls)
+            array[~there] = 0.0
+    return PairedValues(query, runs, queries, array)
+
+
+RESERVED = ("metric", "baseline", "run")
+
+
+def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
+    """Which run lacks how many queries, and what can be done about it."""
+    lacking = next(i for i, has in enumerate(there) if not has.all())
+    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
+    first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
+    return (
+        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
+        f"{' ...' if len(rows) > 3 else ''}); ",
+        option(missing="zero"),
+        " counts them 0 for it, ",
+        option(missing="drop"),
+        " leaves them out for all",
+    )
+
+
+def _refuse_zero(calls: Sequence[Call]) -> None:
+    for call in calls:
+        if not call.metric.higher_is_better or (call.bounds[0] or 0) > 0:
+            raise InvalidOption(
+                f"{call.text} of a query that a run lacks is not 0; say ",
+                option(missing="drop"),
+                ", or compare it apart",
+            )
