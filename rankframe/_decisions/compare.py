@@ -16,6 +16,7 @@ from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
 from .._table.policies import Columns, check_word
 from .._verbs import verbs
+from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .resampling import Resampling, limits, logarithms
 from .runs import Design, Values, columns, values_of
@@ -115,6 +116,7 @@ class Significance:
             check_word("correction", self.correction, Correction)
 
 
+@verb(gives="comparison", reads=["design"])
 def compare(
     frame: Frame,
     policies: Columns,

@@ -14,6 +14,7 @@ from .._catalog.call import Call
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import Columns, check_word, is_number
 from .._verbs import verbs
+from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .compare import compared, differences, settings_of
 from .resampling import Resampling, limits
@@ -121,6 +122,7 @@ class Gate:
         return 2 * self.confidence - 1
 
 
+@verb(gives="comparison", reads=["design"])
 def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
     """The verdict over every metric, slice and run."""
     if design.baseline is None:

@@ -11,6 +11,7 @@ import polars as pl
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import Columns, is_number
 from .._verbs import verbs
+from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .compare import differences
 from .runs import Design, values_of
@@ -54,6 +55,7 @@ class Effects:
         return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
 
 
+@verb(gives="table", reads=["design"])
 def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: verbs.Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from .. import stats

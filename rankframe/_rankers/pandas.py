@@ -12,13 +12,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from .._catalog.call import Call
-from .._decisions import compare, gate, summary
 from .._decisions.runs import Design
-from .._plan import per_query
 from .._table.policies import Columns
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
-from .._verbs import verbs
+from .._verbs.verb import Gives, verb_of
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas
@@ -70,12 +67,10 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         return PandasRanker(self._frame, columns)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
-        if verb is verbs.agreement:
-            args = (_as_text(args[0]), *args[1:])
-        args = tuple(_as_texts(x) if isinstance(x, Design) else x for x in args)
-        shape: Shape = SHAPES.get(verb, _table)
+        declared = verb_of(verb)
+        args = declared.with_names(args, _as_text)
         try:
-            return shape(self._frame, self._columns, verb, *args)
+            return SHAPES[declared.gives](self._frame, self._columns, verb, *args)
         except RankframeError as error:
             raise _of_pandas(error, self._frame) from None
 
@@ -250,11 +245,10 @@ def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any)
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
-    named = _as_text(run_name)
-    needed = [*keys, columns.label, *([] if named is None else [named])]
+    needed = [*keys, columns.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if columns.subtopic is None else [columns.subtopic.lower()]))
     run, judged = (
         Source(
@@ -265,7 +259,7 @@ def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, run_n
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), named, *args)
+    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
@@ -291,40 +285,22 @@ def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.
 
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
-SHAPES: dict[Callable[..., Any], Shape] = {
-    per_query.measure: _per_query,
-    verbs.evaluate: _per_query,
-    verbs.agreement: _per_query,
-    verbs.with_metrics: _per_row,
-    verbs.with_ranks: _per_row,
-    verbs.curve: _per_document,
-    verbs.explain: _per_document,
-    verbs.judge: _joined,
-    compare.compare: _several,
-    gate.gate: _several,
+SHAPES: dict[Gives, Shape] = {
+    "query": _per_query,
+    "row": _per_row,
+    "document": _per_document,
+    "join": _joined,
+    "table": _table,
+    "comparison": _several,
 }
-"""How the result of a verb comes back."""
+"""How a result of each shape comes back."""
 
 
 def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
-    needed = {*columns.query, columns.score, *([] if columns.doc_name is None else [columns.doc_name])}
-    scores_alone = verb in (verbs.with_ranks, verbs.agreement)
-    if not scores_alone or columns.ties in ("best", "worst") or columns.unjudged == "drop":
-        needed.add(columns.label)
-    if columns.subtopic is not None:
-        needed.add(columns.subtopic)
-    if columns.weight is not None:
-        needed.add(columns.weight)
-    if verb is summary.summarize:
-        needed.update(args[0], () if args[1] is None else (args[1],))
-    if verb is verbs.agreement:
-        needed.add(args[0])
-    needed.update(*(arg.names for arg in args if isinstance(arg, Design)))
-    expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
-    expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
-    needed.update(*(x.root_names() for x in expressions))
-    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=columns.subtopic)
+    declared = verb_of(verb)
+    needed = declared.columns(columns, args)
+    return Source(frame, needed, others=declared.reads_any(args), lists=columns.subtopic)
 
 
 def _values(x: pl.Series) -> Any:
@@ -375,13 +351,10 @@ def _as_text(label: Any) -> Any:
     """A column's label, or several, as the text that stands for it in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
+    if isinstance(label, Design):
+        one = {name: _as_text(getattr(label, name)) for name in ("run", "baseline", "weights")}
+        return replace(label, runs=tuple(map(text_of, label.runs)), by=tuple(map(text_of, label.by)), **one)
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
-
-
-def _as_texts(design: Design) -> Design:
-    return replace(
-        design, runs=tuple(map(text_of, design.runs)), run=_as_text(design.run), baseline=_as_text(design.baseline)
-    )
 
 
 def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:

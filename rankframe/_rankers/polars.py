@@ -9,6 +9,7 @@ import polars as pl
 
 from .._table.policies import Columns
 from .._table.roles import NotNumbers
+from .._verbs.verb import verb_of
 from .verb_methods import FrameRanker
 
 __all__ = ["PolarsRanker"]
@@ -28,6 +29,7 @@ class PolarsRanker(FrameRanker[R]):
         return PolarsRanker(self._frame, columns)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+        verb_of(verb)
         try:
             result: R = verb(self._frame, self._columns, *args)
         except NotNumbers as error:

@@ -15,6 +15,7 @@ from .._catalog.parse import parse
 from .._plan.per_query import Frame, mean, measure
 from .._table.policies import Columns
 from ..errors import InvalidOption, RankframeError
+from .verb import verb
 
 __all__ = ["conventions", "short"]
 
@@ -23,6 +24,7 @@ POLICIES = ("relevant", "ties", "unjudged", "unretrieved", "no_relevant", "depth
 SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
 
 
+@verb(gives="table")
 def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
     """One row per tool that has the metric: the mean of what it prints, and why it is another number."""
     calls = parse(text)

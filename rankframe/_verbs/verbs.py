@@ -39,6 +39,7 @@ from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import InvalidOption
+from .verb import verb
 
 __all__ = [
     "Missing",
@@ -59,6 +60,7 @@ __all__ = [
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
+@verb(gives="query")
 def evaluate(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked."""
     calls: list[Call] = []
@@ -102,6 +104,7 @@ def calls_of(request: Request | Call) -> list[Call]:
     return [call_of(of(request), (), {})] if callable(request) else parse(request)
 
 
+@verb(gives="row")
 def with_metrics(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, columns, *requests).lazy()
@@ -111,6 +114,7 @@ def with_metrics(frame: Frame, columns: Columns, *requests: Request | Call) -> F
     return like(frame, joined, columns)
 
 
+@verb(gives="row", labels=False)
 def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
     if columns.ties == "expected":
@@ -133,6 +137,7 @@ def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
     return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
 
 
+@verb(gives="document")
 def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
@@ -149,6 +154,7 @@ def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] =
     return _rows(frame, columns, calls, "rank", carry)
 
 
+@verb(gives="document")
 def explain(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
     """What each document contributes to its query's value, in rank order where the frame is eager."""
     return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "document", carry)
@@ -219,6 +225,7 @@ def _eager_rows(
     return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
 
+@verb(gives="join", reads=["run"])
 def judge(
     frame: Frame,
     columns: Columns,
@@ -254,6 +261,7 @@ def judge(
     return like(frame, tables.join(judged_only, unjudged, ordered=True), columns)
 
 
+@verb(gives="table")
 def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     """The findings of a check; see `check.check`."""
     if qrels is not None:
@@ -262,6 +270,7 @@ def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
     return like(frame, found, columns)
 
 
+@verb(gives="query", reads=["other"], labels=False)
 def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
