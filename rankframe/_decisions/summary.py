@@ -15,14 +15,12 @@ from .._table.policies import Columns
 from .._table.roles import require, require_number
 from .._table.table import NO_WEIGHT, failing, is_weight
 from .._verbs import verbs
-from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
 
 
-@verb(gives="table", reads=["by", "weights"])
 def summarize(
     frame: Frame,
     columns: Columns,

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from .._decisions import compare, gate, summary
+from .._decisions import compare, gate, mergeable_summary
 from .._decisions import power as _power
 from .._decisions.compare import Comparison, Correction, Significance, Test
 from .._decisions.gate import Verdict
-from .._decisions.resampling import Method, Resampling
+from .._decisions.resampling import Method, Resampling, SummaryMethod, SummaryResampling
 from .._decisions.runs import Design, Lacking
 from .._table.roles import score_columns
 from .._verbs import verbs
@@ -35,7 +35,7 @@ class DecidingRanker(Ranker[R]):
         *metrics: verbs.Request,
         by: str | Sequence[str] | None = None,
         ci: float | None = 0.95,
-        method: Method = "bca",
+        method: SummaryMethod = "bca",
         weights: str | None = None,
         resamples: int = 10_000,
         seed: int = 0,
@@ -56,7 +56,8 @@ class DecidingRanker(Ranker[R]):
             The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
             plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, which holds however few queries there
             are and however they spread, as long as values stay within the metric's bounds (or where it has none, within
-            those found), and is wider.
+            those found), and is wider; ``"poisson"``, the plain bootstrap of tables in parts, which draws each query by
+            a number made of its id and the seed: the same for any number of parts, and the only one of Spark and Dask.
         weights
             The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
             query. ``None`` weighs them alike.
@@ -94,8 +95,8 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.summarize("rr", method="percentile").select("ci_low", "ci_high").row(0)  # of 0 and 1 relevant
         (0.0, 1.0)
         """
-        resampling = Resampling(ci, method, resamples, seed, progress)
-        return self._run(summary.summarize, _names(by), weights, resampling, *metrics)
+        resampling = SummaryResampling(ci, method, resamples, seed, progress)
+        return self._run(mergeable_summary.summarize, _names(by), weights, resampling, *metrics)
 
     @asks_for_metrics
     def compare(

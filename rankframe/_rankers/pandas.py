@@ -21,7 +21,7 @@ from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas
 from .verb_methods import FrameRanker
 
-__all__ = ["PandasRanker", "RankMethod"]
+__all__ = ["PandasRanker", "RankMethod", "Source", "as_pandas", "of_pandas"]
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             try:
                 return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
             except RankframeError as error:
-                raise _of_pandas(error, self._frame) from None
+                raise of_pandas(error, self._frame) from None
 
         def __getattr__(self, name: str) -> Any:
             try:
@@ -72,14 +72,14 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         try:
             return SHAPES[declared.gives](self._frame, self._columns, verb, *args)
         except RankframeError as error:
-            raise _of_pandas(error, self._frame) from None
+            raise of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
             source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
             return work(source.polars, self._columns, *args)
         except RankframeError as error:
-            raise _of_pandas(error, self._frame) from None
+            raise of_pandas(error, self._frame) from None
 
     def __repr__(self) -> str:
         return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
@@ -279,7 +279,7 @@ def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.
     source = _source(frame, columns, verb, args)
     args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
     result = verb(source.polars, columns, *args)
-    table = pd.DataFrame({x.name: _values(x) for x in result})
+    table = as_pandas(result)
     return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
 
 
@@ -301,6 +301,11 @@ def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[An
     declared = verb_of(verb)
     needed = declared.columns(columns, args)
     return Source(frame, needed, others=declared.reads_any(args), lists=columns.subtopic)
+
+
+def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
+    """A table as pandas holds it, its rows numbered."""
+    return pd.DataFrame({x.name: _values(x) for x in result})
 
 
 def _values(x: pl.Series) -> Any:
@@ -343,7 +348,7 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
     if isinstance(frame, pd.DataFrame):
         return frame
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return pd.DataFrame({x.name: _values(x) for x in frame.lazy().collect()})
+        return as_pandas(frame.lazy().collect())
     raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
 
 
@@ -357,7 +362,7 @@ def _as_text(label: Any) -> Any:
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 
-def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
+def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
     if isinstance(error, NotNumbers):
         error = error.among(Source(frame, {error.column}).polars)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -21,7 +21,7 @@ Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "compari
 
 ``query``: one row per query. ``row``: the caller's rows, in their order, and further columns. ``document``: the caller's
 rows by query and rank, as many as were retrieved or judged; the verb takes `carry`, columns to bring along. ``join``: the
-rows of two tables, of which the other one is the verb's first argument. ``table``: a table of its own. ``comparison``: an
+rows of two tables, of which the other one is the verb's first argument; its last, `part`, says that they are parts of tables. ``table``: a table of its own. ``comparison``: an
 object of several tables, made for the `Design` that is the verb's first argument.
 """
 
@@ -33,22 +33,26 @@ class Mergeable(Protocol):
     """Figures of a whole table that are computed part by part, and then merged."""
 
     @property
-    def names(self) -> set[str]:
-        """The columns that are read beside those with a role, and those of the partial figures."""
+    def calls(self) -> tuple[Call, ...]:
+        """The metrics."""
 
     @property
-    def slices(self) -> Sequence[str]:
-        """The columns of the table that partial figures and the result keep."""
+    def names(self) -> set[str]:
+        """The columns that are read beside those with a role."""
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the table that the figures keep, by their names in the figures of parts."""
 
     @property
     def key(self) -> Sequence[str]:
-        """The columns of the partial figures that tell what merges with what."""
+        """The columns that tell which figures of parts merge."""
 
-    def part(self, frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-        """The partial figures of a part of the table, which holds whole queries."""
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The figures of a part of the table, which holds whole queries."""
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """The figures of all parts."""
+        """The figures of the table, from those of its parts."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Verb:
     labels
         Whether it reads labels, also where they have no say in the order; only then its requests are metrics.
     in_parts
-        For a table of its own: what computes it part by part, made of the columns and the arguments.
+        For a table of its own: what computes it part by part, made of the columns, whether parts are joined with their
+        judgments, and the arguments.
     parameters
         Its parameters after the table and the columns, without the requests that may follow.
     """

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
+from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound, kernel_of, largest_label
-from rankframe._engines.mergeable_summary import summary_of
 from rankframe._engines.workers import Guarded, Judging, Merge, Partial, Values, refuse_row_order
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})

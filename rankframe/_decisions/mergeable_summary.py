@@ -9,25 +9,27 @@ so it is the same wherever the query lies.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.resampling import Resampling
-from .._decisions.summary import by_query, calls_of, keys, refuse_bounds
-from .._plan.per_query import collect, refuse_names
+from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.policies import Columns
 from .._table.roles import require
-from .._verbs.verbs import evaluate
+from .._verbs import verbs
+from .._verbs.verb import verb
+from .resampling import Resampling, SummaryResampling
+from .summary import by_query, calls_of, keys, refuse_bounds
+from .summary import summarize as summarize_at_once
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Summary", "summary_of"]
+__all__ = ["Summary", "summarize", "summary_of"]
 
 PARTIAL = {
     "metric": pl.String(),
@@ -35,6 +37,7 @@ PARTIAL = {
     "weight": pl.Float64(),
     "mean": pl.Float64(),
     "m2": pl.Float64(),
+    "total": pl.Float64(),
     "center": pl.Float64(),
     "least": pl.Float64(),
     "greatest": pl.Float64(),
@@ -49,8 +52,12 @@ FIGURES = {
     "std": pl.Float64(),
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
-    "n_queries": pl.Int64(),
+    "n_queries": pl.UInt32(),
+    "total": pl.Float64(),
+    "ci_method": pl.String(),
 }
+OF_INTERVALS = ("ci_low", "ci_high", "ci_method")
+"""The figures that are left out where no interval is asked for."""
 
 AT_ONCE = 4_000_000
 """How many draws are held in memory at a time."""
@@ -72,7 +79,7 @@ class Summary:
     by
         The columns whose values slice the queries.
     ci
-        The confidence of the intervals.
+        The confidence of the intervals; ``None`` for none.
     resamples
         How many resamples the bootstrap has.
     seed
@@ -87,21 +94,32 @@ class Summary:
     calls: tuple[Call, ...]
     columns: Columns
     by: tuple[str, ...] = ()
-    ci: float = 0.95
-    resamples: int = 1000
+    ci: float | None = 0.95
+    resamples: int = 10_000
     seed: int = 0
     weights: str | None = None
     missing_slices: bool = False
 
     @property
-    def slices(self) -> list[str]:
-        """The names of the slices' columns in what the parts say."""
-        return keys(self.by)
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
 
     @property
-    def also(self) -> list[str]:
-        """The columns that are read beside those of the metrics."""
-        return list(dict.fromkeys([*self.by, *([] if self.weights is None else [self.weights])]))
+    def names(self) -> set[str]:
+        """The columns that are read beside those with a role."""
+        named = [name for call in self.calls for name in call.columns]
+        return {*named, *self.by, *([] if self.weights is None else [self.weights])}
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that tell which figures of parts add up."""
+        return [*self.slices, "metric"]
+
+    @property
+    def figures(self) -> Mapping[str, pl.DataType]:
+        """The columns of the summary beside the slices."""
+        return {name: dtype for name, dtype in FIGURES.items() if self.ci is not None or name not in OF_INTERVALS}
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse a table that lacks the column of a slice or of the weights."""
@@ -113,18 +131,26 @@ class Summary:
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
-        self.require(frame.schema)
-        values = evaluate(frame, self.columns, *self.calls).lazy()
+        return self._part(like(frame, self.per_query(frame), self.columns))
+
+    def per_query(self, frame: Frame) -> pl.LazyFrame:
+        """The values of each query, its slices and its weight."""
+        self.require(frame.collect_schema())
+        values = measure(frame, self.columns, *self.calls).lazy()
         slices = by_query(frame, self.columns.query, self.by, self.weights, missing=self.missing_slices)
-        joined = values.join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
-        per_query = collect(joined, frame, self.columns)
-        names = dict(zip(self.by, self.slices, strict=True))
+        return values.join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
+
+    def at_once(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The summary of all queries, whose values are at hand."""
+        return self.merge(self._part(per_query))
+
+    def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
         found = []
-        of_slices = per_query.partition_by(self.slices, maintain_order=True) if self.by else [per_query]
+        of_slices = per_query.partition_by([*self.slices], maintain_order=True) if self.by else [per_query]
         for queries in of_slices:
-            where = queries.select(self.slices).row(0, named=True) if self.by else {}
+            where = queries.select(*self.slices).row(0, named=True) if self.by else {}
             found += [{**where, **figures} for figures in self._figures(queries)]
-        return pl.DataFrame(found, {**{at: frame.schema[name] for name, at in names.items()}, **PARTIAL}, orient="row")
+        return pl.DataFrame(found, {**{at: per_query.schema[at] for at in self.slices}, **PARTIAL}, orient="row")
 
     def _figures(self, queries: pl.DataFrame) -> Iterable[dict[str, Any]]:
         import numpy as np
@@ -142,13 +168,14 @@ class Summary:
             np.where(weights > 0, added, 0.0) * weights
         )  # what weighs nothing adds nothing, be it the logarithm of 0
         counted = counts * weights
-        draws = np.zeros((self.resamples, len(self.calls)))
+        resamples = 0 if self.ci is None else self.resamples
+        draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
         seeds = _seeds(queries, self.columns.query, self.seed)
-        step = max(1, AT_ONCE // self.resamples)
+        step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
-            drawn = _poisson(seeds[some], self.resamples)
+            drawn = _poisson(seeds[some], resamples)
             draws += drawn @ counted[some]
             sums += _product(drawn, weighed[some])
         for i, call in enumerate(self.calls):
@@ -163,6 +190,7 @@ class Summary:
                 "weight": total,
                 "mean": mean,
                 "m2": None if mean is None else float((there - mean) ** 2 @ weight),
+                "total": float(there @ weight),
                 "center": None if mean is None else float(np.clip(weighed[:, i].sum() / total, *ends)),
                 "least": ends[0],
                 "greatest": ends[1],
@@ -174,16 +202,17 @@ class Summary:
         """The figures of the table, from those of its parts: one row per slice and metric."""
         rows = []
         texts = {call.text: call for call in self.calls}
-        for (*where, text), found in parts.group_by([*self.slices, "metric"], maintain_order=True):
+        for (*where, text), found in parts.group_by(self.key, maintain_order=True):
             rows.append({**dict(zip(self.by, where, strict=True)), **self._merged(texts[str(text)], found)})
-        slices = {name: parts.schema[at] for name, at in zip(self.by, self.slices, strict=True)}
-        return pl.DataFrame(rows, {**slices, **FIGURES}, orient="row")
+        slices = {name: parts.schema[at] for at, name in self.slices.items()}
+        return pl.DataFrame(rows, {**slices, **self.figures}, orient="row")
 
     def _merged(self, call: Call, found: pl.DataFrame) -> dict[str, Any]:
         import numpy as np
 
         n, weighing = found["n"].sum(), found.filter(pl.col("weight") > 0)
-        figures: dict[str, Any] = {"metric": call.text, "n_queries": n}
+        figures: dict[str, Any] = {"metric": call.text, "n_queries": n, "total": found["total"].sum()}
+        figures |= {} if self.ci is None else {"ci_method": "poisson"}
         if weighing.is_empty():
             return figures
         weight = pl.col("weight").sum()
@@ -195,12 +224,13 @@ class Summary:
         of_all = weighing.select(mean=mean, spread=spread, center=center).row(0, named=True)
         figures["mean"] = math.exp(of_all["center"]) if _logarithmic(call) else of_all["mean"]
         if n > 1:
+            figures["std"] = math.sqrt(of_all["spread"] * n / (n - 1))
+        if n > 1 and self.ci is not None:
             draws, sums = (np.sum(found[name].to_list(), axis=0) for name in ("draws", "sums"))
             least, greatest = weighing["least"].to_numpy().min(), weighing["greatest"].to_numpy().max()
             means = np.clip(sums[draws > 0] / draws[draws > 0], least, greatest)
             means = np.exp(means) if _logarithmic(call) else means
             tail = (1 - self.ci) / 2
-            figures["std"] = math.sqrt(of_all["spread"] * n / (n - 1))
             figures["ci_low"], figures["ci_high"] = map(float, np.quantile(means, [tail, 1 - tail]))
         return figures
 
@@ -210,8 +240,8 @@ def summary_of(
     metrics: Sequence[Any],
     by: str | Sequence[str] | None,
     *,
-    ci: float = 0.95,
-    resamples: int = 1000,
+    ci: float | None = 0.95,
+    resamples: int = 10_000,
     seed: int = 0,
     weights: str | None = None,
     missing_slices: bool = False,
@@ -223,6 +253,49 @@ def summary_of(
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
     return Summary(tuple(calls), columns, slices, ci, resamples, seed, weights, missing_slices)
+
+
+def in_parts(
+    columns: Columns,
+    judged: bool,
+    by: Sequence[str],
+    weights: str | None,
+    resampling: Resampling,
+    *requests: verbs.Request,
+) -> Summary:
+    """The summary that a call of `summarize` asks for, to be computed part by part."""
+    given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
+    return summary_of(columns, requests, tuple(by), weights=weights, missing_slices=judged, **given)
+
+
+@verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
+def summarize(
+    frame: Frame,
+    columns: Columns,
+    by: Sequence[str],
+    weights: str | None,
+    resampling: SummaryResampling,
+    *requests: verbs.Request,
+) -> Frame:
+    """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
+    if resampling.method != "poisson" or resampling.ci is None:
+        return summarize_at_once(frame, columns, by, weights, resampling, *requests)
+    summary = in_parts(columns, False, by, weights, resampling, *requests)
+
+    def summed(per_query: pl.DataFrame) -> pl.DataFrame:
+        return summary.at_once(per_query).drop("ci_method")
+
+    per_query = like(frame, summary.per_query(frame), columns)
+    if isinstance(per_query, pl.DataFrame):
+        return summed(per_query)
+    figures = {name: dtype for name, dtype in FIGURES.items() if name != "ci_method"}
+    return per_query.map_batches(
+        summed,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema={**{name: frame.collect_schema()[name] for name in by}, **figures},
+    )
 
 
 def _logarithmic(call: Call) -> bool:
