@@ -127,9 +127,10 @@ def summarize(
 ) -> DataFrame:
     """The metrics summed up over the queries: one row per slice and metric.
 
-    Every bucket gives the number of its values, their mean and their spread, which merge exactly; the values themselves
-    stay where they are. The interval is that of a bootstrap over queries, which draws each query by a number made of its
-    id and the seed: the same for any number of buckets.
+    Parameters and defaults are those of ``df.rank.summarize``. Every bucket gives the number of its values, their mean and
+    their spread, which merge exactly; the values themselves stay where they are. The interval is that of the Poisson
+    bootstrap, which draws each query by a number made of its id and the seed: the same for any number of buckets, and on
+    one frame with ``method="poisson"``.
 
     Parameters
     ----------
@@ -138,7 +139,10 @@ def summarize(
     by
         The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
     ci
-        The confidence of the intervals.
+        The confidence of the intervals; ``None`` for none.
+    method
+        As for ``df.rank.summarize``. A table in parts has the interval of ``"poisson"`` alone, so this is what it gets, and
+        what the column ``ci_method`` says.
     weights
         The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
         them alike. A query that only the judgments hold has none: say ``judged_only="drop"``.
@@ -146,12 +150,15 @@ def summarize(
         How many times the bootstrap draws.
     seed
         A whole number from 0 on; another one gives another bootstrap.
+    progress
+        Has no effect: Spark shows its own.
 
     Returns
     -------
     A Spark table: the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the geometric
-    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, and ``n_queries`` (long), those
-    whose value is not null.
+    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, ``n_queries`` (long), those whose
+    value is not null, ``total`` (double), and ``ci_method`` (string); the interval and its method are left out with
+    ``ci=None``.
 
     Raises
     ------
