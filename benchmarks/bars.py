@@ -1,7 +1,8 @@
 """The bars that rankframe's speed and memory are held to, each measured and judged.
 
-    python benchmarks/bars.py            # every bar; ten minutes
+    python benchmarks/bars.py            # every bar of tables of 1,000,000 rows; ten minutes
     python benchmarks/bars.py --guard    # what needs no other tool, at 300,000 rows; a minute
+    python benchmarks/bars.py --large    # from Parquet, 5,000,000 to 30,000,000 rows; half an hour
 
 A bar is a ratio of medians of interleaved rounds of one run, most of them to one bare `frame.sort("query_id", "score")`
 of the same table. `--guard` takes the least of the rounds, which other work on the machine disturbs least, writes
@@ -16,51 +17,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from competitors import COMPETITORS, matrices
+from bar import Bar
+from competitors import BY_HAND, COMPETITORS, DUCKDB, matrices, rankframe
 from shapes import Shape, Table
 from suite import machine
+from ten import LINEAR, TEN
 from timing import Seconds, interleaved, timed
-from tool import LINEAR, TEN, check
+from tool import check
 
 import rankframe as rf
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A figure and its bar: at most that many times the unit, or at least.
-
-    `known` is what was measured at the guard's size where the bar is missed (docs/performance.md has more): a guard is to
-    see what gets worse, and not to be silenced.
-    """
-
-    name: str
-    figure: float
-    bar: float
-    unit: str = "bare sorts"
-    at_most: bool = True
-    known: float | None = None
-
-    @property
-    def excess(self) -> float:
-        """How many times beyond the bar, or beyond what is known where that is more; 1 is on it."""
-        if self.at_most:
-            return self.figure / max(self.bar, self.known or 0)
-        return min(self.bar, self.known or self.bar) / self.figure
-
-    @property
-    def holds(self) -> bool:
-        return self.figure <= self.bar if self.at_most else self.figure >= self.bar
-
-    def line(self) -> str:
-        verdict = "holds" if self.holds else "beyond twice" if self.excess > 2 else "does not hold"
-        return f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} {self.unit:15}{verdict}"
-
 
 NEEDED = {
     "pfound": "pfound(max_label=4)@10",
@@ -78,6 +50,16 @@ def catalogue() -> list[str]:
     ]
     return [*names, *(f"{name}@{k}" for name in ("ndcg", "precision", "recall") for k in (5, 100))]
 
+
+IDS = (("integer", False), ("text", True))
+
+FROM_PARQUET = {
+    "10,000,000 rows, integer ids": Shape(100_000, 100),
+    "10,000,000 rows, text ids": Shape(100_000, 100, text=True),
+    "1,000,000 queries of 10": Shape(1_000_000, 10),
+    "one query of 5,000,000": Shape(1, 5_000_000),
+}
+"""The large tables of lazy calls."""
 
 Take = Callable[[Seconds], float]
 """Which of the rounds counts."""
@@ -99,13 +81,14 @@ class Bench:
 
 def of_ten_metrics(bench: Bench) -> Iterator[Bar]:
     """Ten metrics, and what else is measured by the same table's sort."""
-    for ids, text in (("integer", False), ("text", True)):
+    for ids, text in IDS:
         dense, sparse = bench.table(text=text), bench.table(text=text, relevant=0.001)
         frame, few, pandas = dense.frame, sparse.frame, dense.pandas
         t = bench.seconds(
             {
                 "sort": lambda frame=frame: frame.sort("query_id", "score"),
                 "ten": lambda frame=frame: frame.rank.evaluate(*TEN),
+                "one": lambda frame=frame: frame.rank.evaluate(LINEAR),
                 "pandas": lambda pandas=pandas: rf.rank(pandas).evaluate(*TEN),
                 "expected": lambda frame=frame: frame.rank.on(ties="expected").evaluate(*TEN),
                 "curve": lambda frame=frame: frame.rank.curve("ndcg"),
@@ -114,7 +97,9 @@ def of_ten_metrics(bench: Bench) -> Iterator[Bar]:
                 "ten, 0.1%": lambda few=few: few.rank.evaluate(*TEN),
             }
         )
-        yield Bar(f"ten metrics, {ids} ids, 40% relevant", t["ten"] / t["sort"], 1.0)
+        aim, known = (0.6, 0.8) if text else (0.7, 1.4)
+        yield Bar(f"ten metrics, {ids} ids, 40% relevant", t["ten"] / t["sort"], aim, known=known)
+        yield Bar(f"nDCG@10 alone, {ids} ids", t["one"] / t["ten"], 0.6, "of ten metrics", known=0.9)
         yield Bar(f"ten metrics, {ids} ids, 0.1% relevant", t["ten, 0.1%"] / t["sort, 0.1%"], 0.6)
         yield Bar(f"ten metrics, pandas, {ids} ids", t["pandas"] / t["ten"], 1.3, "times Polars")
         yield Bar(f"ten metrics, ties='expected', {ids} ids", t["expected"] / t["ten"], 2.0, "times doc_desc")
@@ -133,7 +118,7 @@ def of_one_metric(bench: Bench) -> Iterator[Bar]:
     """nDCG@10 of the long table, and of a matrix that scikit-learn finds ready."""
     from sklearn.metrics import ndcg_score
 
-    for ids, text in (("integer", False), ("text", True)):
+    for ids, text in IDS:
         table = bench.table(text=text)
         frame, (_, labels, scores) = table.frame, matrices(table)
         t = bench.seconds(
@@ -145,68 +130,80 @@ def of_one_metric(bench: Bench) -> Iterator[Bar]:
         yield Bar(f"nDCG@10, {ids} ids", t["rankframe"] / t["scikit-learn"], 1.0, "of sklearn", known=3.5)
 
 
-def best(x: pl.Expr) -> pl.Expr:
-    """The DCG of the ten largest labels."""
-    return (x.sort(descending=True).head(10) / (pl.int_range(2, pl.len().clip(0, 10) + 2)).log(2)).sum()
-
-
-def by_hand(scan: pl.LazyFrame) -> pl.LazyFrame:
-    """nDCG@10 by one `group_by` of sorted labels, as people write it; it checks nothing."""
-    label = pl.col("label").cast(pl.Float64)
-    found = label.sort_by("score", "doc_id", descending=True).head(10) / pl.int_range(2, pl.len().clip(0, 10) + 2).log(
-        2
-    )
-    return scan.group_by("query_id").agg((found.sum() / best(label)).fill_nan(0.0).alias("ndcg@10"))
-
-
-def by_windows(scan: pl.LazyFrame) -> pl.LazyFrame:
-    """nDCG@10 by two windows, as people write it; it checks nothing."""
-    label, place = pl.col("label").cast(pl.Float64), pl.int_range(1, pl.len() + 1)
-    rows = scan.with_columns(
-        rank=place.over("query_id", order_by=["score", "doc_id"], descending=True),
-        best=place.over("query_id", order_by="label", descending=True),
-    )
-
-    def gain(rank: str) -> pl.Expr:
-        return pl.when(pl.col(rank) <= 10).then(label / (pl.col(rank) + 1).log(2)).otherwise(0.0).sum()
-
-    return rows.group_by("query_id").agg((gain("rank") / gain("best")).fill_nan(0.0).alias("ndcg@10"))
-
-
 def of_lazy(bench: Bench) -> Iterator[Bar]:
-    """LazyFrames that scan Parquet: against reading the file and an eager call, and against Polars written by hand."""
-    for ids, text in (("integer", False), ("text", True)):
-        frame = bench.table(text=text).frame
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "table.parquet"
-            frame.write_parquet(path)
-            scan = pl.scan_parquet(path)
-            limit = int(frame.estimated_size()) // 2  # rows may take a quarter of it: an eighth of the table at a time
-            wanted = frame.rank.evaluate(LINEAR).sort("query_id").to_series(1)
-            for way in (by_hand, by_windows):
-                if (way(scan).sort("query_id").collect().to_series(1) - wanted).abs().max() > 1e-12:  # type: ignore[operator]
-                    raise ValueError(f"{way.__name__} gives other values")
-            t = bench.seconds(
-                {
-                    "eager": lambda path=path: pl.read_parquet(path).rank.evaluate(*TEN),
-                    "lazy": lambda scan=scan: scan.rank.evaluate(*TEN).collect(),
-                    "spilled": lambda scan=scan, limit=limit: scan.rank.on(memory_limit=limit).evaluate(*TEN).collect(),
-                    "one": lambda scan=scan: scan.rank.evaluate(LINEAR).collect(),
-                    "by hand": lambda scan=scan: by_hand(scan).collect(),
-                    "by windows": lambda scan=scan: by_windows(scan).collect(),
-                }
-            )
-        yield Bar(f"ten metrics, lazy, {ids} ids", t["lazy"] / t["eager"], 1.2, "of read and eager")
-        yield Bar(f"ten metrics, spilled, {ids} ids", t["spilled"] / t["eager"], 2.0, "of read and eager", known=3.8)
-        yield Bar(f"nDCG@10 alone, {ids} ids", t["one"] / t["lazy"], 0.6, "of ten metrics")
-        yield Bar(f"nDCG@10, lazy, {ids} ids, against group_by", t["one"] / t["by hand"], 1.0, "by hand")
-        yield Bar(f"nDCG@10, lazy, {ids} ids, against windows", t["one"] / t["by windows"], 1.0, "by hand")
+    """LazyFrames that scan Parquet, against reading the file and an eager call."""
+    for ids, text in IDS:
+        yield from _of_parquet(bench, bench.table(text=text), f"{ids} ids")
+
+
+def of_lazy_shapes(bench: Bench, shapes: Mapping[str, Shape] = FROM_PARQUET) -> Iterator[Bar]:
+    """The same of larger tables."""
+    for name, shape in shapes.items():
+        yield from _of_parquet(bench, shape.table(), name)
+
+
+def _of_parquet(bench: Bench, table: Table, name: str) -> Iterator[Bar]:
+    path, scan = table.parquet, pl.scan_parquet(table.parquet)
+    limit = int(table.frame.estimated_size()) // 2  # rows may take a quarter of it: an eighth of the table at a time
+    t = bench.seconds(
+        {
+            "eager": lambda: pl.read_parquet(path).rank.evaluate(*TEN),
+            "lazy": lambda: scan.rank.evaluate(*TEN).collect(),
+            "spilled": lambda: scan.rank.on(memory_limit=limit).evaluate(*TEN).collect(),
+            "one": lambda: scan.rank.evaluate(LINEAR).collect(),
+        }
+    )
+    yield Bar(f"ten metrics, lazy, {name}", t["lazy"] / t["eager"], 1.2, "of read and eager")
+    yield Bar(f"ten metrics, spilled, {name}", t["spilled"] / t["eager"], 2.0, "of read and eager", known=3.8)
+    yield Bar(f"nDCG@10 alone, lazy, {name}", t["one"] / t["lazy"], 0.6, "of ten metrics", known=0.9)
+
+
+def of_hand(bench: Bench) -> Iterator[Bar]:
+    """nDCG@10, against Polars written by hand, which checks nothing: of the frame, and lazily from the same Parquet."""
+    for ids, text in IDS:
+        yield from _of_hand(bench, bench.table(text=text), f"{ids} ids")
+
+
+def of_hand_at_ten_million(bench: Bench, queries: int = 100_000) -> Iterator[Bar]:
+    """The same of ten times as many rows."""
+    for ids, text in IDS:
+        yield from _of_hand(bench, Shape(queries, 100, text=text).table(), f"{queries * 100:,} rows, {ids} ids")
+
+
+def _of_hand(bench: Bench, table: Table, name: str) -> Iterator[Bar]:
+    eager, lazy, _ = rankframe(LINEAR)
+    for tool in BY_HAND:
+        check(tool, table)
+    calls = {tool.name: partial(tool.evaluate, tool.ready(table)) for tool in (eager, lazy, *BY_HAND)}
+    t = bench.seconds(calls)
+    for tool in BY_HAND:
+        ours = lazy if tool.name.endswith("lazy") else eager
+        yield Bar(f"nDCG@10, {name}, {tool.name}", t[ours.name] / t[tool.name], 1.0, "by hand", known=1.7)
+
+
+def of_duckdb(bench: Bench, sizes: Sequence[int] = (10_000_000, 30_000_000)) -> Iterator[Bar]:
+    """DuckDB on as many threads, from the same Parquet file; of its two ways to nDCG@10 the faster one counts."""
+    for rows in sizes:
+        table = Shape(rows // 100, 100).table()
+        scan = pl.scan_parquet(table.parquet)
+        for tool in DUCKDB:
+            check(tool, table)
+        calls = {tool.name: partial(tool.evaluate, tool.ready(table)) for tool in DUCKDB}
+        calls["one"] = lambda scan=scan: scan.rank.evaluate(LINEAR).collect()
+        calls["ten"] = lambda scan=scan: scan.rank.evaluate(*TEN).collect()
+        t = bench.seconds(calls)
+        one = min(t[tool.name] for tool in DUCKDB if tool.metrics == (LINEAR,))
+        ten = min(t[tool.name] for tool in DUCKDB if tool.metrics == TEN)
+        yield Bar(f"nDCG@10, {rows:,} rows, DuckDB", one / t["one"], 1.5, "times ours", at_most=False)
+        yield Bar(f"ten metrics, {rows:,} rows, DuckDB", ten / t["ten"], 4.0, "times ours", at_most=False)
 
 
 def of_a_small_table(bench: Bench) -> Iterator[Bar]:
     frame = Shape(10, 100, text=True).table().frame
-    t = bench.seconds({"ten": lambda: frame.rank.evaluate(*TEN)}, 21)
-    yield Bar("ten metrics of 1,000 rows", t["ten"] * 1e3, 3.0, "ms")
+    calls = {"ten metrics": lambda: frame.rank.evaluate(*TEN), "one metric": lambda: frame.rank.evaluate(LINEAR)}
+    t = bench.seconds(calls, 51)
+    yield Bar("ten metrics of 1,000 rows", t["ten metrics"] * 1e3, 3.0, "ms")
+    yield Bar("one metric of 1,000 rows", t["one metric"] * 1e3, 1.5, "ms")
 
 
 IMPORT = "import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
@@ -232,7 +229,7 @@ import re, sys
 sys.path.insert(0, {folder!r})
 import polars as pl
 from shapes import Shape
-from tool import TEN
+from ten import TEN
 import rankframe as rf
 def memory(field):
     return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
@@ -257,7 +254,7 @@ def of_memory(bench: Bench) -> Iterator[Bar]:
     if not Path("/proc/self/clear_refs").exists():
         print("memory is measured on Linux only")
         return
-    for ids, text in (("integer", False), ("text", True)):
+    for ids, text in IDS:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "table.arrow")
             frame = Shape(max(bench.queries, 50_000), 100, text=text).table().frame  # beyond what is fixed
@@ -317,9 +314,10 @@ def of_others(bench: Bench) -> Iterator[Bar]:
             yield Bar(f"{tool.name}, from the data frame", all_of_it, whole, "times ours", at_most=False)
 
 
-GUARDED = (of_ten_metrics, of_lazy, of_catalogue, of_one_metric, of_import, of_memory)
+GUARDED = (of_ten_metrics, of_lazy, of_hand, of_catalogue, of_one_metric, of_import, of_memory)
 """Ratios that need no tool that the tests do not have anyway."""
 ALL = (*GUARDED, of_a_small_table, of_others, of_growth)
+LARGE = (of_lazy_shapes, of_hand_at_ten_million, of_duckdb)
 
 
 def judged(groups: Sequence[Callable[[Bench], Iterator[Bar]]], bench: Bench) -> list[Bar]:
@@ -335,28 +333,26 @@ def judged(groups: Sequence[Callable[[Bench], Iterator[Bar]]], bench: Bench) -> 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print and write the figures; 1 where the guard finds one beyond twice its bar."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--guard", action="store_true", help="a small size, and fail beyond twice a bar")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--guard", action="store_true", help="a small size, and fail beyond twice a bar")
+    size.add_argument("--large", action="store_true", help="the bars of large tables alone")
     parser.add_argument("--only", nargs="*", default=[], help="parts of the names of groups, as: memory growth")
     parser.add_argument("--queries", type=int, help="of 100 rows each; 10,000, or 3,000 for the guard")
-    parser.add_argument("--rounds", type=int, help="7, or 5 for the guard")
+    parser.add_argument("--rounds", type=int, help="7, or 5 for the guard, and 3 for large tables")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
     options = parser.parse_args(arguments)
-    queries, rounds = (3_000, 5) if options.guard else (10_000, 7)
+    queries, rounds = (3_000, 5) if options.guard else (10_000, 3) if options.large else (10_000, 7)
     take: Take = (lambda seconds: seconds.least) if options.guard else (lambda seconds: seconds.median)
     bench = Bench(options.queries or queries, options.rounds or rounds, take)
-    groups = [
-        g for g in (GUARDED if options.guard else ALL) if not options.only or any(w in g.__name__ for w in options.only)
-    ]
-    print(
-        f"{bench.queries * 100:,} rows, {bench.rounds} rounds, Polars {pl.__version__}, {pl.thread_pool_size()} threads"
-    )
+    every = GUARDED if options.guard else LARGE if options.large else ALL
+    groups = [group for group in every if not options.only or any(word in group.__name__ for word in options.only)]
+    rows = "large tables" if options.large else f"{bench.queries * 100:,} rows"
+    print(f"{rows}, {bench.rounds} rounds, Polars {pl.__version__}, {pl.thread_pool_size()} threads")
     bars = judged(groups, bench)
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / ("guard.json" if options.guard else "bars.json")
-    rows = [{**asdict(bar), "holds": bar.holds} for bar in bars]
-    path.write_text(
-        json.dumps({**machine(), "rows": bench.queries * 100, "bars": rows}, indent=1) + "\n", encoding="utf-8"
-    )
+    path = options.out / ("guard.json" if options.guard else "large.json" if options.large else "bars.json")
+    written = {**machine(), "rows": rows, "bars": [{**asdict(bar), "holds": bar.holds} for bar in bars]}
+    path.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     beyond = [bar for bar in bars if bar.excess > 2]
     print(
         f"{sum(bar.holds for bar in bars)} of {len(bars)} hold, {len(beyond)} are beyond twice the bar; written: {path}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import polars as pl
 from shapes import Table
-from tool import ERR, EXPONENTIAL, LINEAR, RBP
+from ten import ERR, EXPONENTIAL, LINEAR, RBP, TEN_BY_WINDOWS
 
 
 def polars_ds(frame: pl.DataFrame) -> pl.DataFrame:
@@ -24,6 +25,33 @@ def polars_ds(frame: pl.DataFrame) -> pl.DataFrame:
         )
         .collect()
     )
+
+
+Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
+
+
+def by_group(rows: Rows) -> Rows:
+    """nDCG@10 in Polars by one `group_by` of sorted labels, as people write it; it checks nothing."""
+    label = pl.col("label")
+    found, ideal = _dcg(label.sort_by("score", descending=True)), _dcg(label.sort(descending=True))
+    return rows.group_by("query_id").agg((found / ideal).fill_nan(0.0).alias(LINEAR))
+
+
+def _dcg(labels: pl.Expr) -> pl.Expr:
+    places = pl.int_range(2, pl.len().clip(0, 10) + 2)
+    return (labels.head(10) / places.log(2)).sum()
+
+
+def by_windows(rows: Rows) -> Rows:
+    """nDCG@10 in Polars by the ranks of scores and labels, as people write it; it checks nothing."""
+    ranks = {by: pl.col(by).rank("ordinal", descending=True).over("query_id") for by in ("score", "label")}
+    ranked = rows.with_columns(place=ranks["score"], best=ranks["label"])
+
+    def gain(rank: str) -> pl.Expr:
+        gains = pl.col("label") / (pl.col(rank) + 1).log(2)
+        return gains.filter(pl.col(rank) <= 10).sum()
+
+    return ranked.group_by("query_id").agg((gain("place") / gain("best")).fill_nan(0.0).alias(LINEAR))
 
 
 def by_pandas(frame: pd.DataFrame) -> pd.DataFrame:
@@ -64,43 +92,21 @@ def by_pandas(frame: pd.DataFrame) -> pd.DataFrame:
     return values.set_index(pd.Index(queries, name="query_id"))
 
 
-SQL = """
-WITH ranked AS (
-    SELECT query_id, label, row_number() OVER (PARTITION BY query_id ORDER BY score DESC, doc_id DESC) AS r FROM judged
-), relevant AS (
-    SELECT *, 2.0 ** label - 1 AS gain,
-        row_number() OVER in_order AS hits,
-        row_number() OVER (PARTITION BY query_id ORDER BY label DESC) AS best,
-        count(*) OVER (PARTITION BY query_id) AS total,
-        coalesce(exp(sum(ln(1 - (2.0 ** label - 1) / 16)) OVER
-            (PARTITION BY query_id ORDER BY r ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)), 1) AS goes_on
-    FROM ranked WHERE label > 0 WINDOW in_order AS (PARTITION BY query_id ORDER BY r)
-), found AS (
-    SELECT query_id,
-        sum(label / log2(r + 1)) FILTER (r <= 10) / sum(label / log2(best + 1)) FILTER (best <= 10) AS "ndcg@10",
-        sum(gain / log2(r + 1)) FILTER (r <= 10) / sum(gain / log2(best + 1)) FILTER (best <= 10) AS exponential,
-        sum(hits / r) / any_value(total) AS map,
-        1 / min(r) AS rr,
-        count(*) FILTER (r <= 10) / 10 AS "precision@10",
-        count(*) FILTER (r <= 100) / any_value(total) AS "recall@100",
-        (min(r) <= 10)::INT AS "hit_rate@10",
-        count(*) FILTER (r <= total) / any_value(total) AS r_precision,
-        sum(0.05 * pow(0.95::DOUBLE, r - 1)) AS rbp,
-        sum(gain / 16 * goes_on / r) AS err
-    FROM relevant GROUP BY query_id
-)
-SELECT query_id, coalesce(COLUMNS(* EXCLUDE query_id), 0)::DOUBLE
-FROM (SELECT DISTINCT query_id FROM judged) LEFT JOIN found USING (query_id)
-"""
-NAMES = {"exponential": EXPONENTIAL, "rbp": RBP, "err": ERR}
-
-
 def sql_of_frame(frame: pl.DataFrame) -> pl.DataFrame:
     import duckdb
 
     with duckdb.connect() as connection:
         connection.register("judged", frame.to_arrow())
-        return connection.sql(SQL).pl()
+        return connection.sql(TEN_BY_WINDOWS).pl()
+
+
+def sql_of_parquet(path: Path, sql: str) -> pl.DataFrame:
+    """A query of `judged`, which is a Parquet file, on as many threads as Polars has."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": pl.thread_pool_size()}) as connection:
+        connection.read_parquet(str(path)).create_view("judged")
+        return connection.sql(sql).pl()
 
 
 def sql_prepare(table: Table) -> Any:
@@ -111,7 +117,3 @@ def sql_prepare(table: Table) -> Any:
     connection.register("arrow", arrow)
     connection.execute("CREATE TABLE judged AS FROM arrow")
     return connection
-
-
-def sql_values(table: Table, ready: Any, given: pl.DataFrame) -> pl.DataFrame:
-    return given.rename(NAMES)

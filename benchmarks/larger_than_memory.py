@@ -1,8 +1,9 @@
-"""Tables larger than memory on one machine: seconds and peak memory, beside DuckDB doing nDCG@10 in SQL.
+"""Tables larger than memory on one machine: seconds and peak memory, beside DuckDB doing the same in SQL, and their bars.
 
-python benchmarks/larger_than_memory.py --folder /data/big --rows 3e6 3e7 3e8
+python benchmarks/larger_than_memory.py --folder /data/big --rows 3e6 3e7 3e8 --verbs-at 3e7 --pairs 5e7
 
-Every measurement runs in a process of its own, from Parquet to Parquet, so that its peak memory is its own. Tables are
+Every measurement runs in a process of its own, from Parquet to Parquet, so that its peak memory is its own, with that of
+processes that it starts. 300,000,000 rows take 6 GB of Parquet in the folder, and as much again while they are spilled. Tables are
 made of their row numbers, in pieces; pieces that are there already are not made again. A row's query is a permutation of
 its number, so that the rows of a query lie all over the table: the hardest order there is. Seconds of the processor are
 those of all cores together; they hardly change where other work has the cores half of the time.
@@ -19,42 +20,21 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import polars as pl
+from bar import Bar
+from ten import LINEAR, NDCG_BY_AGGREGATES, NDCG_BY_WINDOWS, TEN, TEN_BY_WINDOWS
 
 import rankframe  # noqa: F401 - registers .rank
 
-TEN = (
-    "ndcg@10", "ndcg(gain=exponential)@10", "map", "rr", "P@10", "R@100", "hit_rate@10", "r_precision", "rbp",
-    "err(max_label=4)",
-)  # fmt: skip
 PIECE = 5_000_000
 """The rows of a piece."""
-WINDOWS = """
-    SELECT query_id, coalesce(
-        sum(label / log2(place + 1)) FILTER (WHERE place <= 10) / nullif(sum(label / log2(best + 1)) FILTER (WHERE best <= 10), 0),
-        0) AS ndcg
-    FROM (
-        SELECT query_id, label,
-            row_number() OVER (PARTITION BY query_id ORDER BY score DESC, doc_id DESC) AS place,
-            row_number() OVER (PARTITION BY query_id ORDER BY label DESC) AS best
-        FROM read_parquet('{table}'))
-    GROUP BY query_id
-"""
-TOP = """
-    SELECT query_id, coalesce(
-        list_sum(list_transform(top, lambda x, i: x / log2(i + 1))) / nullif(list_sum(list_transform(best, lambda x, i: x / log2(i + 1))), 0),
-        0) AS ndcg
-    FROM (
-        SELECT query_id, max_by(label, (score, doc_id), 10) AS top, max(label, 10) AS best
-        FROM read_parquet('{table}') GROUP BY query_id)
-"""
-
 # ---------------------------------------------------------------------------------------------------------- the tables
 
 
@@ -124,30 +104,35 @@ def theirs(sql: str) -> Callable[[Path, Path, int], None]:
             con.sql(f"SET temp_directory='{out.parent / 'spill'}'")
             con.sql("SET preserve_insertion_order=false")
             con.sql(f"SET threads={os.cpu_count()}")
-            con.sql(f"COPY ({sql.format(table=at / '*.parquet')}) TO '{out}' (FORMAT parquet)")
+            con.read_parquet(str(at / "*.parquet")).create_view("judged")
+            con.sql(f"COPY ({sql}) TO '{out}' (FORMAT parquet)")
 
     return work
 
 
-WORK = {
-    "ten metrics": ours("evaluate", *TEN),
-    "ten metrics, memory_limit=1GB": ours("evaluate", *TEN, limit="1GB"),
-    "ten metrics of a DataFrame": in_memory,
-    "ndcg@10": ours("evaluate", "ndcg@10"),
-    "DuckDB, ndcg@10 by windows": theirs(WINDOWS),
-    "DuckDB, ndcg@10 by aggregates": theirs(TOP),
-    "summarize": ours("summarize", *TEN, ci=None),
-    "with_metrics": ours("with_metrics", *TEN),
-    "curve": ours("curve", "ndcg", "map"),
+LIMITED = ", memory_limit=1GB"
+VERBS: dict[str, Callable[..., Callable[[Path, Path, int], None]]] = {
+    "ten metrics": partial(ours, "evaluate", *TEN),
+    "ndcg@10": partial(ours, "evaluate", LINEAR),
+    "summarize": partial(ours, "summarize", *TEN, ci=None),
+    "with_metrics": partial(ours, "with_metrics", *TEN),
+    "curve": partial(ours, "curve", "ndcg", "map"),
 }
-LARGE = (
-    "ten metrics",
-    "ten metrics, memory_limit=1GB",
-    "ndcg@10",
-    "DuckDB, ndcg@10 by windows",
-    "DuckDB, ndcg@10 by aggregates",
-)
-"""What is measured at every size; the rest once."""
+DUCKDB = {
+    "DuckDB, ndcg@10 by windows": (theirs(NDCG_BY_WINDOWS), LINEAR),
+    "DuckDB, ndcg@10 by aggregates": (theirs(NDCG_BY_AGGREGATES), LINEAR),
+    "DuckDB, ten metrics": (theirs(TEN_BY_WINDOWS), *TEN),
+}
+"""Its work, and the metrics that it gives."""
+WORK: dict[str, Callable[[Path, Path, int], None]] = {
+    **{name: verb() for name, verb in VERBS.items()},
+    **{name + LIMITED: verb(limit="1GB") for name, verb in VERBS.items()},
+    "ten metrics of a DataFrame": in_memory,
+    **{name: work for name, (work, *_) in DUCKDB.items()},
+}
+LARGE = ("ten metrics", "ten metrics" + LIMITED, "ndcg@10", *DUCKDB)
+"""What is measured at every size; all of our verbs at one."""
+OF_VERBS = tuple(name for name in WORK if name not in DUCKDB and not name.startswith("ndcg"))
 
 
 def measure(what: str, at: Path, out: Path, memory: int) -> dict[str, float]:
@@ -172,13 +157,16 @@ def work(what: str, at: str, out: str, memory: str) -> None:
 
 
 def peak() -> float:
-    """The most memory that this process ever had, in megabytes; files that are mapped into it count."""
+    """The most memory that this process ever had, in megabytes; files that are mapped into it count, and so do children."""
+    unit = 1 if sys.platform == "darwin" else 2**10
+    most, children = (
+        resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     status = Path("/proc/self/status")
-    if status.exists():
+    if status.exists():  # where a process that was forked has the most of its parent in `ru_maxrss`
         (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
-        return int(line.split()[1]) / 1024
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+        most = int(line.split()[1]) * 1024
+    return (most + children) / 1e6
 
 
 def slope(rows: Sequence[int], seconds: Sequence[float]) -> float:
@@ -188,17 +176,57 @@ def slope(rows: Sequence[int], seconds: Sequence[float]) -> float:
 
 def check(at: Path, folder: Path, memory: int) -> int:
     """Compare the values of ours with those of DuckDB's; gives the number of queries."""
-    found = []
-    for what in LARGE[2:]:
+
+    def values(what: str) -> pl.DataFrame:
         out = folder / "check.parquet"
         WORK[what](at, out, memory)
-        found.append(pl.read_parquet(out).sort("query_id"))
+        found = pl.read_parquet(out).sort("query_id")
         out.unlink()
-    ours, *others = found
-    for other in others:
-        if not ours["query_id"].equals(other["query_id"]) or (ours["ndcg@10"] - other["ndcg"]).abs().max() > 1e-12:
-            raise ValueError("DuckDB gives other values")
-    return len(ours)
+        return found
+
+    found = values("ten metrics")
+    for name, (_, *metrics) in DUCKDB.items():
+        other = values(name)
+        if not found["query_id"].equals(other["query_id"]):
+            raise ValueError(f"{name} gives other queries")
+        for metric in metrics:
+            if not (found[metric] - other[metric]).abs().max() <= 1e-9:  # type: ignore[operator]
+                raise ValueError(f"{name} gives other values of {metric}")
+    return len(found)
+
+
+PEAKS = {"": 4.0, LIMITED: 1.5}
+"""The gigabytes that a verb may have, of a machine with 24 GB whose default budget is a sixth of it."""
+
+PER_ROW = 224 / 300
+"""The microseconds of processor that a row may take: 224 s for 300,000,000."""
+
+Found = Mapping[tuple[str, int, int], Mapping[str, float]]
+"""What was measured, by its name, the rows, and the rows of a query."""
+
+
+def judged(found: Found) -> Iterator[Bar]:
+    """The bars of what was measured; a run that failed has no figure, and holds none."""
+    for (name, rows, per_query), figures in found.items():
+        verb = name.removesuffix(LIMITED)
+        table = f"{rows:,} rows" if per_query != 2 else f"{rows // 2:,} queries of 2"
+        if verb in VERBS:
+            yield Bar(f"peak of {name}, {table}", figures["megabytes"] / 1e3, PEAKS[name[len(verb) :]], "GB")
+    times = {
+        rows: figures["cpu"] for (name, rows, per), figures in found.items() if (name, per) == ("ten metrics", 100)
+    }
+    most = max(times, default=0)
+    if times:
+        yield Bar(f"processor, ten metrics, {most:,} rows", times[most] / most * 1e6, PER_ROW, "microseconds a row")
+    if len(times) > 1:
+        before = sorted(times)[-2]
+        growth = slope((before, most), (times[before], times[most]))
+        yield Bar(f"processor, from {before:,} to {most:,} rows", growth, 1.1, "as exponent")
+    for name, (_, *metrics) in DUCKDB.items():
+        theirs, mine = found.get((name, most, 100)), found.get(("ten metrics" if metrics[1:] else LINEAR, most, 100))
+        if theirs is not None and mine is not None:
+            faster = theirs["seconds"] / mine["seconds"]
+            yield Bar(f"{name}, {most:,} rows", faster, 1.0, "times ours", at_most=False)
 
 
 def main() -> None:
@@ -215,13 +243,7 @@ def main() -> None:
 
     sizes = [(int(rows), 100, LARGE) for rows in given.rows]
     if given.verbs_at:
-        sizes.append(
-            (
-                int(given.verbs_at),
-                100,
-                ("ten metrics", "ten metrics of a DataFrame", "summarize", "with_metrics", "curve"),
-            )
-        )
+        sizes.append((int(given.verbs_at), 100, OF_VERBS))
     if given.one_query:
         sizes.append((int(given.one_query), int(given.one_query), LARGE))
     if given.pairs:
@@ -232,19 +254,23 @@ def main() -> None:
         print(f"DuckDB's values are ours: {check(smallest, given.folder, given.memory)} queries", flush=True)
 
     print(f"{'':30}{'rows':>12}{'queries':>12}{'seconds':>9}{'CPU s':>9}{'rows/s':>11}{'peak MB':>9}", flush=True)
-    seconds: dict[str, dict[int, float]] = {}
+    measured: dict[tuple[str, int, int], dict[str, float]] = {}
     for rows, per_query, names in sizes:
         at = table(given.folder, rows, per_query)
         for name in names:
-            if name in given.only:
-                found = measure(name, at, given.folder / "result.parquet", given.memory)
+            if name in given.only and (name, rows, per_query) not in measured:
+                found = measured[name, rows, per_query] = measure(
+                    name, at, given.folder / "result.parquet", given.memory
+                )
                 line = f"{name:30}{rows:12}{rows // per_query:12}{found['seconds']:9.1f}{found['cpu']:9.1f}"
                 print(f"{line}{rows / found['seconds']:11.0f}{found['megabytes']:9.0f}", flush=True)
-                if per_query == 100 and names is LARGE:
-                    seconds.setdefault(name, {})[rows] = found["seconds"]
-    for name, times in seconds.items():
+    for name in LARGE:
+        times = {rows: x["seconds"] for (what, rows, per), x in measured.items() if (what, per) == (name, 100)}
         if len(times) > 1:
             print(f"{name}: seconds grow with rows to the power {slope(list(times), list(times.values())):.2f}")
+    bars = list(judged(measured))
+    print(*(bar.line() for bar in bars), sep="\n")
+    print(f"{sum(bar.holds for bar in bars)} of {len(bars)} hold")
     if not given.keep:
         for rows, per_query, _ in sizes:
             shutil.rmtree(given.folder / f"{rows}_by_{per_query}", ignore_errors=True)

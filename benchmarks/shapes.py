@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -38,6 +42,15 @@ class Table:
         ids = {name: np.array(frame[name].to_list(), dtype=object) for name in ("query_id", "doc_id")}
         ids = {name: pd.Series(values, dtype=object) for name, values in ids.items()}
         return pd.DataFrame({**ids, "score": self.frame["score"].to_numpy(), "label": self.frame["label"].to_numpy()})
+
+    @cached_property
+    def parquet(self) -> Path:
+        """A Parquet file of the same rows, which goes away with the table."""
+        folder = tempfile.mkdtemp(prefix="benchmark-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = Path(folder, "table.parquet")
+        self.frame.write_parquet(path)
+        return path
 
     def part(self, rows: int) -> Table:
         """About so many of the rows: whole queries, or the first rows of the one that there is."""

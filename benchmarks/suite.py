@@ -30,8 +30,9 @@ import polars as pl
 from chart import draw
 from competitors import COMPETITORS, rankframe
 from shapes import USUAL, Table, chosen
+from ten import TEN
 from timing import timed, warm
-from tool import TEN, Tool, check, compare
+from tool import Tool, check, compare
 
 OURS = rankframe()[0].name
 """What the others are compared with, always on the whole table."""
@@ -78,7 +79,8 @@ class Figure:
             f"{self.least / self.sort:.2f}-{self.most / self.sort:.2f}", f"{self.rankframe / self.sort:.2f}", *slower,
             self.rounds, f"{self.difference or 0:.0e}",
         )  # fmt: skip
-        return f"  {self.tool:24}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+        line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
+        return f"  {self.tool:24}{line}{self.note and '  ' + self.note}"
 
 
 HEADINGS = ("metrics", "prepare", "evaluate", "least-most", "rankframe", "x evaluate", "x all", "rounds", "difference")
@@ -90,6 +92,7 @@ rankframe: the same metrics by rankframe (Polars, eager), in bare sorts
 x evaluate, x all: how many times longer than rankframe, without and with its preparation
 ~: of a part of the table, scaled up by its rows, because the whole would take longer than --budget
 difference: the largest from rankframe's values, query by query
+rankframe, Polars lazy and tools that are lazy read a Parquet file of the table, and their time has the reading in it
 """
 
 
@@ -182,6 +185,7 @@ def _figure(c: Course, table: str, sort: float, ours: float) -> Figure:
         len(c.evaluated),
         c.difference,
         c.scale > 1,
+        c.tool.note,
     )
 
 
@@ -283,8 +287,23 @@ def markdown(figures: Sequence[Figure], shown: str) -> str:
     found = {(f.table, f.tool): number(f.from_frame, f.sort, f.estimated) for f in figures}
     tables, tools = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
     every = [["table", *tools], *([table, *(found[table, tool] for tool in tools)] for table in tables)]
+    notes: dict[str, list[str]] = {}
+    for f in figures:
+        if f.table == shown and f.evaluate is not None and f.note:
+            notes.setdefault(f.note, []).append(f.tool)
+    said = [f"{', '.join(tools)}: {note}." for note, tools in notes.items()]
     return "\n".join(
-        [f"{shown}, in bare sorts:", "", *_lines(one), "", "From the data frame, in bare sorts:", "", *_lines(every)]
+        [
+            f"{shown}, in bare sorts:",
+            "",
+            *_lines(one),
+            "",
+            *said,
+            "",
+            "From the data frame, in bare sorts:",
+            "",
+            *_lines(every),
+        ]
     )
 
 

@@ -16,11 +16,6 @@ from shapes import Table
 
 import rankframe as rf
 
-LINEAR, EXPONENTIAL, RBP, ERR = "ndcg@10", "ndcg(gain=exponential)@10", "rbp(p=0.95)", "err(max_label=4)"
-COUNTED = ("map", "rr", "precision@10", "recall@100", "hit_rate@10", "r_precision")
-TEN = (LINEAR, EXPONENTIAL, *COUNTED, RBP, ERR)
-"""The ten metrics, as rankframe spells them."""
-
 
 class Disagreement(AssertionError):
     """A tool's value is not rankframe's: there is nothing to time."""
@@ -46,6 +41,8 @@ class Tool:
         Whether it breaks ties by document, descending.
     tolerance
         How far its values may be from rankframe's.
+    note
+        What the table says of it.
     """
 
     name: str
@@ -57,6 +54,7 @@ class Tool:
     needs: tuple[str, ...] = ()
     ties: bool = True
     tolerance: float = 1e-9
+    note: str = ""
 
     def ready(self, table: Table) -> Any:
         """What `evaluate` takes."""

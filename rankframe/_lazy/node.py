@@ -15,7 +15,7 @@ from polars.io.plugins import register_io_source
 from .._table.policies import Columns
 from ..errors import InvalidData
 from .memory_limit import memory_limit, size_of
-from .rows_on_disk import buckets_of, temporary_folder
+from .rows_on_disk import Room, buckets_of, temporary_folder
 
 __all__ = ["Run", "source"]
 
@@ -30,6 +30,12 @@ Largest: TypeAlias = Callable[[pl.LazyFrame], float]
 
 WORK = 4
 """How many times the bytes of its rows a verb takes while it runs."""
+
+GIVEN = 3
+"""How many batches' results there may be at a time: one is computed, one waits, and one is read."""
+
+UNKNOWN = 4.0
+"""How many times the bytes of its rows the first batch may take, whose results have a size that nobody knows yet."""
 
 PATIENCE = 0.1
 """After how many seconds of waiting a thread looks whether its results are still wanted."""
@@ -78,15 +84,26 @@ def _run(
         return
     if largest is not None:
         columns = replace(columns, largest_label=largest(rows))
+    weight = UNKNOWN
+
+    def room() -> int:
+        return int(limit / weight)
+
+    def run_and_give(batch: pl.DataFrame) -> bool:
+        nonlocal weight
+        found = run(batch, columns, names)
+        weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # short queries give as much as they take
+        return give(found)
+
     if columns.grouped:
-        with closing(_query_by_query(rows, list(columns.query), limit)) as batches:
+        with closing(_query_by_query(rows, list(columns.query), room)) as batches:
             for batch in batches:
-                if give(run(batch, columns, names)):
+                if run_and_give(batch):
                     return
         return
-    with temporary_folder() as folder, closing(buckets_of(rows, columns.query, limit, folder)) as buckets:
+    with temporary_folder() as folder, closing(buckets_of(rows, columns.query, room, folder)) as buckets:
         for bucket in buckets:
-            if give(run(bucket.collect(engine="in-memory"), columns, names)):
+            if run_and_give(bucket.collect(engine="in-memory")):
                 return
 
 
@@ -105,11 +122,11 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
     return None if size > limit else pl.concat(batches)
 
 
-def _query_by_query(rows: pl.LazyFrame, query: list[str], limit: int) -> Generator[pl.DataFrame, None, None]:
+def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
     """Batches of whole queries of a table in which each query is one run of rows; a query that comes back is refused."""
     rest = seen = rows.collect_schema().to_frame()
     seen = seen.select(query)
-    with closing(_aside(lambda give: _in_batches(rows, limit, give))) as batches:
+    with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
         for batch in batches:
             together = pl.concat([rest, batch])
             run = together.select(pl.struct(query).rle_id()).to_series()
@@ -138,13 +155,13 @@ def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.D
     return pl.concat([seen, runs])
 
 
-def _in_batches(rows: pl.LazyFrame, limit: int, give: Give) -> None:
-    """Give the rows in the order they come, in batches of about `limit` bytes."""
+def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
+    """Give the rows in the order they come, in batches of about as many bytes as there is room for."""
     batches: list[pl.DataFrame] = []
 
     def take(batch: pl.DataFrame) -> bool:
         batches.append(batch)
-        if sum(map(size_of, batches)) < limit:
+        if sum(map(size_of, batches)) < room():
             return False
         together = pl.concat(batches)
         batches.clear()

@@ -6,18 +6,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
 
 from ..errors import OutOfSpace
 
-__all__ = ["buckets_of", "temporary_folder"]
+__all__ = ["Room", "buckets_of", "temporary_folder"]
+
+Room: TypeAlias = Callable[[], int]
+"""How many bytes of rows the next batch may have, which the results of those before it tell."""
 
 BUCKETS = 32
 """Into how many files rows are split at a time."""
+
+ENOUGH = 250_000_000
+"""Up to how many bytes files are read together; to rank more at a time takes longer, for all the memory that it asks for."""
 
 PREFIX = "rankframe-"
 LOCK = "in-use"
@@ -63,15 +70,15 @@ def _remove_for_good(folder: Path) -> None:
 
 
 def buckets_of(
-    rows: pl.LazyFrame, query: Sequence[str], limit: int, folder: Path
+    rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path
 ) -> Generator[pl.LazyFrame, None, None]:
-    """The rows, in buckets of whole queries of `limit` bytes at most; a query that is larger is a bucket of its own.
+    """The rows, in buckets of whole queries that there is room for; a query that is larger is a bucket of its own.
 
     A bucket is on disk until the next one is asked for. Rows of a query stay in order.
     """
     taken: list[Path] = []
-    for path in _split(rows, query, limit, folder, 0):
-        if taken and sum(map(_size, taken)) + _size(path) > limit:
+    for path in _split(rows, query, room, folder, 0):
+        if taken and sum(map(_size, taken)) + _size(path) > min(room(), ENOUGH):
             yield pl.scan_ipc(taken)
             _remove(taken)
         taken.append(path)
@@ -81,9 +88,9 @@ def buckets_of(
 
 
 def _split(
-    rows: pl.LazyFrame, query: Sequence[str], limit: int, folder: Path, level: int
+    rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
-    """Files of whole queries; one that exceeds the limit and holds several is split again, by other digits of the hash."""
+    """Files of whole queries; one that exceeds the room and holds several is split again, by other digits of the hash."""
     digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
@@ -100,8 +107,8 @@ def _split(
     for path in sorted(here.rglob("*.ipc")):
         bucket = folder / f"{level}.ipc"
         path.replace(bucket)  # so that the next level may have folders of its own
-        if _size(bucket) > limit and _holds_several(bucket, query):
-            yield from _split(pl.scan_ipc(bucket), query, limit, folder, level + 1)
+        if _size(bucket) > room() and _holds_several(bucket, query):
+            yield from _split(pl.scan_ipc(bucket), query, room, folder, level + 1)
             _remove([bucket])
         else:
             yield bucket.replace(folder / f"{level}-{path.parent.name}-{path.name}")

@@ -22,9 +22,6 @@ __all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "largest_whole_label"
 FEW = 256
 """How many labels are so few that functions of them are looked up."""
 
-SAMPLE = 2**13
-"""How many rows are looked at to see whether few have a label above 0."""
-
 SPARSE = 1 / 64
 """The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
 
@@ -70,8 +67,6 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """
     name, *others = table.columns.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
-        return frame
-    if frame[:: -(-frame.height // SAMPLE)].select((table.label > 0).fill_null(False).mean()).item() > 2 * SPARSE:
         return frame
     gains = frame.select(table.label > 0).to_series()
     if gains.sum() > SPARSE * frame.height:

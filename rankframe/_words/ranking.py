@@ -273,10 +273,6 @@ class Ranking:
         """The largest label of all queries, at least 0."""
         return self.rows.largest_label_of_table
 
-    def once(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which a formula names more than once, or adds up: a column of its own where there are columns."""
-        return self.rows.once(x)
-
     def along(self, x: pl.Expr) -> pl.Expr:
         """`x`, which looks up or down the ranking and has a number for each document, as `x.cum_max()`."""
         self._need_order()

@@ -152,7 +152,7 @@ def _satisfied(r: Ranking, gain: ChanceGain, max_label: MaxLabel) -> pl.Expr:
             "probability of each label, as gain={1: 0.5, 2: 1}",
         )
         top = pl.lit(float(max_label))
-    return r.once(worth / 2.0**top if gain == "exponential" else pl.when(worth > 0).then(worth / top).otherwise(0.0))
+    return worth / 2.0**top if gain == "exponential" else pl.when(worth > 0).then(worth / top).otherwise(0.0)
 
 
 def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> Judging:

@@ -232,12 +232,12 @@ def inst(
         # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is a product over
         # the documents above that have a gain, each 1 - gain / x just above it.
         before = r.so_far(g.each) - g.each
-        x = r.once(g.r.rank - 1 + wanted - before)
-        keeps = r.once((1 - g.each / x).fill_null(1.0))
+        x = g.r.rank - 1 + wanted - before
+        keeps = (1 - g.each / x).fill_null(1.0)
         q = g.r.product_before(keeps)
-        after = r.once(q * keeps)
+        after = q * keeps
         # The sum of V without end, as if no document had a gain; each that has one then changes all ranks below it.
-        with_it, without = after**2 * squares_from(x + 1 - g.each, r.once), q**2 * squares_from(x + 1, r.once)
+        with_it, without = after**2 * squares_from(x + 1 - g.each), q**2 * squares_from(x + 1)
         # Below the last document; the product to there is the sum of its steps.
         last = g.retrieved if g.unknown else pl.lit(float(g.depth))
         here = last + wanted - g.whole(g.each)
@@ -282,6 +282,6 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
     0.5
     """
-    unknown = (~r.judged).cast(pl.Float64) * r.once((1 - p) * p ** (r.rank - 1))
+    unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

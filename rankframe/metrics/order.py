@@ -210,19 +210,19 @@ def auc(
     top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
     relevant = r.whole(top)
     others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
+    first, last = _tied(r)
     if k is None and max_fpr is None:
-        lost = r.whole(top * _mean_rank(r)) - relevant * (relevant + 1) / 2
+        lost = r.whole(top * (first + last) / 2) - relevant * (relevant + 1) / 2
         area = relevant * others - lost
     else:
-        first, last = _tied(r)
         so_far = r.rows.so_far(top)
         # a relevant document lifts the curve between the non-relevant ones above it and those above or tied
-        start = r.once(first - 1 - r.rows.first_tied(so_far - top))
-        end = r.once((last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(so_far))
+        start = first - 1 - r.rows.first_tied(so_far - top)
+        end = (last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(so_far)
         limit = others if max_fpr is None else max_fpr * others
         within = (limit - start) ** 2 / (2 * (end - start))
         under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
-        area = r.whole(r.once(top * under))
+        area = r.whole(top * under)
     share = area / (relevant * others)
     if max_fpr is not None:
         least = max_fpr**2 / 2
@@ -262,15 +262,6 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     return (1 - lost / pairs.unequal).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0
 
 
-def _mean_rank(r: Ranking) -> pl.Expr:
-    """The rank by score alone, where tied documents share the mean of their ranks."""
-    first, last = _tied(r)
-    return r.once((first + last) / 2)
-
-
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:
     """The first and the last rank of a document's score; documents that were not retrieved tie below all others."""
-    return (
-        pl.when(r.retrieved).then(r.rows.tied_from).otherwise(r.n_retrieved + 1),
-        pl.when(r.retrieved).then(r.rows.tied_to).otherwise(r.n_candidates),
-    )
+    return r.rows.tied_from, pl.min_horizontal(r.rows.tied_to, r.n_candidates)

@@ -207,9 +207,7 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     0.5
     """
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(
-        pl.when(r.retrieved).then(r.unjudged * r.once(p ** (r.rank - 1))).otherwise(0.0)
-    )
+    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0))
     some = r.count(r.retrieved & ~r.judged) > 0
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
@@ -287,11 +285,11 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     """
     # The letters' numbers, of which a float holds thirteen as its digits, until they are one per query: texts are slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
-    number = r.once(1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit))
+    number = 1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit)
     shown = []
     for first in range(1, k + 1, 13):
         last = min(first + 12, k)
-        digits = pl.when(r.rank.is_between(first, last)).then(number * r.once(16.0 ** (last - r.rank))).otherwise(0.0)
+        digits = pl.when(r.rank.is_between(first, last)).then(number * (16.0 ** (last - r.rank))).otherwise(0.0)
         for rank in range(first, last + 1):
             at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
             shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))

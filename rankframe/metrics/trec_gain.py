@@ -91,8 +91,8 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     0.8066
     """
     ndcg, last = _down_the_ranks(r, gain)
-    has_gain = r.once(r.gain(gain) > 0)
-    found = r.once(has_gain & r.retrieved)
+    has_gain = r.gain(gain) > 0
+    found = has_gain & r.retrieved
     m, retrieved = r.whole(has_gain.cast(pl.Float64)), r.whole(found.cast(pl.Float64))
     at_gains = r.whole(pl.when(found).then(ndcg).otherwise(0.0))
     return (at_gains + (m - retrieved) * last) / m
@@ -126,9 +126,9 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
-    falls = r.once(level > r.rows.next_to(level, -1, 0.0))  # than one rank further down
+    falls = level > r.rows.next_to(level, -1, 0.0)  # than one rank further down
     at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
-    longer = r.n_retrieved > r.whole(r.once(r.gain(gain) > 0).cast(pl.Float64)) + 1
+    longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
     mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
     return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
 
@@ -136,9 +136,9 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
     best = r.ideal(gain)
-    found = r.once(pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0))
-    ideal = r.once(best.gain(gain) / (best.rank + 1).log(2))
-    return r.once(r.so_far(found) / r.so_far(ideal)), r.whole(found) / r.whole(ideal)
+    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
+    ideal = best.gain(gain) / (best.rank + 1).log(2)
+    return r.so_far(found) / r.so_far(ideal), r.whole(found) / r.whole(ideal)
 
 
 @metric(judging="monotone", gains_only=True)

@@ -64,7 +64,7 @@ class Gains:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
         if unknown:
             each = pl.when(r.judged).then(each).otherwise(1.0)
-        self.each = r.once(each)
+        self.each = each
 
     @property
     def retrieved(self) -> pl.Expr:
@@ -75,11 +75,11 @@ class Gains:
         """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
         if self.shown:
             return self.r.total(x, self.depth, weight=weight)
-        return self.whole(x if weight is None else x * (self.r.once(weight) if isinstance(weight, pl.Expr) else weight))
+        return self.whole(x if weight is None else x * weight)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum down to the depth, the same at every rank."""
-        return self.r.whole(pl.when(self.r.rank <= self.depth).then(self.r.once(x)).otherwise(0.0))
+        return self.r.whole(pl.when(self.r.rank <= self.depth).then(x).otherwise(0.0))
 
     @property
     def offered(self) -> pl.Expr:
@@ -128,8 +128,8 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
         if not cascade:
             found = g.total(g.each, sees(rank))
             return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
-        ends = g.r.once(g.r.stops(g.each))
-        found, number = g.total(ends, sees(rank)), last - g.whole(ends * g.r.once(last - seen(rank)))
+        ends = g.r.stops(g.each)
+        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
         if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
             room = (g.retrieved < g.depth).cast(pl.Float64) * left
@@ -161,8 +161,8 @@ def running(terms: list[float]) -> list[float]:
     return sums
 
 
-def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) -> Number:
-    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0, which is computed `once`.
+def squares_from(x: Number) -> Number:
+    """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0.
 
     >>> import math
     >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
@@ -170,10 +170,7 @@ def squares_from(x: Number, once: Callable[[pl.Expr], pl.Expr] = lambda x: x) ->
     """
     if not isinstance(x, pl.Expr):
         return _squares_from(x)
-    x = once(x)
-    if x.meta.is_column():
-        return _squares_from(x)
-    # through a struct, so that `x` is computed once, also in an expression of a group
+    # through a struct, so that `x`, which stands there often, is computed once
     return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
 
 

@@ -292,6 +292,20 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     assert all(rows["query_id"].n_unique() == 1 for rows in seen if "large" in rows["query_id"])
 
 
+@pytest.mark.parametrize(("enough", "batches"), [(0, 32), (10**9, 4)])
+def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, batches: int) -> None:
+    rows = 200_000
+    df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": 1})
+    with (
+        patch.object(rows_on_disk, "ENOUGH", enough),
+        patch.object(per_query, "_eager", wraps=per_query._eager) as run,
+    ):
+        df.lazy().rank.on(memory_limit=8_000_000).evaluate("map").collect()
+    heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
+    assert sum(heights) == rows
+    assert len(heights) == (batches if enough == 0 else pytest.approx(batches, abs=1))
+
+
 def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -> None:
     bad = DF.with_columns(pl.when(pl.col("query_id") == "q7").then(float("nan")).otherwise("score").alias("score"))
     with pytest.raises(rf.InvalidData, match="NaN"):
@@ -434,6 +448,32 @@ def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     assert found["num_retrieved"].to_list() == [1000] * 300
     assert len(heights) > 2
     assert all(height % 1000 == 0 for height in heights)
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+@pytest.mark.parametrize("n_documents", [2, 200])
+def test_rows_and_results_of_a_batch_have_room_in_the_limit_however_short_queries_are(
+    n_documents: int, grouped: bool, tmp_path: Path
+) -> None:
+    rows, memory = 60_000, 2_000_000
+    table = pl.DataFrame(
+        {"query_id": [i // n_documents for i in range(rows)], "doc_id": range(rows), "score": range(rows)}
+    )
+    table.with_columns(label=pl.col("doc_id") % 3).write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan, sizes = pl.scan_parquet(tmp_path / "table.parquet"), []
+
+    def run(rows: pl.DataFrame, columns: Any, *calls: Any) -> pl.DataFrame:
+        found = evaluate(rows, columns, *calls)
+        sizes.append((rows.estimated_size(), found.estimated_size()))
+        return found
+
+    evaluate, names = per_query._eager, [f"ndcg@{k}" for k in range(1, 11)]
+    with patch.object(per_query, "_eager", run):
+        found = scan.rank.on(grouped=grouped, memory_limit=memory).evaluate(*names).collect()
+    assert found.height == rows / n_documents
+    taken = [4 * batch + 3 * result for batch, result in sizes if batch]  # ranking, and results on their way
+    assert max(taken) < 1.25 * memory
+    assert len(taken) < 1.5 * sum(taken) / memory + 4  # and they are no smaller than they have to be
 
 
 # How much memory ------------------------------------------------------------------------------------------------------

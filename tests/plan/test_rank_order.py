@@ -183,6 +183,14 @@ def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> No
         pl.concat([frame, frame.head(1)]).rank.evaluate("rr")
 
 
+def test_ties_stand_by_the_rule_in_queries_whose_ids_have_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+    rows = [("p", 1, 2.0, 0), ("q", 1, 2.0, 0), ("p", 2, 2.0, 1), ("q", 3, 5.0, 0), ("q", 2, 2.0, 1)]
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
+    assert frame.rank.evaluate("rr").rows() == [("p", 1.0), ("q", 0.5)]  # the larger document of a tie is first
+    assert frame.rank.on(ties="doc_asc").evaluate("rr").rows() == [("p", 0.5), ("q", 1 / 3)]
+
+
 def test_any_repeated_document_is_found() -> None:
     docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": 1})
     assert docs.rank.evaluate("rr")["rr"].to_list() == [1.0]

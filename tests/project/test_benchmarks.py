@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -22,7 +24,8 @@ import timing
 from chart import draw
 from competitors import COMPETITORS, rankframe
 from shapes import SHAPES, Shape
-from tool import TEN, Disagreement, check
+from ten import TEN
+from tool import Disagreement, check
 
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone
@@ -31,6 +34,10 @@ HERE = [  # with the libraries of the extra `test` alone
     "scikit-learn, looped",
     "scikit-learn, padded",
     "pandas groupby",
+    "Polars group_by",
+    "Polars group_by, lazy",
+    "Polars windows",
+    "Polars windows, lazy",
     "rankframe, Polars",
     "rankframe, Polars lazy",
     "rankframe, pandas",
@@ -47,7 +54,7 @@ KINDS = {
 @pytest.fixture(autouse=True)
 def _no_clearing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clearing the memory before each call takes long in the process of all tests, and no time is believed here."""
-    monkeypatch.setattr(timing.gc, "collect", lambda: 0)
+    monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=gc.disable, enable=gc.enable))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -181,9 +188,55 @@ def test_the_guard_fails_only_beyond_twice_a_bar(figure: float, status: int, tmp
 
 def test_every_bar_is_measured() -> None:
     bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
-    found = bars.judged((bars.of_ten_metrics, bars.of_one_metric, bars.of_a_small_table), bench)
-    assert len(found) == 15
+    groups = (bars.of_ten_metrics, bars.of_lazy, bars.of_hand, bars.of_one_metric, bars.of_a_small_table)
+    found = bars.judged(groups, bench)
+    assert len(found) == 14 + 6 + 8 + 2 + 2
     assert all(bar.figure > 0 for bar in found)
+
+
+def test_the_bars_of_large_tables_are_measured() -> None:
+    bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
+    found = [*bars.of_lazy_shapes(bench, {"one query": Shape(1, 50), "pairs": Shape(20, 2)})]
+    found += bars.of_hand_at_ten_million(bench, queries=10)
+    assert len(found) == 2 * 3 + 8
+    assert all(bar.figure > 0 for bar in found)
+    assert [shape.rows for shape in bars.FROM_PARQUET.values()] == [10_000_000, 10_000_000, 10_000_000, 5_000_000]
+
+
+def test_nothing_is_timed_beside_polars_by_hand_that_gives_other_values(monkeypatch: Any) -> None:
+    monkeypatch.setattr(bars, "BY_HAND", [wrong(lambda f: f.with_columns(pl.col("ndcg@10") + 1e-6), "Polars windows")])
+    bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
+    with pytest.raises(Disagreement, match="by Polars windows"):
+        [*bars.of_hand(bench)]
+
+
+def test_large_tables_are_measured_only_where_they_are_asked_for(tmp_path: Path, monkeypatch: Any) -> None:
+    def group(bench: bars.Bench) -> Iterator[bars.Bar]:
+        yield bars.Bar("of three rounds", bench.rounds, 3.0)
+
+    assert not {*bars.LARGE} & {*bars.ALL, *bars.GUARDED}
+    monkeypatch.setattr(bars, "LARGE", (group,))
+    assert bars.main(["--large", "--out", str(tmp_path)]) == 0
+    written = json.loads((tmp_path / "large.json").read_text(encoding="utf-8"))
+    assert [(bar["figure"], bar["holds"]) for bar in written["bars"]] == [(3, True)]
+
+
+def test_the_suite_says_who_checks_nothing() -> None:
+    table = Shape(20, 10).table("t")
+    ours, theirs = suite.measure(table, [rankframe(*TEN)[0], BY_NAME["Polars group_by"]], rounds=1, budget=10)
+    assert theirs.line().endswith("  checks nothing: scores that are NaN or null, repeated documents")
+    assert "checks nothing" not in ours.line()
+    assert "\n\nPolars group_by: checks nothing: scores that are NaN" in suite.markdown([ours, theirs], "t")
+
+
+def test_the_parquet_file_of_a_table_has_its_rows_and_goes_away_with_it() -> None:
+    table = Shape(20, 10).table("t")
+    path = table.parquet
+    assert path == table.parquet
+    assert pl.read_parquet(path).equals(table.frame)
+    del table
+    gc.collect()
+    assert not path.parent.exists()
 
 
 def test_growth_is_the_slope_of_the_logarithms(monkeypatch: Any) -> None:
