@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
@@ -42,9 +43,11 @@ class Engine(Protocol[T]):
     advice: str
     """What to write where a verb takes the whole table."""
 
+    @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
         """An empty frame with the table's columns; those that are not read may have any type. ``None`` reads all."""
 
+    @abstractmethod
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
         """The results of the work on parts of one table or of two.
 
@@ -52,6 +55,7 @@ class Engine(Protocol[T]):
         table that is computed when the caller asks for it.
         """
 
+    @abstractmethod
     def collect(self, table: T) -> pl.DataFrame:
         """The rows of a small result, computed now."""
 
@@ -203,8 +207,7 @@ def _largest_label(
     else:  # policies leave rows out, and which ones takes a ranking to know
         needed = verb_of(verbs.evaluate).columns(ranked, ())
         found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
-    largest = engine.collect(found)["largest_label"].max()
-    return 0.0 if largest is None else float(str(largest))
+    return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
 
 def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,10 +20,12 @@ __all__ = ["Distinct", "Judging", "LargestLabel", "Merged", "OnQueries", "Partia
 class Work(Protocol):
     """From a part of a table, and the part of another one with the same keys, to a result."""
 
+    @abstractmethod
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         """The result for the part."""
 
     @property
+    @abstractmethod
     def kept(self) -> Mapping[str, str]:
         """The columns of the first table that the result has, by their names there; they keep their types."""
 

@@ -57,7 +57,8 @@ class DecidingRanker(Ranker[R]):
             plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, which holds however few queries there
             are and however they spread, as long as values stay within the metric's bounds (or where it has none, within
             those found), and is wider; ``"poisson"``, the plain bootstrap of tables in parts, which draws each query by
-            a number made of its id and the seed: the same for any number of parts, and the only one of Spark and Dask.
+            a number made of its id and the seed: the same for any number of parts. Spark and Dask have this one alone,
+            and say so in a further column, ``ci_method``.
         weights
             The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
             query. ``None`` weighs them alike.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -33,24 +34,30 @@ class Mergeable(Protocol):
     """Figures of a whole table that are computed part by part, and then merged."""
 
     @property
+    @abstractmethod
     def calls(self) -> tuple[Call, ...]:
         """The metrics."""
 
     @property
+    @abstractmethod
     def names(self) -> set[str]:
         """The columns that are read beside those with a role."""
 
     @property
+    @abstractmethod
     def slices(self) -> Mapping[str, str]:
         """The columns of the table that the figures keep, by their names in the figures of parts."""
 
     @property
+    @abstractmethod
     def key(self) -> Sequence[str]:
         """The columns that tell which figures of parts merge."""
 
+    @abstractmethod
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries."""
 
+    @abstractmethod
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The figures of the table, from those of its parts."""
 

@@ -16,7 +16,7 @@ from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import refuse_row_order
 from rankframe._engines.workers import Guarded, OnArrow
-from rankframe._engines.works import Judging, Merged, OnQueries, Partial
+from rankframe._engines.works import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial
 from rankframe._verbs import verbs
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
@@ -80,6 +80,14 @@ def test_without_a_key_each_batch_is_a_part() -> None:
     work = Guarded(values(), [TABLE.column_names], TYPES, "!")
     batches = [*TABLE.slice(0, 2).to_batches(), *TABLE.slice(2).to_batches()]
     assert pa.Table.from_batches(work.on_batches(batches)).equals(guarded(values(), TABLE))
+
+
+def test_columns_keep_their_types_where_a_result_has_them() -> None:
+    small = TABLE.set_column(0, "query_id", pa.array([1, 1, 2], pa.decimal128(20, 3)))
+    runs = OnArrow(Distinct(("query_id",)))(small)
+    assert runs.schema.field("query_id").type == pa.decimal128(20, 3)
+    assert runs.num_rows == 2
+    assert OnArrow(LargestLabel(COLUMNS, ranked=False))(small).to_pylist() == [{"largest_label": 1.0}]
 
 
 def test_parts_of_a_summary_merge() -> None:

@@ -155,10 +155,10 @@ def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat(
 def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by: Any) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
     texts = ("ndcg@10", "err", "gm_map")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3)
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200)
     one, polars = summary.merge(summary.part(df)), df.rank.summarize(*texts, by=by, ci=None)
     for partitions in (1, 7, 30):
-        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3))
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3, resamples=200))
         assert_same(found, one)
         assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
 
@@ -171,9 +171,9 @@ def test_weights_mean_what_they_mean_on_a_polars_frame(by: Any) -> None:
     df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
     texts = ("ndcg@10", "err", "gm_map")
     wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None)
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, weights="asked")
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200, weights="asked")
     for partitions in (1, 7):
-        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3))
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3, resamples=200))
         assert_same(found.drop("ci_low", "ci_high", "ci_method"), wanted)
         assert_same(found, summary.merge(summary.part(df)))
     with pytest.raises(rf.InvalidData, match="a query's weight, 'w', is null, negative"):
