@@ -21,7 +21,7 @@ from ._rankers.pandas import PandasRanker, Source, as_pandas, of_pandas
 from ._rankers.pandas_columns import text_of
 from ._rankers.verb_methods import FrameRanker
 from ._support.extras import load
-from ._table.policies import Columns
+from ._table.setup import Setup
 from ._verbs.verb import verb_of
 from .errors import RankframeError
 
@@ -39,22 +39,22 @@ class DaskRanker(FrameRanker[Any]):
     Only ``summarize`` has an interval of its own, that of ``method="poisson"``, and says so in a column ``ci_method``.
     """
 
-    def __init__(self, frame: Any, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        super().__init__(columns)
+    def __init__(self, frame: Any, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
-    def _with(self, columns: Columns) -> DaskRanker:
-        return DaskRanker(self._frame, columns)
+    def _with(self, setup: Setup) -> DaskRanker:
+        return DaskRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
         if verb_of(verb).gives == "join":
             dd = load("dask.dataframe", "dask")
             other, *rest = args
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
-            args = (_with_columns(other, self._columns.query), *rest)
-        engine = DaskEngine(self._columns.subtopic)
+            args = (_with_columns(other, self._setup.roles.query), *rest)
+        engine = DaskEngine(self._setup.roles.subtopic)
         try:
-            return run(engine, _with_columns(self._frame, self._columns.query), self._columns, verb, *args)
+            return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, verb, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame._meta) from None
 
@@ -122,7 +122,7 @@ class OnPandas:
             if work.runs is not None:
                 runs = as_pandas(work.runs).astype({name: part[name].dtype for name in work.runs.columns})
                 others = [runs.merge(other, how="cross") for other in others]
-            result: pd.DataFrame = PandasRanker(part, work.columns)._run(work.function, *others, *work.args)
+            result: pd.DataFrame = PandasRanker(part, work.setup)._run(work.function, *others, *work.args, **work.known)
             return result
         of_parts = zip(parts, self.names, strict=True)
         found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))

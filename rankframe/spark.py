@@ -76,9 +76,9 @@ def evaluate(
         At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
         that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    columns = bound(options, evaluate)
+    setup = bound(options, evaluate)
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, columns, verbs.evaluate, *metrics, **two)
+    return run(SparkEngine(buckets), df, setup, verbs.evaluate, *metrics, **two)
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -98,7 +98,7 @@ def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = N
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As :func:`evaluate` does.
     """
-    query = bound(options, with_metrics).query
+    query = bound(options, with_metrics).roles.query
     values = evaluate(df, *metrics, buckets=buckets, **options)
     new = [name for name in values.columns if name not in query]
     refuse_names(new, df.columns, "the table")
@@ -166,11 +166,11 @@ def summarize(
         As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is no number from 0 on.
     """
-    columns = bound(options, summarize)
+    setup = bound(options, summarize)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     resampling = SummaryResampling(ci, method, resamples, seed, progress)
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, columns, summarize_verb, slices, weights, resampling, *metrics, **two)
+    return run(SparkEngine(buckets), df, setup, summarize_verb, slices, weights, resampling, *metrics, **two)
 
 
 class SparkEngine:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from rankframe._catalog.conventions import CONVENTIONS
 from rankframe._catalog.registry import UNCLEAR, Metric
+from rankframe._support.option_kinds import kind_of
+from rankframe._table.conventions import CONVENTIONS
+from rankframe._table.policies import Policies, declared
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
@@ -61,6 +63,12 @@ SPELLINGS = {
 }
 """Texts of each tool; what they mean here, the page says."""
 
+POLICIES_HEAD = """\
+## What counts as what
+
+The policies of `on`, each of which is an option of the command line too. [What the numbers mean](semantics.md) says more.
+"""
+
 COUNTING = """\
 ## How each tool counts
 
@@ -92,7 +100,7 @@ def names_page() -> str:
         if (called := names(metric))
     ]
     parts.append(f"## Every metric that has other names\n\n{table(('metric', 'also read as'), rows)}")
-    parts.append(COUNTING)
+    parts += [POLICIES_HEAD, policies(), COUNTING]
     rows = []
     for tool, convention in CONVENTIONS.items():
         besides = [f"{linked(name)}{said(settings)}" for name, settings in convention.metrics.items() if settings]
@@ -104,6 +112,16 @@ def names_page() -> str:
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A table in Markdown."""
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ("---",) * len(head), *rows])
+
+
+def policies() -> str:
+    """The policies, by their declarations."""
+    rows = []
+    for name, option in declared(Policies).items():
+        kind = kind_of(option.values)
+        values = ", ".join(f"`{word}`" for word in option.words) or ("a pair of labels" if kind is None else str(kind))
+        rows.append((f"`{name}`", option.says, values, "" if option.default is None else f"`{option.default}`"))
+    return table(("policy", "what it says", "values", "default"), rows)
 
 
 def linked(name: str) -> str:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
 import polars as pl
 
 from .._support.option_kinds import as_number, is_number
-from .._table.policies import Columns, NoRelevant, check_threshold
+from .._table.policies import NoRelevant, check_threshold
+from .._table.setup import OPTIONS, Setup
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
 from ..errors import InvalidOption, shown
 from .registry import Bounds, Judging, Metric
 
-__all__ = ["OF_TABLES", "Call", "call_of"]
+__all__ = ["Call", "call_of"]
 
 
 class Formulated(Protocol):
@@ -37,9 +38,6 @@ class Formulated(Protocol):
     def n_relevant(self) -> pl.Expr: ...
 
     def with_threshold(self, relevant: float) -> Self: ...
-
-
-OF_TABLES = {field.name for field in fields(Columns)}
 
 
 @dataclass(frozen=True)
@@ -128,12 +126,12 @@ class Call:
         """Whether the formula, one of the library's own, gives the same for the same options whenever it is run."""
         return self.metric.own and not any(callable(value) for _, value in self.options)
 
-    def gains_only(self, columns: Columns) -> bool:
+    def gains_only(self, setup: Setup) -> bool:
         """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
         gains_only = self.metric.gains_only
         if not (gains_only(**self.arguments) if callable(gains_only) else gains_only):
             return False
-        threshold = columns.relevant if self.relevant is None else self.relevant
+        threshold = setup.policies.relevant if self.relevant is None else self.relevant
         worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())
         return threshold > 0 and not worth_at_0 and not self.expressions
 
@@ -164,7 +162,7 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
     except TypeError as error:
         takes = ", ".join(entry.parameters) or "none"
         at = f"; {entry.first} may stand after @" if entry.first else ""
-        if said := [name for name in options if name in OF_TABLES]:
+        if said := [name for name in options if name in OPTIONS]:
             at += f". Columns and policies are said first: df.rank.on({said[0]}=...)"
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
     given = {}

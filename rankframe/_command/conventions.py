@@ -11,8 +11,8 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.call import Call
-from .._catalog.conventions import CONVENTIONS, Convention
 from .._support.progress import Busy
+from .._table.conventions import CONVENTIONS, Convention
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

@@ -70,7 +70,7 @@ def curve(arguments: argparse.Namespace) -> Answer:
             draw(found, calls, arguments, target)
         return Answer(None)
     last = arguments.to or min(
-        RANKS, deepest(found.table, ranker(found.table, arguments)._columns, Runs.of(found.runs, found.run))
+        RANKS, deepest(found.table, ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run))
     )
     with Busy("evaluating"):
         values = long(found, calls, last, arguments)

@@ -9,9 +9,9 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.call import Call
-from .._catalog.conventions import CONVENTIONS
 from .._plan.per_query import mean, refuse_names
 from .._support.progress import Busy
+from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker

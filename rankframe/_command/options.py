@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import rankframe as rf
 
-from .._catalog.conventions import CONVENTIONS
 from .._files.read import Format
-from .._table.policies import Columns
+from .._table.conventions import CONVENTIONS
+from .._table.policies import Policies, declared
+from .._table.setup import Setup
 from .._verbs.verbs import Missing
 from .command import Parser
+from .words import in_options
 
 __all__ = [
     "COLUMNS",
@@ -33,19 +33,8 @@ COLUMNS = ("query_id", "doc_id", "score", "label")
 FORMATS = ("table", "csv", "safe-csv", "json", "markdown")
 FILES = "TREC text, .parquet, .csv, .tsv or .ndjson, text also as .gz; - is standard input"
 
-POLICIES = {
-    "convention": "count as this tool does; what is said beside it stays as it is said",
-    "relevant": "the least label that is relevant",
-    "ties": "how documents with equal scores stand",
-    "unjudged": "what retrieved documents are that nobody judged",
-    "unjudged_labels": "for --unjudged bounds: the least and the greatest label they may have, as 0,3",
-    "unretrieved": "what judged documents are that were not retrieved",
-    "no_relevant": "what a query without a relevant document counts",
-    "depth": "how many documents of each ranking count as retrieved",
-    "collection_size": "how many documents there are to retrieve from",
-    "scores": "as which numbers scores are compared",
-}
-"""What each policy says. Its type, its words and its default are those of `Columns`."""
+POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
+"""The policies, by their declarations."""
 
 
 def ranker(table: Any, arguments: argparse.Namespace) -> Any:
@@ -96,12 +85,11 @@ def add_table(sub: Parser) -> None:
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS, whatever its name says")
 
     policies = sub.add_argument_group("what counts as what")
-    types, defaults = get_type_hints(Columns), {field.name: field.default for field in fields(Columns)}
-    for name, what in POLICIES.items():
-        kind, words = _kind(types[name])
-        words = tuple(CONVENTIONS) if name == "convention" else words
-        said = what + (f": {', '.join(words)}" if words else "")
-        default = "" if defaults[name] is None else f"; default: {defaults[name]}"
+    for name, option in POLICIES.items():
+        words = tuple(CONVENTIONS) if name == "convention" else option.words
+        kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
+        said = in_options(option.says) + (f": {', '.join(words)}" if words else "")
+        default = "" if option.default is None else f"; default: {option.default}"
         metavar = (
             "NAME" if name == "convention" else "RULE" if words else "NUMBER" if kind is not _pair else "LEAST,MOST"
         )
@@ -151,14 +139,6 @@ def at_least(least: int) -> Callable[[str], int]:
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _kind(hint: Any) -> tuple[Any, tuple[str, ...]]:
-    """How a policy is read, and the words that it knows."""
-    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
-    if all(isinstance(kind, str) for kind in kinds):
-        return str, tuple(kinds)
-    return (kinds[0] if kinds[0] in (int, float, str) else _pair), ()
 
 
 def _pair(text: str) -> tuple[int, ...]:

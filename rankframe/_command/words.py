@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 
+from .._table.policies import Policies, declared
+from .._table.setup import ROLES
+
 __all__ = ["in_options"]
 
-NAMED = (
-    "query|doc|score|label|subtopic|weight|relevant|ties|unjudged|unretrieved|no_relevant|depth|collection_size|"
-    "unjudged_labels|scores|convention|runs|run|baseline|by|missing|method|seed|resamples|confidence|test|correction|"
-    "judged_only|run_only|worst"
-)
+OF_VERBS = "runs|run|baseline|by|missing|method|seed|resamples|confidence|test|correction|judged_only|run_only|worst"
+NAMED = "|".join([*ROLES, *declared(Policies), "convention", OF_VERBS])
 """The arguments that are options here."""
 VALUE = r"""'[^']*'|"[^"]*"|\([^()]*\)|\[[^\]]*\]|\.\.\.|-?\w+(?:\.\w+)?"""
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"

@@ -14,7 +14,8 @@ from .. import report
 from .._catalog.call import Call
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
-from .._table.policies import Columns, check_word
+from .._table.policies import check_word
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import verb
 from ..errors import InvalidOption
@@ -119,7 +120,7 @@ class Significance:
 @verb(gives="comparison", reads=["design"])
 def compare(
     frame: Frame,
-    policies: Columns,
+    setup: Setup,
     design: Design,
     significance: Significance,
     resampling: Resampling,
@@ -132,7 +133,7 @@ def compare(
     if resampling.ci is None:
         raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
     eager = frame.lazy().collect()
-    found, table, enumerated = compared(eager, policies, calls, design, significance.test, resampling)
+    found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
         p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
         table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
@@ -145,34 +146,33 @@ def compare(
         **asdict(resampling),
         "runs": found.runs,
         "enumerated": enumerated,
-        **settings_of(policies, eager),
+        **settings_of(setup, eager),
     }
     if isinstance(frame, pl.LazyFrame):
         return Comparison(table.lazy(), per_query.lazy(), delta.lazy(), settings)
     return Comparison(table, per_query, delta, settings)
 
 
-def settings_of(policies: Columns, frame: pl.DataFrame) -> dict[str, Any]:
+def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, Any]:
     """The policies that were followed, and the versions that followed them."""
-    followed = {name: x for name, x in asdict(policies).items() if name != "said"}
     return {
-        "policies": followed | {"doc": policies.doc_in(frame.columns)},
+        "policies": setup.followed(frame.columns),
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
     }
 
 
 def compared(
     frame: pl.DataFrame,
-    policies: Columns,
+    setup: Setup,
     calls: Sequence[Call],
     design: Design,
     test: Test | None,
     resampling: Resampling,
 ) -> tuple[Values, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
-    refuse_bounds(policies)
+    refuse_bounds(setup)
     refuse_names([*TABLE], design.by, "by")
-    found = values_of(frame, policies, calls, design)
+    found = values_of(frame, setup, calls, design)
     pairs, slices = design.pairs(found.runs), found.slices(design.by)
     with Progress("comparing runs", resampling.progress) as progress:
         parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]

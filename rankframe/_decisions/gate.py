@@ -12,7 +12,8 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import Frame, refuse_names
-from .._table.policies import Columns, check_word, is_number
+from .._table.policies import check_word, is_number
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import verb
 from ..errors import InvalidOption
@@ -123,7 +124,7 @@ class Gate:
 
 
 @verb(gives="comparison", reads=["design"])
-def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
+def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
     """The verdict over every metric, slice and run."""
     if design.baseline is None:
         design = replace(design, baseline=_first(design))
@@ -138,7 +139,7 @@ def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling
     calls = list(budgets) or calls_of([], EXAMPLE)
     refuse_names(JUDGED, design.by, "by")
     eager = frame.lazy().collect()
-    found, table, _ = compared(eager, policies, calls, design, None, resampling)
+    found, table, _ = compared(eager, setup, calls, design, None, resampling)
     by_text = {call.text: call for call in budgets}
     higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.metric.higher_is_better])
     low, high = limits(found.values, calls)
@@ -157,14 +158,14 @@ def gate(frame: Frame, policies: Columns, design: Design, gate: Gate, resampling
     judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
     table = table.select(*design.by, *COMPARED, **judged)
     failures = table.filter(~pl.col("passed"))
-    moved = _moved(eager, policies, found, design, calls, gate.most_moved)
+    moved = _moved(eager, setup, found, design, calls, gate.most_moved)
     settings = {
         "budgets": {call.text: budget for call, budget in budgets.items()},
         "confidence": gate.confidence,
         **asdict(design),
         **{name: x for name, x in asdict(resampling).items() if name != "ci"},
         "runs": found.runs,
-        **settings_of(policies, eager),
+        **settings_of(setup, eager),
     }
     if isinstance(frame, pl.LazyFrame):
         return Verdict(failures.is_empty(), table.lazy(), failures.lazy(), moved.lazy(), settings)
@@ -195,12 +196,14 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, me
 
 
 def _moved(
-    frame: pl.DataFrame, policies: Columns, found: Values, design: Design, calls: Sequence[Call], most: int
+    frame: pl.DataFrame, setup: Setup, found: Values, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
     """The queries that moved most, with what their documents contributed in both runs."""
-    doc = policies.doc_in(frame.columns)
+    doc = setup.roles.doc_in(frame.columns)
     refuse_names(
-        ["difference", *MOVED], [*found.query, *design.by, policies.label, *([] if doc is None else [doc])], "the table"
+        ["difference", *MOVED],
+        [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
+        "the table",
     )
     slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
     parts = []
@@ -221,20 +224,20 @@ def _moved(
             try:
                 for which in (a, b):
                     if which not in explained and doc is not None:
-                        explained[which] = _explained(frame, policies, found, design, call, which)
+                        explained[which] = _explained(frame, setup, found, design, call, which)
             except InvalidOption:  # the metric is no sum over documents
                 pass
-            parts.append(_with_documents(queries, found.query, doc, policies.label, explained, (a, b), frame.schema))
+            parts.append(_with_documents(queries, found.query, doc, setup.roles.label, explained, (a, b), frame.schema))
     return pl.concat(parts)
 
 
 def _explained(
-    frame: pl.DataFrame, policies: Columns, found: Values, design: Design, call: Call, which: int
+    frame: pl.DataFrame, setup: Setup, found: Values, design: Design, call: Call, which: int
 ) -> pl.DataFrame:
     """What each document contributed in a run; of the whole table, which a metric may look at."""
     if design.run is None:
-        return verbs.explain(frame, replace(policies, score=found.runs[which]), call.text).lazy().collect()
-    rows = verbs.explain(*named(frame, policies, design.run, found.query), call.text).lazy().collect()
+        return verbs.explain(frame, setup.changed(score=found.runs[which]), call.text).lazy().collect()
+    rows = verbs.explain(*named(frame, setup, design.run, found.query), call.text).lazy().collect()
     return rows.filter(pl.col(RUN) == found.runs[which]).drop(RUN)
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import Frame, like, measure, refuse_names
-from .._table.policies import Columns
 from .._table.roles import require
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import verb
 from .resampling import Resampling, SummaryResampling
@@ -74,8 +74,8 @@ class Summary:
     ----------
     calls
         The metrics.
-    columns
-        The names of columns, and the policies.
+    setup
+        The roles of columns, and the policies.
     by
         The columns whose values slice the queries.
     ci
@@ -89,16 +89,19 @@ class Summary:
     missing_slices
         Whether rows may lack the slice, or the weight, that other rows of their query have, as documents do that only the
         judgments hold.
+    largest_label
+        The largest label of the whole table, if it is known.
     """
 
     calls: tuple[Call, ...]
-    columns: Columns
+    setup: Setup
     by: tuple[str, ...] = ()
     ci: float | None = 0.95
     resamples: int = 10_000
     seed: int = 0
     weights: str | None = None
     missing_slices: bool = False
+    largest_label: float | None = None
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -131,14 +134,14 @@ class Summary:
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
-        return self._part(like(frame, self.per_query(frame), self.columns))
+        return self._part(like(frame, self.per_query(frame), self.setup))
 
     def per_query(self, frame: Frame) -> pl.LazyFrame:
         """The values of each query, its slices and its weight."""
         self.require(frame.collect_schema())
-        values = measure(frame, self.columns, *self.calls).lazy()
-        slices = by_query(frame, self.columns.query, self.by, self.weights, missing=self.missing_slices)
-        return values.join(slices, on=self.columns.query, nulls_equal=True, maintain_order="left")
+        values = measure(frame, self.setup, *self.calls, largest_label=self.largest_label).lazy()
+        slices = by_query(frame, self.setup.roles.query, self.by, self.weights, missing=self.missing_slices)
+        return values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
 
     def at_once(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The summary of all queries, whose values are at hand."""
@@ -171,7 +174,7 @@ class Summary:
         resamples = 0 if self.ci is None else self.resamples
         draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
-        seeds = _seeds(queries, self.columns.query, self.seed)
+        seeds = _seeds(queries, self.setup.roles.query, self.seed)
         step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
@@ -236,7 +239,7 @@ class Summary:
 
 
 def summary_of(
-    columns: Columns,
+    setup: Setup,
     metrics: Sequence[Any],
     by: str | Sequence[str] | None,
     *,
@@ -248,16 +251,17 @@ def summary_of(
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
     calls = calls_of(metrics, "summarize('ndcg@10', 'map')")
-    refuse_bounds(columns)
+    refuse_bounds(setup)
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), columns, slices, ci, resamples, seed, weights, missing_slices)
+    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices)
 
 
 def in_parts(
-    columns: Columns,
+    setup: Setup,
     judged: bool,
+    largest_label: float | None,
     by: Sequence[str],
     weights: str | None,
     resampling: Resampling,
@@ -265,13 +269,14 @@ def in_parts(
 ) -> Summary:
     """The summary that a call of `summarize` asks for, to be computed part by part."""
     given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
-    return summary_of(columns, requests, tuple(by), weights=weights, missing_slices=judged, **given)
+    summary = summary_of(setup, requests, tuple(by), weights=weights, missing_slices=judged, **given)
+    return replace(summary, largest_label=largest_label)
 
 
 @verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
 def summarize(
     frame: Frame,
-    columns: Columns,
+    setup: Setup,
     by: Sequence[str],
     weights: str | None,
     resampling: SummaryResampling,
@@ -279,13 +284,13 @@ def summarize(
 ) -> Frame:
     """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
     if resampling.method != "poisson" or resampling.ci is None:
-        return summarize_at_once(frame, columns, by, weights, resampling, *requests)
-    summary = in_parts(columns, False, by, weights, resampling, *requests)
+        return summarize_at_once(frame, setup, by, weights, resampling, *requests)
+    summary = in_parts(setup, False, None, by, weights, resampling, *requests)
 
     def summed(per_query: pl.DataFrame) -> pl.DataFrame:
         return summary.at_once(per_query).drop("ci_method")
 
-    per_query = like(frame, summary.per_query(frame), columns)
+    per_query = like(frame, summary.per_query(frame), setup)
     if isinstance(per_query, pl.DataFrame):
         return summed(per_query)
     figures = {name: dtype for name, dtype in FIGURES.items() if name != "ci_method"}

@@ -9,7 +9,8 @@ from typing import cast
 import polars as pl
 
 from .._plan.per_query import Frame, refuse_names
-from .._table.policies import Columns, is_number
+from .._table.policies import is_number
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import verb
 from ..errors import InvalidOption
@@ -56,17 +57,17 @@ class Effects:
 
 
 @verb(gives="table", reads=["design"])
-def power(frame: Frame, policies: Columns, design: Design, effects: Effects, *requests: verbs.Request) -> Frame:
+def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: verbs.Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from .. import stats
 
     calls = calls_of(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
-    refuse_bounds(policies)
+    refuse_bounds(setup)
     refuse_names([*TABLE], design.by, "by")
     for call in calls:
         if call.metric.summary == "geometric mean":
             raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
-    found = values_of(frame.lazy().collect(), policies, calls, design)
+    found = values_of(frame.lazy().collect(), setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices(design.by):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -11,9 +11,10 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect, measure, refuse_names
-from .._table.policies import Columns, check_word
+from .._table.policies import check_word
 from .._table.roles import require
 from .._table.run_and_judgments import to_name
+from .._table.setup import Setup
 from ..errors import InvalidData, InvalidOption
 from .summary import by_query, keys
 
@@ -120,12 +121,12 @@ def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
     ]
 
 
-def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], design: Design) -> Values:
+def values_of(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> Values:
     """Every run's values on the same queries, those that a run lacks by the policy for them."""
     import numpy as np
 
     names = [call.text for call in calls]
-    query = [name for name in policies.query if name != design.run]
+    query = [name for name in setup.roles.query if name != design.run]
     if not query:
         raise InvalidOption(f"run={design.run!r} is the only query column; say df.rank.on(query=...), too")
     if alone := [name for name in design.by if name in query]:
@@ -134,17 +135,17 @@ def values_of(frame: pl.DataFrame, policies: Columns, calls: Sequence[Call], des
     for name in design.runs:
         require(frame.collect_schema(), name, "runs")
     if design.run is None:
-        measured = {run: measure(frame, replace(policies, score=run), *calls) for run in design.runs}
+        measured = {run: measure(frame, setup.changed(score=run), *calls) for run in design.runs}
     else:
-        frame, policies = named(frame, policies, design.run, query)
-        of_all = collect(measure(frame, policies, *calls).lazy(), frame, policies)
+        frame, setup = named(frame, setup, design.run, query)
+        of_all = collect(measure(frame, setup, *calls).lazy(), frame, setup)
         measured = {str(part[RUN][0]): part for part in of_all.partition_by(RUN, maintain_order=True)}
     runs = list(measured)
     if len(runs) < 2:
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
         )
-    queries = collect(by_query(frame, query, design.by, design.weights), frame, policies)
+    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
     values = np.empty((len(runs), len(queries), len(calls)))
     there = np.empty((len(runs), len(queries)), dtype=bool)
     for i, table in enumerate(measured.values()):
@@ -173,19 +174,19 @@ RUN = "#run"
 RESERVED = ("metric", "baseline", "run")
 
 
-def named(frame: pl.DataFrame, policies: Columns, run: str, query: Sequence[str]) -> tuple[pl.DataFrame, Columns]:
+def named(frame: pl.DataFrame, setup: Setup, run: str, query: Sequence[str]) -> tuple[pl.DataFrame, Setup]:
     """The frame with the run's name as a text, one of the columns that tell queries apart."""
     require(frame.collect_schema(), run, "run")
     if frame[run].has_nulls():
-        raise InvalidData(_nameless(frame, policies, run))
+        raise InvalidData(_nameless(frame, setup, run))
     named = frame.with_columns(pl.col(run).cast(pl.String).alias(RUN))
-    return named, replace(policies, query=(RUN, *query))
+    return named, setup.changed(query=(RUN, *query))
 
 
-def _nameless(frame: pl.DataFrame, policies: Columns, run: str) -> str:
+def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> str:
     """Why rows have no run: documents that no run retrieved, or names that are missing."""
     rows = frame.filter(pl.col(run).is_null())
-    missed = rows.height if policies.score not in rows.columns else rows[policies.score].null_count()
+    missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
     null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
     if missed:
         return (

@@ -11,8 +11,8 @@ from .._catalog.call import Call, call_of
 from .._catalog.parse import parse
 from .._catalog.registry import of
 from .._plan.per_query import Frame, like, measure, refuse_names, refuse_texts
-from .._table.policies import Columns
 from .._table.roles import require, require_number
+from .._table.setup import Setup
 from .._table.table import NO_WEIGHT, failing, is_weight
 from .._verbs import verbs
 from ..errors import InvalidOption
@@ -23,7 +23,7 @@ __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summar
 
 def summarize(
     frame: Frame,
-    columns: Columns,
+    setup: Setup,
     by: Sequence[str],
     weights: str | None,
     resampling: Resampling,
@@ -31,26 +31,26 @@ def summarize(
 ) -> Frame:
     """One row per slice and metric: mean, standard deviation, interval, number of queries that count, and total."""
     calls = calls_of(requests, "summarize('ndcg@10', 'map')")
-    refuse_bounds(columns)
+    refuse_bounds(setup)
     refuse_names(("metric", *FIGURES), by, "by")
     eager = isinstance(frame, pl.DataFrame)
     order: Literal["left", "none"] = "left" if eager else "none"
-    values = measure(frame, columns, *calls).lazy()
+    values = measure(frame, setup, *calls).lazy()
     if by or weights is not None:
-        slices = by_query(frame, columns.query, by, weights)
-        values = values.join(slices, on=columns.query, nulls_equal=True, maintain_order=order)
+        slices = by_query(frame, setup.roles.query, by, weights)
+        values = values.join(slices, on=setup.roles.query, nulls_equal=True, maintain_order=order)
     else:
         values = values.with_columns(pl.lit(1.0).alias("#weight"))
     if resampling.ci is None:
-        return like(frame, _summed(values, calls, by, ordered=eager), columns)
+        return like(frame, _summed(values, calls, by, ordered=eager), setup)
 
     def with_intervals(per_query: pl.DataFrame) -> pl.DataFrame:
         summed = _summed(per_query.lazy(), calls, by, ordered=True).collect(engine="in-memory")
-        found = intervals_of(in_slices(per_query, by), columns.query, calls, resampling)
+        found = intervals_of(in_slices(per_query, by), setup.roles.query, calls, resampling)
         bounds = [pl.Series(name, x, pl.Float64).fill_nan(None) for name, x in found.items()]
         return summed.with_columns(bounds).select(*by, "metric", *FIGURES)
 
-    per_query = like(frame, values, columns)
+    per_query = like(frame, values, setup)
     if isinstance(per_query, pl.DataFrame):
         return with_intervals(per_query)
     of_slices = {name: frame.collect_schema()[name] for name in by}
@@ -198,7 +198,7 @@ def calls_of(requests: Sequence[verbs.Request], example: str) -> list[Call]:
     return list(dict.fromkeys(calls))
 
 
-def refuse_bounds(columns: Columns) -> None:
+def refuse_bounds(setup: Setup) -> None:
     """Refuse a policy that gives each metric two columns."""
-    if columns.unjudged == "bounds":
+    if setup.policies.unjudged == "bounds":
         raise InvalidOption("unjudged='bounds' gives each metric two columns; evaluate them, and sum up each")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -11,8 +11,8 @@ import polars as pl
 from .._catalog.call import Call
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.metric_methods import options_of, refuse_unknown
-from .._rankers.polars import PolarsRanker
-from .._table.policies import Columns, is_number
+from .._table.policies import is_number
+from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.verb import verb_of
 from ..errors import InvalidData, InvalidOption
@@ -60,28 +60,28 @@ def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **
     >>> kernel.schema(part.schema).names
     ['query_id', 'rr']
     """
-    columns = bound(options, arrow_kernel)
+    setup = bound(options, arrow_kernel)
     if largest_label is not None:
         if not is_number(largest_label) or not 0 <= largest_label < float("inf"):
             raise InvalidOption(f"largest_label={largest_label!r}: write the largest label of the table, 0 or more")
-        columns = replace(columns, largest_label=float(largest_label))
-    return kernel_of(columns, metrics)
+        largest_label = float(largest_label)
+    return kernel_of(setup, metrics, largest_label)
 
 
-def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Columns:
+def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
     """Column names and policies, as `on` binds them, among the options of a caller."""
-    refuse_unknown(caller.__name__, options, [*options_of(caller), *options_of(PolarsRanker.on)])
-    return PolarsRanker(pl.DataFrame()).on(**options)._columns
+    refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
+    return Setup().on(**options)
 
 
-def kernel_of(columns: Columns, metrics: Sequence[verbs.Request]) -> ArrowKernel:
+def kernel_of(setup: Setup, metrics: Sequence[verbs.Request], largest_label: float | None = None) -> ArrowKernel:
     """The kernel of metrics over columns and policies that are bound already."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
         requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
     if not requests:
         raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
-    return ArrowKernel(tuple(requests), columns)
+    return ArrowKernel(tuple(requests), setup, largest_label)
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,15 @@ class ArrowKernel:
     ----------
     requests
         The metrics, read and checked, and expressions.
-    columns
-        The names of columns, and the policies.
+    setup
+        The roles of columns, and the policies.
+    largest_label
+        The largest label of the whole table, if it is known.
     """
 
     requests: tuple[Call | pl.Expr, ...]
-    columns: Columns
+    setup: Setup
+    largest_label: float | None = None
 
     __name__: ClassVar[str] = "arrow_kernel"  # which Ray asks functions for
 
@@ -106,7 +109,10 @@ class ArrowKernel:
         table = as_table(table)
         frame = read(table, self.needed(table.column_names))
         self.refuse_unknown_top(frame.schema)
-        return as_arrow(verbs.evaluate(frame, self.columns, *self.requests), self._types(table.schema))
+        return as_arrow(
+            verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label),
+            self._types(table.schema),
+        )
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
@@ -116,7 +122,9 @@ class ArrowKernel:
             raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
         frame = seen(given, self.needed(given.names))
         self.refuse_unknown_top(frame.schema)
-        return as_arrow(verbs.evaluate(frame, self.columns, *self.requests), self._types(given)).schema
+        return as_arrow(
+            verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label), self._types(given)
+        ).schema
 
     @property
     def calls(self) -> list[Call]:
@@ -128,12 +136,12 @@ class ArrowKernel:
         evaluate = verb_of(verbs.evaluate)
         if evaluate.reads_any(self.requests):
             return list(names)  # a selector may mean any of them
-        needed = evaluate.columns(self.columns, self.requests)
+        needed = evaluate.columns(self.setup, self.requests)
         return [name for name in names if name in needed]
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
         """Whether the largest label of the whole table counts, and was not said."""
-        return self.columns.largest_label is None and needs_largest_label(self.columns, schema, self.calls)
+        return self.largest_label is None and needs_largest_label(self.setup, schema, self.calls)
 
     def refuse_unknown_top(self, schema: pl.Schema) -> None:
         """Refuse to take the largest label of a part for that of the table."""
@@ -144,7 +152,7 @@ class ArrowKernel:
             )
 
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
-        return {name: given.field(name).type for name in self.columns.query}
+        return {name: given.field(name).type for name in self.setup.roles.query}
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:

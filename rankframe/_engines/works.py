@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from .._plan.per_query import LARGEST, measure
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import Mergeable, verb_of
 
@@ -36,15 +36,15 @@ class Judging:
 
     Attributes
     ----------
-    columns
-        The names of columns, and the policies.
+    setup
+        The roles of columns, and the policies.
     judged_only, run_only
         What becomes of queries that only one of the tables has.
     runs
         The runs of the whole table, where judgments hold for each of them.
     """
 
-    columns: Columns
+    setup: Setup
     judged_only: verbs.Missing
     run_only: verbs.Missing
     runs: pl.DataFrame | None = None
@@ -52,7 +52,7 @@ class Judging:
     def __call__(self, run: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
         if self.runs is not None:
             qrels = self.runs.join(qrels, how="cross")
-        judged = verbs.judge(run, self.columns, qrels, None, self.judged_only, self.run_only, part=True)
+        judged = verbs.judge(run, self.setup, qrels, None, self.judged_only, self.run_only, part=True)
         return judged.lazy().collect()
 
 
@@ -65,22 +65,28 @@ class OnQueries:
     """A verb that looks at one query at a time; `runs` are those of a join, as for :class:`Judging`."""
 
     function: Callable[..., pl.DataFrame]
-    columns: Columns
+    setup: Setup
     args: tuple[Any, ...]
     judging: Judging | None = None
     runs: pl.DataFrame | None = None
+    largest_label: float | None = None
+
+    @property
+    def known(self) -> Mapping[str, float]:
+        """What the verb is told of the whole table."""
+        return {} if self.largest_label is None else {"largest_label": self.largest_label}
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         if self.judging is not None:
             frame, others = self.judging(frame, *others), ()
         if self.runs is not None:
             others = tuple(self.runs.join(other, how="cross") for other in others)
-        return self.function(frame, self.columns, *others, *self.args)
+        return self.function(frame, self.setup, *others, *self.args, **self.known)
 
     @property
     def kept(self) -> Mapping[str, str]:
         """The query columns, in a result that has no others of the table."""
-        return {name: name for name in self.columns.query if verb_of(self.function).gives == "query"}
+        return {name: name for name in self.setup.roles.query if verb_of(self.function).gives == "query"}
 
 
 @dataclass(frozen=True)
@@ -118,14 +124,14 @@ class Merged:
 class LargestLabel:
     """The largest label of a part: of its rows, or of the documents that count in a ranking of whole queries."""
 
-    columns: Columns
+    setup: Setup
     ranked: bool
     judging: Judging | None = None
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-        label = pl.col(self.columns.label)
+        label = pl.col(self.setup.roles.label)
         if self.ranked:
-            frame = measure(_joined(self.judging, frame, *others), self.columns, LARGEST).lazy().collect()
+            frame = measure(_joined(self.judging, frame, *others), self.setup, LARGEST).lazy().collect()
             label = pl.col(LARGEST.text)
         label = label.cast(pl.Float64)
         return frame.select(label.filter(label.is_finite()).max().alias("largest_label"))

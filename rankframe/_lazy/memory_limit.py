@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 
-from ..errors import InvalidOption
+from .._support.byte_sizes import bytes_of
 
-__all__ = ["bytes_of", "memory_limit", "size_of"]
+__all__ = ["memory_limit", "size_of"]
 
 VARIABLE = "RANKFRAME_MEMORY_LIMIT"
 
@@ -20,8 +19,6 @@ SHARE = 1 / 6
 
 UNKNOWN = 24 * 10**9
 """The memory that a machine is taken to have where it does not say."""
-
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where a container says how much memory it may take, by cgroups of version 2 and 1."""
@@ -34,21 +31,6 @@ def memory_limit(said: int | None) -> int:
     if given := os.environ.get(VARIABLE):
         return bytes_of(given, VARIABLE)
     return int(SHARE * _memory())
-
-
-def bytes_of(given: object, name: str) -> int:
-    """A number of bytes, as ``2_000_000_000`` or ``"2GB"``."""
-    size: float = -1
-    if isinstance(given, int) and not isinstance(given, bool):
-        size = given
-    elif isinstance(given, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", given, re.IGNORECASE)
-        if match is not None:
-            unit = UNITS[match[2].upper()]
-            size = float(match[1]) * (2 ** (10 * list(UNITS.values()).index(unit)) if match[3] else unit)
-    if size < 1:
-        raise InvalidOption(f"{name}={given!r}: write a number of bytes from 1 on, or text as '2GB' or '500MB'")
-    return int(size)
 
 
 def size_of(frame: pl.DataFrame) -> int:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from queue import Empty, Full, Queue
 from typing import TypeAlias
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from .._table.policies import Columns
+from .._table.setup import Setup
 from ..errors import InvalidData
 from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Room, buckets_of, temporary_folder
 
 __all__ = ["Run", "source"]
 
-Run: TypeAlias = Callable[[pl.DataFrame, Columns, Sequence[str] | None], pl.DataFrame]
-"""A verb over rows of whole queries that gives the result's columns with these names; all of them for None."""
+Run: TypeAlias = Callable[[pl.DataFrame, float | None, Sequence[str] | None], pl.DataFrame]
+"""A verb over rows of whole queries that gives the result's columns with these names; all of them for None.
+
+In between stands the largest label of the table, where the rows are a part of it and a value depends on it.
+"""
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Hands a frame on, and says whether no more are wanted."""
@@ -42,7 +44,7 @@ PATIENCE = 0.1
 
 
 def source(
-    rows: pl.LazyFrame, columns: Columns, run: Run, name: str, *, reads: Sequence[str], largest: Largest | None = None
+    rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], largest: Largest | None = None
 ) -> pl.LazyFrame:
     """The verb `run`, called `name`, over the rows when a plan asks for it.
 
@@ -50,17 +52,17 @@ def source(
     buckets of whole queries; `largest` then gives the label that all of them are told. Errors are those of `run`.
     """
     schema = rows.collect_schema()
-    result = run(schema.to_frame(), columns, None).schema  # refuses at the call what rows are not needed for
-    rows = rows.select(x for x in schema if x in {*columns.names, *reads})
+    result = run(schema.to_frame(), None, None).schema  # refuses at the call what rows are not needed for
+    rows = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def read(
         names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Generator[pl.DataFrame, None, None]:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*columns.query} and largest is None
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and largest is None
         wanted = rows.filter(predicate) if of_query and predicate is not None else rows
         kept = names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         left = n_rows
-        with closing(_aside(lambda give: _run(wanted, columns, run, kept, largest, give))) as results:
+        with closing(_aside(lambda give: _run(wanted, setup, run, kept, largest, give))) as results:
             for found in results:
                 found = found if predicate is None else found.filter(predicate)
                 found = found if names is None else found.select(names)
@@ -74,16 +76,15 @@ def source(
 
 
 def _run(
-    rows: pl.LazyFrame, columns: Columns, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
+    rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
 ) -> None:
     """Give the results of a verb as they come."""
-    limit = max(memory_limit(columns.memory_limit) // WORK, 1)
-    table = None if columns.grouped else _collected(rows, limit)
+    limit = max(memory_limit(setup.running.memory_limit) // WORK, 1)
+    table = None if setup.running.grouped else _collected(rows, limit)
     if table is not None:
-        give(run(table, columns, names))
+        give(run(table, None, names))
         return
-    if largest is not None:
-        columns = replace(columns, largest_label=largest(rows))
+    top = None if largest is None else largest(rows)
     weight = UNKNOWN
 
     def room() -> int:
@@ -91,17 +92,17 @@ def _run(
 
     def run_and_give(batch: pl.DataFrame) -> bool:
         nonlocal weight
-        found = run(batch, columns, names)
+        found = run(batch, top, names)
         weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # short queries give as much as they take
         return give(found)
 
-    if columns.grouped:
-        with closing(_query_by_query(rows, list(columns.query), room)) as batches:
+    if setup.running.grouped:
+        with closing(_query_by_query(rows, list(setup.roles.query), room)) as batches:
             for batch in batches:
                 if run_and_give(batch):
                     return
         return
-    with temporary_folder() as folder, closing(buckets_of(rows, columns.query, room, folder)) as buckets:
+    with temporary_folder() as folder, closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets:
         for bucket in buckets:
             if run_and_give(bucket.collect(engine="in-memory")):
                 return

@@ -12,8 +12,8 @@ from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._plan.per_query import mean, measure, refuse_texts
 from .._support.extras import load
-from .._table.policies import Columns
 from .._table.roles import require, score_columns
+from .._table.setup import Setup
 from .._text.user_text import rewritten
 from ..errors import InvalidOption
 
@@ -136,20 +136,20 @@ def require_runs(frame: pl.DataFrame, runs: Runs) -> None:
         require(frame.schema, runs.column, "run")
 
 
-def values(frame: pl.DataFrame, columns: Columns, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
+def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the query columns, the run, and a column per metric."""
-    if columns.unjudged == "bounds":
+    if setup.policies.unjudged == "bounds":
         raise InvalidOption(
             "unjudged='bounds' gives each metric two columns; plot with another rule: df.rank.on(unjudged='nonrelevant')"
         )
     require_runs(frame, runs)
     if runs.column is not None:
-        query = (runs.column, *(name for name in columns.query if name != runs.column))
-        found = measure(frame, replace(columns, query=query), *calls)
+        query = (runs.column, *(name for name in setup.roles.query if name != runs.column))
+        found = measure(frame, setup.changed(query=query), *calls)
         return found.lazy().collect().rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
     each = []
-    for score in runs.scores or (columns.score,):
-        found = measure(frame, replace(columns, score=score), *calls).lazy().collect()
+    for score in runs.scores or (setup.roles.score,):
+        found = measure(frame, setup.changed(score=score), *calls).lazy().collect()
         each.append(found.with_columns(pl.lit(score).alias(RUN)))
     return pl.concat(each)
 

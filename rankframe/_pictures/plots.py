@@ -9,8 +9,8 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._plan.per_query import by_document
-from .._table.policies import Columns
 from .._table.roles import require
+from .._table.setup import Setup
 from ..errors import InvalidOption
 from .figure import (
     LINES,
@@ -43,7 +43,7 @@ CELLS = 30
 
 
 def curve(
-    frame: pl.DataFrame, columns: Columns, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
+    frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
 ) -> Figure:
     """The mean of metrics at every cutoff; beyond 20, at cutoffs that stand at equal distances on the axis."""
     asked = calls_of(metrics, "curve('ndcg', 'recall')")
@@ -53,13 +53,13 @@ def curve(
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; leave it out")
     if cutoffs is None:
-        cutoffs = spaced(deepest(frame, columns, runs))
+        cutoffs = spaced(deepest(frame, setup, runs))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
     at = {(call, k): parse_one(call, k) for call in asked for k in cutoffs}
-    found = values(frame, columns, runs, list(dict.fromkeys(at.values())))
+    found = values(frame, setup, runs, list(dict.fromkeys(at.values())))
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         means(found, [RUN], at[call, k]).with_columns(
@@ -81,11 +81,11 @@ def curve(
     )
 
 
-def precision_recall(frame: pl.DataFrame, columns: Columns, runs: Runs) -> Figure:
+def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
     """The mean of interpolated precision at the eleven levels of recall."""
     levels = [i / 10 for i in range(11)]
     calls = [parse(f"interpolated_precision@{level:g}")[0] for level in levels]
-    found = values(frame, columns, runs, calls)
+    found = values(frame, setup, runs, calls)
     rows = pl.concat(
         means(found, [RUN], call).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
         for call, level in zip(calls, levels, strict=True)
@@ -100,10 +100,10 @@ def precision_recall(frame: pl.DataFrame, columns: Columns, runs: Runs) -> Figur
     )
 
 
-def differences(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, baseline: str | None) -> Figure:
+def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, baseline: str | None) -> Figure:
     """Each query's difference between a run and the baseline, sorted."""
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
-    found = values(frame, columns, runs, [call])
+    found = values(frame, setup, runs, [call])
     names = runs.names(found)
     if len(names) < 2:
         raise InvalidOption(
@@ -113,7 +113,7 @@ def differences(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, 
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(f"baseline={baseline!r} is none of the runs, {', '.join(names)}")
-    query = [name for name in columns.query if name in found.columns]
+    query = [name for name in setup.roles.query if name in found.columns]
     wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
     paired = (
         found.filter(pl.col(RUN) != baseline)
@@ -172,10 +172,10 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
 
-def distribution(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str) -> Figure:
+def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> Figure:
     """How a metric's values are spread over the queries: a histogram per run, with its mean and median."""
     call = one_call(metric, "distribution('ndcg@10')")
-    found = values(frame, columns, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
+    found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
     names = runs.names(found)
     legible(names, ROWS, "runs")
     row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
@@ -212,12 +212,12 @@ def distribution(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str)
     )
 
 
-def slices(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, by: str) -> Figure:
+def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) -> Figure:
     """A metric's mean in each slice of the queries, with its interval."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
-    key = [*columns.query, *([] if runs.column is None or runs.column in columns.query else [runs.column])]
-    found = values(frame, columns, runs, [call])
+    key = [*setup.roles.query, *([] if runs.column is None or runs.column in setup.roles.query else [runs.column])]
+    found = values(frame, setup, runs, [call])
     of = frame.group_by(key).agg(pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice"))
     if runs.column is not None:
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
@@ -263,15 +263,19 @@ def slices(frame: pl.DataFrame, columns: Columns, runs: Runs, metric: str, by: s
     )
 
 
-def judged(frame: pl.DataFrame, columns: Columns, metric: str) -> Figure:
+def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
     """A metric against how many documents of the query were judged."""
     call = one_call(metric, "judged('ndcg@10')")
-    found = values(frame, columns, Runs(), [call])
-    docs, of_docs = by_document(frame, columns)
-    n = docs.lazy().group_by(columns.query).agg((pl.col(of_docs.label) >= 0).sum().cast(pl.Float64).alias("judged"))
+    found = values(frame, setup, Runs(), [call])
+    docs, of_docs = by_document(frame, setup)
+    n = (
+        docs.lazy()
+        .group_by(setup.roles.query)
+        .agg((pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64).alias("judged"))
+    )
     both = (
         found.lazy()
-        .join(n, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
+        .join(n, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
         .select("judged", pl.col(call.text).alias("value"))
         .drop_nulls()
         .collect()
@@ -330,12 +334,12 @@ def parse_one(call: Call, k: int) -> Call:
     return call.with_defaults({"k": k})
 
 
-def deepest(frame: pl.DataFrame, columns: Columns, runs: Runs) -> int:
+def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:
     """The most documents that a query has in any run."""
     require_runs(frame, runs)
-    docs, _ = by_document(frame, columns)
-    key = [*columns.query, *([] if runs.column is None or runs.column in columns.query else [runs.column])]
-    scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (columns.score,))]
+    docs, _ = by_document(frame, setup)
+    key = [*setup.roles.query, *([] if runs.column is None or runs.column in setup.roles.query else [runs.column])]
+    scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (setup.roles.score,))]
     most = docs.lazy().group_by(key).agg(scores).select(pl.max_horizontal(pl.exclude(key)).max()).collect().item()
     most = most or 1
-    return most if columns.depth is None else min(most, columns.depth)
+    return most if setup.policies.depth is None else min(most, setup.policies.depth)

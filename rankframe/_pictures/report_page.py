@@ -20,8 +20,8 @@ from .._decisions.resampling import Resampling
 from .._decisions.runs import Design
 from .._decisions.summary import FIGURES, calls_of, summarize
 from .._support.extras import load
-from .._table.policies import Columns
 from .._table.roles import require
+from .._table.setup import Setup
 from .._text.markup import html
 from .._text.result_table import Cell, Grid, grid_of, plain
 from .._verbs import verbs
@@ -95,54 +95,54 @@ class Contents:
         return (*self.runs.columns, *self.by, *self.show)
 
 
-def write(frame: pl.DataFrame, columns: Columns, path: str | Path, contents: Contents) -> Path:
+def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Contents) -> Path:
     """Write the report, and say where it is."""
     design = contents.design
     for name in contents.show:
         require(frame.schema, name, "show")
     calls = calls_of(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
     parts = [
-        ("Summary", _summary(frame, columns, contents)),
-        *((f"By {by}", _slices(frame, columns, contents, calls[0], by)) for by in contents.by),
-        *([] if design is None else [("Comparison", _comparison(frame, columns, contents, design, calls[0]))]),
-        ("Plots", _plots(frame, columns, contents, calls)),
-        ("Worst queries", _worst(frame, columns, contents, calls[0])),
-        ("Settings", _settings(frame, columns, contents, calls)),
+        ("Summary", _summary(frame, setup, contents)),
+        *((f"By {by}", _slices(frame, setup, contents, calls[0], by)) for by in contents.by),
+        *([] if design is None else [("Comparison", _comparison(frame, setup, contents, design, calls[0]))]),
+        ("Plots", _plots(frame, setup, contents, calls)),
+        ("Worst queries", _worst(frame, setup, contents, calls[0])),
+        ("Settings", _settings(frame, setup, contents, calls)),
     ]
     links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name, _ in parts)
     body = "".join(
         f'<section id="{_anchor(name)}">\n<h2>{escape(name)}</h2>\n{text}</section>\n' for name, text in parts
     )
-    head = f"<h1>{escape(contents.title)}</h1>\n<p>{_size(frame, columns)}</p>\n<nav>{links}</nav>\n"
+    head = f"<h1>{escape(contents.title)}</h1>\n<p>{_size(frame, setup)}</p>\n<nav>{links}</nav>\n"
     parts_of_page = {"TITLE": escape(contents.title), "STYLE": STYLE, "BODY": head + body}
     target = Path(path)
     target.write_text(re.sub("|".join(parts_of_page), lambda name: parts_of_page[name[0]], PAGE), encoding="utf-8")
     return target
 
 
-def _summary(frame: pl.DataFrame, columns: Columns, contents: Contents) -> str:
-    return html(grid_of(_summed(frame, columns, contents, ())))
+def _summary(frame: pl.DataFrame, setup: Setup, contents: Contents) -> str:
+    return html(grid_of(_summed(frame, setup, contents, ())))
 
 
-def _summed(frame: pl.DataFrame, columns: Columns, contents: Contents, by: tuple[str, ...]) -> pl.DataFrame:
+def _summed(frame: pl.DataFrame, setup: Setup, contents: Contents, by: tuple[str, ...]) -> pl.DataFrame:
     """The summary of every run."""
     runs, resampling = contents.runs, contents.resampling
     if runs.column is not None:
-        query = tuple(dict.fromkeys((runs.column, *columns.query)))
-        policies = replace(columns, query=query)
+        query = tuple(dict.fromkeys((runs.column, *setup.roles.query)))
+        policies = setup.changed(query=query)
         return _eager(summarize(frame, policies, (runs.column, *by), None, resampling, *contents.metrics))
     each = [
-        _eager(summarize(frame, replace(columns, score=score), by, None, resampling, *contents.metrics)).select(
+        _eager(summarize(frame, setup.changed(score=score), by, None, resampling, *contents.metrics)).select(
             pl.lit(score).alias("run"), pl.all()
         )
         for score in runs.scores
     ]
-    return pl.concat(each) if each else _eager(summarize(frame, columns, by, None, resampling, *contents.metrics))
+    return pl.concat(each) if each else _eager(summarize(frame, setup, by, None, resampling, *contents.metrics))
 
 
-def _slices(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call, by: str) -> str:
-    picture = _picture(plots.slices, frame, columns, contents.runs, call.text, by)
-    return picture + html(_wide(_summed(frame, columns, contents, (by,)).to_dicts()))
+def _slices(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, by: str) -> str:
+    picture = _picture(plots.slices, frame, setup, contents.runs, call.text, by)
+    return picture + html(_wide(_summed(frame, setup, contents, (by,)).to_dicts()))
 
 
 def _wide(summed: Sequence[Mapping[str, Any]]) -> Grid:
@@ -162,8 +162,8 @@ def _wide(summed: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid((*key, *head), tuple(body), len(head), (note,))
 
 
-def _comparison(frame: pl.DataFrame, columns: Columns, contents: Contents, design: Design, call: Call) -> str:
-    found = compare(frame, columns, design, contents.testing, contents.resampling, *contents.metrics)
+def _comparison(frame: pl.DataFrame, setup: Setup, contents: Contents, design: Design, call: Call) -> str:
+    found = compare(frame, setup, design, contents.testing, contents.resampling, *contents.metrics)
     rows = [
         [
             Cell(str(row["metric"])),
@@ -177,21 +177,21 @@ def _comparison(frame: pl.DataFrame, columns: Columns, contents: Contents, desig
     head = ("metric", "runs", "difference", "from", "to", "p", "p adjusted", "better on", "equal on", "worse on")
     note = f"From, to: {contents.resampling.ci:.0%} interval of the difference. Better, equal and worse on how many queries."
     tests = html(Grid(head, tuple(map(tuple, rows)), 8, (note,)))
-    differences = _picture(plots.differences, frame, columns, contents.runs, call.text, contents.baseline)
+    differences = _picture(plots.differences, frame, setup, contents.runs, call.text, contents.baseline)
     return html(grid_of(found)) + tests + differences
 
 
-def _plots(frame: pl.DataFrame, columns: Columns, contents: Contents, calls: Sequence[Call]) -> str:
+def _plots(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Sequence[Call]) -> str:
     runs, first = contents.runs, calls[0]
     curves = list(dict.fromkeys(_without_cutoff(call) for call in calls if "k" in call.metric.parameters))
     if runs.columns:
         curves = curves[:1]
     return "".join(
         [
-            _picture(plots.curve, frame, columns, runs, curves, None) if curves else "",
-            _picture(plots.precision_recall, frame, columns, runs),
-            _picture(plots.distribution, frame, columns, runs, first.text),
-            _picture(plots.judged, frame, columns, first.text) if not runs.columns else "",
+            _picture(plots.curve, frame, setup, runs, curves, None) if curves else "",
+            _picture(plots.precision_recall, frame, setup, runs),
+            _picture(plots.distribution, frame, setup, runs, first.text),
+            _picture(plots.judged, frame, setup, first.text) if not runs.columns else "",
         ]
     )
 
@@ -214,15 +214,15 @@ def _picture(figure: Callable[..., Figure], *args: Any) -> str:
     return f"<figure>{svg}</figure>\n"
 
 
-def _worst(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call) -> str:
+def _worst(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call) -> str:
     """The queries with the least values, and their documents."""
-    found = values(frame, columns, contents.runs, [call]).drop_nulls(call.text)
+    found = values(frame, setup, contents.runs, [call]).drop_nulls(call.text)
     lower = call.metric.higher_is_better
     text = ""
     for name in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == name).sort(call.text, descending=not lower, maintain_order=True)
         chosen = own.head(contents.worst)
-        rows, policies = _of_run(frame, columns, contents.runs, name)
+        rows, policies = _of_run(frame, setup, contents.runs, name)
         explained = _explained(rows, policies, call, chosen, contents.show)
         named = f"<h3>{escape(name)}</h3>\n" if contents.runs.columns else ""
         text += named + "".join(
@@ -233,40 +233,42 @@ def _worst(frame: pl.DataFrame, columns: Columns, contents: Contents, call: Call
     return f"<p>The queries with the {what} {escape(call.text)}, and their documents.</p>\n{text}"
 
 
-def _of_run(frame: pl.DataFrame, columns: Columns, runs: Runs, name: str) -> tuple[pl.DataFrame, Columns]:
+def _of_run(frame: pl.DataFrame, setup: Setup, runs: Runs, name: str) -> tuple[pl.DataFrame, Setup]:
     """The rows of one run, and how they are ranked."""
     if runs.column is None:
-        return frame, replace(columns, score=name)
-    query = tuple(x for x in columns.query if x != runs.column)
-    return frame.filter(pl.col(runs.column).cast(pl.String) == name), replace(columns, query=query)
+        return frame, setup.changed(score=name)
+    query = tuple(x for x in setup.roles.query if x != runs.column)
+    return frame.filter(pl.col(runs.column).cast(pl.String) == name), setup.changed(query=query)
 
 
 def _explained(
-    frame: pl.DataFrame, columns: Columns, call: Call, chosen: pl.DataFrame, show: Sequence[str]
+    frame: pl.DataFrame, setup: Setup, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
     """The documents of the chosen queries, with what each adds if the metric is such a sum."""
-    queries = chosen.lazy().select(columns.query)
-    kept = [name for name in show if name not in columns.query]
+    queries = chosen.lazy().select(setup.roles.query)
+    kept = [name for name in show if name not in setup.roles.query]
     try:
-        rows = verbs.explain(frame.lazy(), columns, call.text, carry=kept).lazy()
-        rows = rows.join(queries, on=columns.query, how="semi", nulls_equal=True)
+        rows = verbs.explain(frame.lazy(), setup, call.text, carry=kept).lazy()
+        rows = rows.join(queries, on=setup.roles.query, how="semi", nulls_equal=True)
         return rows.collect().sort("rank", nulls_last=True)
     except InvalidOption:
-        own = frame.join(queries.collect(), on=columns.query, how="semi", nulls_equal=True)
-        one_order = columns if columns.ties != "expected" else replace(columns, ties="doc_desc")
+        own = frame.join(queries.collect(), on=setup.roles.query, how="semi", nulls_equal=True)
+        one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
         return _eager(verbs.with_ranks(own, one_order, "rank")).sort("rank", nulls_last=True)
 
 
 def _query(
-    query: dict[str, Any], explained: pl.DataFrame, columns: Columns, call: Call, show: Sequence[str], *, lead: bool
+    query: dict[str, Any], explained: pl.DataFrame, setup: Setup, call: Call, show: Sequence[str], *, lead: bool
 ) -> str:
-    own = explained.filter(pl.all_horizontal(pl.col(name).eq_missing(pl.lit(query[name])) for name in columns.query))
-    judged = own.filter(pl.col(columns.label) >= columns.relevant)
+    own = explained.filter(
+        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(query[name])) for name in setup.roles.query)
+    )
+    judged = own.filter(pl.col(setup.roles.label) >= setup.policies.relevant)
     ranked, missed = own.drop_nulls("rank"), judged.filter(pl.col("rank").is_null())
-    doc = columns.doc_in(own.columns)
-    shown = ("rank", *([] if doc is None else [doc]), *show, columns.score, columns.label, call.text)
+    doc = setup.roles.doc_in(own.columns)
+    shown = ("rank", *([] if doc is None else [doc]), *show, setup.roles.score, setup.roles.label, call.text)
     texts = [name for name in dict.fromkeys(shown) if name in own.columns]
-    left = sum(name not in (columns.score, columns.label, call.text) for name in texts)
+    left = sum(name not in (setup.roles.score, setup.roles.label, call.text) for name in texts)
     rows = [
         [Cell(_shown(row[name])) for name in texts]
         for row in (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
@@ -277,19 +279,19 @@ def _query(
     if len(missed):
         some = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
         notes.append(f"{len(missed):,} of {len(judged):,} relevant documents not retrieved{some}.")
-    name = ", ".join(_shown(query[name]) for name in columns.query)
+    name = ", ".join(_shown(query[name]) for name in setup.roles.query)
     value = f"{escape(call.text)} {query[call.text]:.3f}; {len(judged):,} relevant"
     table = html(Grid(tuple(texts), tuple(map(tuple, rows)), len(texts) - left, tuple(notes)))
     return f"<details{' open' * lead}><summary><strong>{escape(name)}</strong> <span>{value}</span></summary>\n{table}</details>\n"
 
 
-def _settings(frame: pl.DataFrame, columns: Columns, contents: Contents, calls: Iterable[Call]) -> str:
+def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> str:
     """All that the numbers depend on, to be read and to be copied."""
     said = {
-        "table": {"rows": len(frame), "queries": frame.select(columns.query).n_unique()},
+        "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
         "metrics": [call.text for call in calls],
-        "runs": list(contents.runs.scores) or contents.runs.column or columns.score,
-        "policies": {name: value for name, value in asdict(columns).items() if name != "said"},
+        "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
+        "policies": setup.followed(frame.columns),
         "intervals": {**_said(contents.resampling), "of plots": "Student's t"},
         **({} if contents.design is None else {"comparison": {**asdict(contents.design), **asdict(contents.testing)}}),
         "slices": contents.by,
@@ -303,9 +305,9 @@ def _said(resampling: Resampling) -> dict[str, Any]:
     return {name: value for name, value in asdict(resampling).items() if name != "progress"}
 
 
-def _size(frame: pl.DataFrame, columns: Columns) -> str:
-    judged = int(frame[columns.label].count())
-    queries = frame.select(columns.query).n_unique()
+def _size(frame: pl.DataFrame, setup: Setup) -> str:
+    judged = int(frame[setup.roles.label].count())
+    queries = frame.select(setup.roles.query).n_unique()
     return f"{len(frame):,} rows, {queries:,} queries, {judged:,} judgments"
 
 

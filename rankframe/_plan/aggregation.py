@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.conventions import under
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.table import failing
 from .._words.group_rows import GroupRows
 from .._words.ranking import Ranking
@@ -15,14 +14,14 @@ from ..errors import InvalidOption
 __all__ = ["aggregation"]
 
 
-def aggregation(call: Call, columns: Columns) -> pl.Expr:
+def aggregation(call: Call, setup: Setup) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
     if call.metric.over == "subtopics":
         raise InvalidOption(
             f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
             f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
         )
-    columns, meant = under(columns, call)
-    rows = GroupRows(columns)
-    value = meant.value(Ranking(rows, columns), columns.no_relevant)
+    setup, meant = setup.resolve(call)
+    rows = GroupRows(setup)
+    value = meant.value(Ranking(rows, setup), setup.policies.no_relevant)
     return pl.coalesce(failing(rows.faults).cast(call.metric.dtype), value).alias(call.text)

@@ -18,13 +18,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.table import Table, fresh, is_finite
 from ..errors import InvalidOption
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
@@ -44,32 +43,34 @@ def bounds_of(call: Call) -> tuple[str, str]:
     return f"{call.text} least", f"{call.text} greatest"
 
 
-def bounds(frame: pl.DataFrame, columns: Columns, calls: Sequence[Call], measure: Measure) -> pl.DataFrame:
+def bounds(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], measure: Measure, largest_label: float | None
+) -> pl.DataFrame:
     """One row per query: the query columns, and the least and the greatest value of each call."""
-    table = Table.of(columns, frame.collect_schema())
-    least, greatest = labels = _range(frame, table)
+    table = Table.of(setup, frame.collect_schema())
+    least, greatest = labels = _range(frame, table, largest_label)
     for call in calls:
-        _refuse(call, columns, labels)
-    settled = replace(columns, unjudged="nonrelevant")
-    if columns.score == columns.label:  # the label is about to change
-        settled = replace(settled, score=fresh("#score", table.schema))
-        frame = frame.with_columns(pl.col(columns.score).alias(settled.score))
+        _refuse(call, setup, labels)
+    settled = setup.changed(unjudged="nonrelevant")
+    if setup.roles.score == setup.roles.label:  # the label is about to change
+        settled = settled.changed(score=fresh("#score", table.schema))
+        frame = frame.with_columns(pl.col(setup.roles.score).alias(settled.roles.score))
 
     def all_at(label: int, of: Sequence[Call]) -> pl.DataFrame:
         """The values where all unjudged documents have a label; errors of the data name the caller's own columns."""
         judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
-        return measure(frame.with_columns(judged.alias(columns.label)), settled, *of)
+        return measure(frame.with_columns(judged.alias(setup.roles.label)), settled, *of)
 
     ways: dict[Way, list[Call]] = {("all", least): list(calls)}
     for call in calls:
-        for way in _ways(call, columns, least, greatest):
+        for way in _ways(call, setup, least, greatest):
             ways.setdefault(way, []).append(call)
     found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
     last = {label: of for (which, label), of in ways.items() if which == "last"}
-    in_order = replace(settled, query=("query",), doc="place", score="score", label="label", ties="doc_asc")
-    names = dict(zip(table.key, columns.query, strict=True))
+    in_order = settled.changed(query=("query",), doc="place", score="score", label="label", ties="doc_asc")
+    names = dict(zip(table.key, setup.roles.query, strict=True))
     queries = found[0].select(table.query).with_row_index("query")
-    found = [values.drop(columns.query).with_row_index("query") for values in found]
+    found = [values.drop(setup.roles.query).with_row_index("query") for values in found]
     by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
     if last or by_number or extreme:
         rows = _ranked(frame.lazy(), table).join(queries.lazy(), on=table.key, nulls_equal=True).drop(table.key)
@@ -77,7 +78,7 @@ def bounds(frame: pl.DataFrame, columns: Columns, calls: Sequence[Call], measure
         found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
         found += _by_number(ranked, by_number, in_order, labels, measure)
         for call in extreme:
-            judged = extreme_labels(ranked, call, columns, labels, _just_relevant(call, columns, least))
+            judged = extreme_labels(ranked, call, setup, labels, _just_relevant(call, setup, least))
             found += [measure(rows, in_order, call) for rows in judged]
     both = _extremes(found, calls, ["query"]).sort("query").drop("query")
     return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
@@ -99,17 +100,16 @@ def _unjudged(table: Table) -> pl.Expr:
     return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
 
 
-def _range(frame: pl.DataFrame, table: Table) -> tuple[int, int]:
+def _range(frame: pl.DataFrame, table: Table, largest: float | None) -> tuple[int, int]:
     """The least and the greatest label that an unjudged document may turn out to have."""
-    if table.columns.unjudged_labels is not None:
-        return table.columns.unjudged_labels
-    largest = table.columns.largest_label
+    if table.setup.policies.unjudged_labels is not None:
+        return table.setup.policies.unjudged_labels
     if largest is None:
         largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
-    return 0, max(math.floor(largest), math.ceil(table.columns.relevant), 0)
+    return 0, max(math.floor(largest), math.ceil(table.setup.policies.relevant), 0)
 
 
-def _refuse(call: Call, columns: Columns, labels: tuple[int, int]) -> None:
+def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     """Refuse a call whose bounds are not known."""
     judging, options = call.judging, call.arguments
     if judging is None:
@@ -125,7 +125,7 @@ def _refuse(call: Call, columns: Columns, labels: tuple[int, int]) -> None:
     elif callable(options.get("discount")):
         reason = "nothing is known of a discount of your own; name one, as discount='log2'"
     elif isinstance(options.get("gain"), Mapping):
-        gains = gains_of(call, columns, labels)
+        gains = gains_of(call, setup, labels)
         known = [gain for gain in gains if gain is not None]
         if len(known) < len(gains):
             missing = labels[0] + gains.index(None)
@@ -140,9 +140,9 @@ def _refuse(call: Call, columns: Columns, labels: tuple[int, int]) -> None:
         raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
 
 
-def _just_relevant(call: Call, columns: Columns, least: int) -> int:
+def _just_relevant(call: Call, setup: Setup, least: int) -> int:
     """The least label that an unjudged document may have to be relevant."""
-    return max(least, math.ceil(threshold_of(call, columns)))
+    return max(least, math.ceil(threshold_of(call, setup)))
 
 
 def _follows(call: Call) -> str | None:
@@ -151,29 +151,29 @@ def _follows(call: Call) -> str | None:
     return "largest gain" if perfect else call.judging
 
 
-def _ways(call: Call, columns: Columns, least: int, greatest: int) -> list[Way]:
+def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
     """The ways to judge that are the same for all queries: all documents at a label, or the last one alone."""
     ways: list[Way] = []
     if _follows(call) == "monotone":
         ways.append(("all", greatest))
     elif _follows(call) == "largest gain":
         ways += [(which, label) for label in range(least + 1, greatest + 1) for which in ("all", "last")]
-    just = _just_relevant(call, columns, least)
-    if columns.no_relevant != "zero" and just <= greatest:
+    just = _just_relevant(call, setup, least)
+    if setup.policies.no_relevant != "zero" and just <= greatest:
         ways.append(("last", just))
     return list(dict.fromkeys(ways))
 
 
 def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     """The rows with what judging them takes: which are open to it, and in which order they stand."""
-    ranked, depth = pl.col("score").is_not_null(), table.columns.depth
+    ranked, depth = pl.col("score").is_not_null(), table.setup.policies.depth
     if depth is not None:
         ranked &= pl.col("place") <= depth
     rows = with_row(lf, table).select(
         *table.query, place=position(table), score=table.score, label=table.label, open=_unjudged(table)
     )
     rows = rows.with_columns(rank=pl.when(ranked).then("place"))
-    if table.columns.unretrieved == "drop":
+    if table.setup.policies.unretrieved == "drop":
         rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
     count = pl.col("open").cast(pl.Int64)
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
@@ -190,7 +190,7 @@ def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
 
 
 def _by_number(
-    rows: pl.DataFrame, calls: Sequence[Call], columns: Columns, labels: tuple[int, int], measure: Measure
+    rows: pl.DataFrame, calls: Sequence[Call], setup: Setup, labels: tuple[int, int], measure: Measure
 ) -> Iterator[pl.DataFrame]:
     """The least and the greatest values where the first m open documents are relevant, or the last, for every m."""
     if not calls:
@@ -203,8 +203,8 @@ def _by_number(
     numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS)
     first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
     relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
-    columns = replace(columns, query=("query", "m"))
+    setup = setup.changed(query=("query", "m"))
     for part in numbers.select("query", "m", "part").partition_by("part", include_key=False):
         repeated = _with_labels(rows.join(part, on="query"), relevant, labels[1], labels[0])
-        values = measure(repeated, columns, *calls).drop("m").group_by("query")
+        values = measure(repeated, setup, *calls).drop("m").group_by("query")
         yield from (values.min(), values.max())

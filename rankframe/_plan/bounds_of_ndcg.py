@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.policies import Columns
+from .._table.setup import Setup
 from ..metrics.gain import divisor_at
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ CELLS = 5_000_000
 LARGEST_RANGE = 1000
 
 
-def threshold_of(call: Call, columns: Columns) -> float:
+def threshold_of(call: Call, setup: Setup) -> float:
     """The least label that the call counts as relevant."""
-    return columns.relevant if call.relevant is None else call.relevant
+    return setup.policies.relevant if call.relevant is None else call.relevant
 
 
-def gains_of(call: Call, columns: Columns, labels: tuple[int, int]) -> list[float | None]:
+def gains_of(call: Call, setup: Setup, labels: tuple[int, int]) -> list[float | None]:
     """What each label from the least to the greatest is worth; None where a mapping does not say."""
-    return [_worth(call, columns, float(label)) for label in range(labels[0], labels[1] + 1)]
+    return [_worth(call, setup, float(label)) for label in range(labels[0], labels[1] + 1)]
 
 
 def _option(call: Call, name: str) -> Any:
@@ -52,7 +52,7 @@ def _option(call: Call, name: str) -> Any:
     return call.arguments.get(name, None if parameter is None else parameter.default)
 
 
-def _worth(call: Call, columns: Columns, label: float) -> float | None:
+def _worth(call: Call, setup: Setup, label: float) -> float | None:
     gain = _option(call, "gain")
     if label < (_option(call, "min_label") or 0):
         label = 0.0
@@ -60,12 +60,12 @@ def _worth(call: Call, columns: Columns, label: float) -> float | None:
         worth: float | None = gain.get(label, None if label > 0 else 0.0)
         return worth
     if gain == "binary":
-        return float(label >= threshold_of(call, columns))
+        return float(label >= threshold_of(call, setup))
     return 2.0**label - 1 if gain == "exponential" else label
 
 
 def extreme_labels(
-    rows: pl.DataFrame, call: Call, columns: Columns, labels: tuple[int, int], just_relevant: int
+    rows: pl.DataFrame, call: Call, setup: Setup, labels: tuple[int, int], just_relevant: int
 ) -> Iterator[pl.DataFrame]:
     """The rows with the labels that make the call least, then with those that make it greatest."""
     import numpy as np  # only here, so that nobody else waits for it
@@ -74,11 +74,11 @@ def extreme_labels(
     # whether the label changes any gain
     counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
     # where a query without relevant documents counts by `no_relevant`, one at least is to be relevant
-    threshold = threshold_of(call, columns)
-    free = columns.no_relevant == "zero" or not least < just_relevant <= greatest
+    threshold = threshold_of(call, setup)
+    free = setup.policies.no_relevant == "zero" or not least < just_relevant <= greatest
     relevant = (pl.col("open") & ~counts) | (~pl.col("open") & (pl.col("label") >= threshold)).fill_null(False)
     judged = rows.filter(~pl.col("open"))["label"].unique().drop_nulls()
-    worths = {label: _worth(call, columns, label) for label in judged if label >= 0}
+    worths = {label: _worth(call, setup, label) for label in judged if label >= 0}
     worth = pl.col("label").replace_strict(list(worths), list(worths.values()), default=None, return_dtype=pl.Float64)
     rows = rows.with_row_index("row").with_columns(
         worth=pl.when(counts & ~pl.col("open")).then(worth),
@@ -88,7 +88,7 @@ def extreme_labels(
     start = rows.select(pl.when("unseen").then(float(greatest)).otherwise("label")).to_series().to_numpy()
     found = [start.copy(), start.copy()]
     levels = greatest - least
-    gains = np.array(gains_of(call, columns, labels), dtype=float)
+    gains = np.array(gains_of(call, setup, labels), dtype=float)
     for part in _parts(rows, levels, pl.lit(free) | relevant.any()):
         of_part = rows.join(part, on="query")
         q, nth, row = (of_part.filter("open")[name].to_numpy() for name in ("q", "nth", "row"))

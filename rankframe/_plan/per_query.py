@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.conventions import under
 from .._catalog.registry import Metric
 from .._lazy.node import source
 from .._table.check import describe
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import MARK, Table
 from ..errors import InvalidData, InvalidOption
+from . import shortcuts
 from .bounds import bounds, bounds_of
 from .plan import add_up, run_formulas, source_of, values_of, with_rank
-from .rank_order import Part, fault_of, in_rank_order, largest_whole_label, with_gain
+from .rank_order import Part, fault_of, in_rank_order
+from .shortcuts import in_threads, largest_whole_label, side_by_side, with_gain
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
-from .threads import in_threads, side_by_side
 
 __all__ = [
     "LARGEST",
@@ -46,113 +45,115 @@ __all__ = [
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
 
-SMALL = 2**16
-"""How many rows a table may have for one plan of all metrics, on all rows, to be as fast as more thought."""
-
 
 def mean(value: pl.Expr) -> pl.Expr:
     """The mean of a column, never beyond its values by rounding."""
     return value.mean().clip(value.min(), value.max())
 
 
-def measure(frame: Frame, columns: Columns, *calls: Call) -> Frame:
-    """One row per query: the query columns and a column per call."""
-    names = [name for call in calls for name in names_of(columns, call)]
-    refuse_names(names, columns.query, "the query")
-    return _as_source(frame, columns, calls) if isinstance(frame, pl.LazyFrame) else _eager(frame, columns, *calls)
+def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | None = None) -> Frame:
+    """One row per query: the query columns and a column per call.
+
+    Where a DataFrame is a part of a table, `largest_label` is that of the whole table.
+    """
+    names = [name for call in calls for name in names_of(setup, call)]
+    refuse_names(names, setup.roles.query, "the query")
+    if isinstance(frame, pl.LazyFrame):
+        return _as_source(frame, setup, calls)
+    return _eager(frame, setup, calls, largest_label)
 
 
-def _eager(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
-    names = [name for call in calls for name in names_of(columns, call)]
+def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
-    if columns.subtopic is None:
+    if setup.roles.subtopic is None:
         refuse_without_subtopics(of_subtopics)
-        return _of_documents(frame, columns, *calls)
-    if of_subtopics and columns.unjudged == "bounds":
+        return _of_documents(frame, setup, calls, largest)
+    if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
             f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
         )
     others = [call for call in calls if call not in of_subtopics]
-    docs, of_docs = by_document(frame, columns, [name for call in others for name in call.columns], label=bool(others))
+    docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
-        return _of_documents(docs, of_docs, *calls)
-    table = Table.of(columns, frame.collect_schema(), label=False)
+        return _of_documents(docs, of_docs, calls, largest)
+    table = Table.of(setup, frame.collect_schema(), label=False)
     result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
     if others:
-        values = _of_documents(docs, of_docs, *others).lazy()
-        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
-    return collect(result.select(*columns.query, *names), frame, columns)
+        values = _of_documents(docs, of_docs, others, largest).lazy()
+        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+    return collect(result.select(*setup.roles.query, *names), frame, setup)
 
 
-def _as_source(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> pl.LazyFrame:
+def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.LazyFrame:
     """The metrics of a LazyFrame as a node of its plan, which computes only the columns that the plan selects."""
 
-    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
-        asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(columns, call))]
-        return _eager(rows, columns, *asked)
+    def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
+        asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
+        return _eager(rows, setup, asked, largest)
 
     reads = [name for call in calls for name in call.columns]
-    return source(frame, columns, run, "evaluate", reads=reads, largest=largest_of(frame, columns, calls))
+    return source(frame, setup, run, "evaluate", reads=reads, largest=largest_of(frame, setup, calls))
 
 
-def largest_of(frame: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
+def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
     """What finds the largest label of a table that comes in parts; None where no value depends on it."""
-    if columns.largest_label is not None or not needs_largest_label(columns, frame.collect_schema(), calls):
+    if not needs_largest_label(setup, frame.collect_schema(), calls):
         return None
-    return partial(_largest_label, columns=columns, calls=calls)
+    return partial(_largest_label, setup=setup, calls=calls)
 
 
-def _largest_label(rows: pl.LazyFrame, columns: Columns, calls: Sequence[Call]) -> float:
+def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> float:
     """The largest label of a table that may be larger than memory."""
-    columns, shown = columns_of_largest(columns, rows.collect_schema(), calls)
-    label = pl.col(columns.label)
+    setup, shown = columns_of_largest(setup, rows.collect_schema(), calls)
+    label = pl.col(setup.roles.label)
     if not shown:  # policies may leave labels out, so that each query has to be ranked to know
-        rows, label = _as_source(rows, columns, [LARGEST]), pl.col(LARGEST.text)
+        rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
-def columns_of_largest(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Columns, bool]:
+def columns_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
     """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
-    if columns.unjudged == "bounds":
-        columns = replace(columns, unjudged="nonrelevant", unretrieved="missed", depth=None)
+    if setup.policies.unjudged == "bounds":
+        setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
     else:  # all that ask for it go by the same policies
-        asking = next(call for call in calls if needs_largest_label(columns, schema, [call]))
-        columns, _ = under(columns, asking)
-    return replace(columns, weight=None, no_relevant="zero"), columns.unretrieved == "missed"
+        asking = next(call for call in calls if needs_largest_label(setup, schema, [call]))
+        setup, _ = setup.resolve(asking)
+    return setup.changed(weight=None, no_relevant="zero"), setup.policies.unretrieved == "missed"
 
 
 LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
 """The largest label of a query, as a metric that has no name among them."""
 
 
-def by_document(frame: F, columns: Columns, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Columns]:
+def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Setup]:
     """The frame with one row per document, and its columns, none of which holds subtopics."""
     schema = frame.collect_schema()
-    if columns.subtopic is None:
-        return frame, columns
-    table = Table.of(columns, schema, label=False)
+    if setup.roles.subtopic is None:
+        return frame, setup
+    table = Table.of(setup, schema, label=False)
     if label or not table.lists_subtopics:
-        table = Table.of(columns, schema)
-    of_docs = replace(columns, subtopic=None)
+        table = Table.of(setup, schema)
+    of_docs = setup.changed(subtopic=None)
     if table.lists_subtopics:
         return frame, of_docs
     docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
-    return like(frame, docs, columns), of_docs
+    return like(frame, docs, setup), of_docs
 
 
-def _of_documents(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
+def _of_documents(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     """The metrics of documents, each of which stands on a row."""
-    if columns.convention is None:
-        return _measure(frame, columns, *calls)
-    names = [name for call in calls for name in names_of(columns, call)]
-    under_policies: dict[Columns, dict[Call, Call]] = {}  # a convention may have several
+    if setup.convention is None:
+        return _measure(frame, setup, *calls, largest=largest)
+    names = [name for call in calls for name in names_of(setup, call)]
+    under_policies: dict[Setup, dict[Call, Call]] = {}  # a convention may have several
     for call in calls:
-        policies, meant = under(columns, call)
+        policies, meant = setup.resolve(call)
         under_policies.setdefault(policies, {})[call] = meant
-    query = list(columns.query)
+    query = list(setup.roles.query)
     results = [
-        _measure(frame, policies, *dict.fromkeys(named.values()))
+        _measure(frame, policies, *dict.fromkeys(named.values()), largest=largest)
         .lazy()
         .select(
             *query,
@@ -167,25 +168,25 @@ def _of_documents(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.Dat
     result = results[0]
     for other in results[1:]:
         result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
-    return collect(result.select(*query, *names), frame, columns)
+    return collect(result.select(*query, *names), frame, setup)
 
 
-def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFrame:
-    if columns.unjudged == "bounds":
-        return bounds(frame, columns, calls, _measure)
-    table = Table.of(columns, frame.schema)
-    names = dict(zip(table.key, columns.query, strict=True))
-    large = frame.height > SMALL
-    gains_only = [call for call in calls if large and call.gains_only(columns)]
+def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
+    if setup.policies.unjudged == "bounds":
+        return bounds(frame, setup, calls, partial(_measure, largest=largest), largest)
+    table = Table.of(setup, frame.schema)
+    names = dict(zip(table.key, setup.roles.query, strict=True))
+    large = frame.height > shortcuts.SMALL
+    gains_only = [call for call in calls if large and call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
     top = largest_whole_label(frame, table)
-    plans = [run_formulas(some, table.columns, top) for some in (gains_only, others) if some]
+    plans = [run_formulas(some, table.setup, top, largest_label=largest) for some in (gains_only, others) if some]
     ranked = with_gain(frame, table) if large and not any(asked.looks_at_all for asked in plans) else frame
-    faults = partial(refuse_faults, frame, columns, table)
+    faults = partial(refuse_faults, frame, setup, table)
     in_order = partial(in_rank_order, ranked, table, whole=any(asked.whole_table for asked in plans))
     _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
     sources = [source_of(ranked, table, asked.source) for asked in plans]
-    run = partial(collect, frame=frame, columns=columns)
+    run = partial(collect, frame=frame, setup=setup)
 
     def sums_of(part: Part) -> list[pl.DataFrame]:
         rows = part()
@@ -196,7 +197,7 @@ def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFram
 
     of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
     of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
-    plain = partial(collect, frame=frame, columns=columns, optimized=False)
+    plain = partial(collect, frame=frame, setup=setup, optimized=False)
     results = [plain(values_of(sums, asked)) for sums, asked in zip(of_plans, plans, strict=True)]
     found = {column.name: column for result in results for column in result}
     asked = dict.fromkeys(call.text for call in calls)
@@ -208,29 +209,29 @@ def _measure(frame: pl.DataFrame, columns: Columns, *calls: Call) -> pl.DataFram
     )
 
 
-def needs_largest_label(columns: Columns, schema: pl.Schema, calls: Sequence[Call]) -> bool:
+def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:
     """Whether a value depends on the largest label of the whole table, not of its query alone."""
-    if columns.unjudged == "bounds":
-        return columns.unjudged_labels is None
+    if setup.policies.unjudged == "bounds":
+        return setup.policies.unjudged_labels is None
     for call in calls:
         if call.metric.over == "documents":
-            policies, meant = under(columns, call)
-            table = Table.of(replace(policies, subtopic=None), schema)
-            if run_formulas([meant], table.columns, None).whole_table:
+            policies, meant = setup.resolve(call)
+            table = Table.of(policies.changed(subtopic=None), schema)
+            if run_formulas([meant], table.setup, None).whole_table:
                 return True
     return False
 
 
-def names_of(columns: Columns, call: Call) -> Sequence[str]:
+def names_of(setup: Setup, call: Call) -> Sequence[str]:
     """The columns of a result that a call makes."""
-    return bounds_of(call) if columns.unjudged == "bounds" else [call.text]
+    return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
 
 
-def refuse_faults(frame: pl.DataFrame, columns: Columns, table: Table) -> None:
+def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
     """Refuse what no metric of the frame is defined for, with the rows that have it."""
     fault = fault_of(frame, table)
     if fault is not None:
-        raise InvalidData(describe(frame, columns, fault.message))
+        raise InvalidData(describe(frame, setup, fault.message))
 
 
 def refuse_texts(calls: Sequence[Call]) -> None:
@@ -248,19 +249,19 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> Non
             )
 
 
-def like(frame: F, result: pl.LazyFrame, columns: Columns) -> F:
+def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
     """The result as the kind of frame that was given."""
-    return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, columns))
+    return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
 
 
-def collect(lf: pl.LazyFrame, frame: pl.DataFrame, columns: Columns, *, optimized: bool = True) -> pl.DataFrame:
+def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
     # to optimize the plan of a small table takes longer than that saves
-    how = pl.QueryOptFlags() if optimized and frame.height > SMALL else pl.QueryOptFlags.none()
+    how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
         found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
         if found is None:
             raise
-        raise InvalidData(describe(frame, columns, found[1])) from None
+        raise InvalidData(describe(frame, setup, found[1])) from None

@@ -9,7 +9,7 @@ from functools import lru_cache
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.table import Fault, Table, failing, naming
 from .._words.asked import POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
 from .._words.expected_ties import Expectation
@@ -44,21 +44,21 @@ def position(table: Table) -> pl.Expr:
     """Each row's place in its query, by a window over rows that `with_row` has numbered."""
     keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
     place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-    return place.over(table.columns.query, order_by=keys, descending=descending, nulls_last=True)
+    return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
 
 
 def _with_rank(rows: pl.LazyFrame, table: Table, *, complete: bool) -> pl.LazyFrame:
     """The rows with the rank that their position and the policies give them, still in rank order."""
-    if complete and table.columns.depth is None and not table.columns.drops_after_cut:
+    if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
-    if table.columns.depth is not None:
+    if table.setup.policies.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
-    if table.columns.drops_after_cut:
+    if table.setup.policies.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if table.columns.unretrieved == "missed":
+    if table.setup.policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
@@ -66,17 +66,19 @@ def _with_rank(rows: pl.LazyFrame, table: Table, *, complete: bool) -> pl.LazyFr
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
     """The rows, numbered and placed, and their rank as an expression over them; null where they have none."""
     rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
-    kept = _kept(table, place, table.score, pl.col(table.columns.label))
-    rank = kept.cum_sum().over(table.columns.query, order_by=place) if table.columns.drops_after_cut else place
+    kept = _kept(table, place, table.score, pl.col(table.setup.roles.label))
+    rank = (
+        kept.cum_sum().over(table.setup.roles.query, order_by=place) if table.setup.policies.drops_after_cut else place
+    )
     return rows, pl.when(kept).then(rank).cast(pl.UInt32)
 
 
 def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
     """Which rows in rank order are retrieved documents, as far as ``depth`` goes."""
     kept = score.is_not_null()
-    if table.columns.depth is not None:
-        kept &= place <= table.columns.depth
-    if table.columns.drops_after_cut:
+    if table.setup.policies.depth is not None:
+        kept &= place <= table.setup.policies.depth
+    if table.setup.policies.drops_after_cut:
         kept &= (raw >= 0).fill_null(False)
     return kept
 
@@ -88,56 +90,69 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
     """
     along = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
-    if complete and table.columns.depth is None and not table.columns.drops_after_cut:
+    if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
-    if table.columns.depth is not None:
+    if table.setup.policies.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
-    if table.columns.drops_after_cut:
+    if table.setup.policies.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if table.columns.unretrieved == "missed":
+    if table.setup.policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """The columns of a frame that its rows take along to their ranking: the labels as they are, and further columns."""
-    return frame.select(pl.col(table.columns.label).alias("#raw"), **columns)
+    return frame.select(pl.col(table.setup.roles.label).alias("#raw"), **columns)
 
 
 # ----------------------------------------------------------------------------------------------------- columns and sums
 
 
-def run_formulas(calls: Sequence[Call], columns: Columns, top: int | None, answer: Answer = "query") -> Asked:
+def run_formulas(
+    calls: Sequence[Call],
+    setup: Setup,
+    top: int | None,
+    answer: Answer = "query",
+    *,
+    largest_label: float | None = None,
+) -> Asked:
     """Run the formulas, which note what they ask of the rows; `top` is the largest label, if labels are few whole numbers.
+
+    Where the rows are a part of a table, `largest_label` is that of the whole table, if it is known.
 
     The result is kept for formulas that ask for the same again, as the library's own do.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     run = _kept_formulas if all(call.is_constant for call in calls) else _run_formulas
-    return run(tuple(calls), texts, columns, top, answer)
+    return run(tuple(calls), texts, setup, top, answer, largest_label)
 
 
 def _run_formulas(
-    calls: tuple[Call, ...], texts: tuple[str, ...], columns: Columns, top: int | None, answer: Answer
+    calls: tuple[Call, ...],
+    texts: tuple[str, ...],
+    setup: Setup,
+    top: int | None,
+    answer: Answer,
+    largest: float | None,
 ) -> Asked:
-    gains_only = answer == "query" and all(call.gains_only(columns) for call in calls)
-    asked, no_relevant = Asked(["#query"], gains_only, top), columns.no_relevant
+    gains_only = answer == "query" and all(call.gains_only(setup) for call in calls)
+    asked, no_relevant = Asked(["#query"], gains_only, top), setup.policies.no_relevant
     if answer == "document":
-        if columns.ties == "expected":
+        if setup.policies.ties == "expected":
             raise InvalidOption(
                 "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule "
                 "for ties to explain, as in df.rank.on(ties='doc_desc')"
             )
         if no_relevant == "one":
             no_relevant = "null"  # nothing contributed to a 1 that stands by convention
-    largest = columns.largest_label
-    if largest is None and columns.unretrieved == "missed":  # then no label of the table is left out
+    if largest is None and setup.policies.unretrieved == "missed":  # then no label of the table is left out
         largest = top
     rows = SortedRows(asked, answer, largest)
-    ranking = Ranking(rows, columns, Expectation(rows) if columns.ties == "expected" else None)
+    ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
     for text, call in zip(texts, calls, strict=True):
         asked.values[text] = call.value(ranking, no_relevant)
     if answer == "query":
@@ -188,7 +203,7 @@ def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
     if asked.gains_only:
         # the first row stands for a query in which nothing is relevant
         listed = (RAW > 0).fill_null(False) | (POSITION == 1)
-        if table.columns.ties == "expected":  # of tied documents each stands at each of their ranks
+        if table.setup.policies.ties == "expected":  # of tied documents each stands at each of their ranks
             listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
         rows = rows.filter(listed)
     return asked.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))

@@ -10,35 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.table import Fault, Table
+from .shortcuts import parts_of
 from .sort import differ, sort_rows, starts_of
-from .threads import LEAST, at_once
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["InOrder", "Part", "fault_of", "in_rank_order", "largest_whole_label", "with_gain"]
-
-FEW = 256
-"""How many labels are so few that functions of them are looked up."""
-
-SPARSE = 1 / 64
-"""The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
-
-PART = 3 * 2**16
-"""How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
+__all__ = ["InOrder", "Part", "fault_of", "in_rank_order"]
 
 Part: TypeAlias = Callable[[], pl.LazyFrame]
 """The rows of some queries in rank order, brought into it when they are called for."""
-
-
-def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
-    """The largest label, at least 0, if all are whole numbers below `FEW`: functions of them can be looked up."""
-    label = frame[table.columns.label]
-    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
-        return None
-    top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
-    return int(top) if top < FEW else None
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
@@ -57,22 +39,7 @@ def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -
     hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
-    return bool(frame.select(rows.over(table.columns.query).any()).item())
-
-
-def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """The rows of queries that have a document with a label above 0, and the first row of each of the others.
-
-    It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
-    """
-    name, *others = table.columns.query
-    if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
-        return frame
-    gains = frame.select(table.label > 0).to_series()
-    if gains.sum() > SPARSE * frame.height:
-        return frame
-    query, relevant = pl.col(name), frame[name].filter(gains).unique()
-    return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
+    return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
 
 
 class InOrder(NamedTuple):
@@ -102,13 +69,8 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
     def part(start: int, length: int) -> pl.LazyFrame:
         return ordered.of(start, length).lazy().with_columns(along)
 
-    cuts = _cuts(ordered.ends, 1 if whole else _parts_of(frame.height))
+    cuts = _cuts(ordered.ends, 1 if whole else parts_of(frame.height))
     return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())
-
-
-def _parts_of(rows: int) -> int:
-    """Into how many parts that many rows are cut: small ones, and all that run at once if they are worth it."""
-    return max(-(-rows // PART), min(at_once(), rows // LEAST), 1)
 
 
 def _cuts(ends: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from .._table.table import Table
-from .threads import side_by_side
+from .shortcuts import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np

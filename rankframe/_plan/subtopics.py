@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.conventions import under
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.subtopics import row_faults
 from .._table.table import Table
 from .._words.asked import Asked
@@ -21,13 +20,13 @@ __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without
 
 def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
-    columns = table.columns
+    setup = table.setup
     for call in calls:
-        under(columns, call)  # which refuses it: no tool's convention has metrics of diversity
-    _refuse_ties(columns.ties, calls[0])
+        setup.resolve(call)  # which refuses it: no tool's convention has metrics of diversity
+    _refuse_ties(setup.policies.ties, calls[0])
     asked = Asked(table.key)
-    topics = Topics(asked, None if table.lists_subtopics else columns.relevant, columns.weight)
-    asked.values = {call.text: call.value(topics, columns.no_relevant) for call in calls}
+    topics = Topics(asked, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
+    asked.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
 
     rows, rank = ranks(docs, table)
     ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
@@ -38,7 +37,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
         pl.col(table.place).count().cast(pl.Float64).alias("#n_retrieved"),
         *(fault.rows.any().alias(fault.column) for fault in faults),
     )
-    least = min([columns.relevant, *(call.relevant for call in calls if call.relevant is not None)])
+    least = min([setup.policies.relevant, *(call.relevant for call in calls if call.relevant is not None)])
     sums = (
         asked.compute(_relevant(lf, ranked, table, least))
         .group_by(table.key)
@@ -46,15 +45,15 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     )
     result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
     result = result.with_columns(pl.col(list(asked.sums)).fill_null(0.0))
-    names = dict(zip(table.key, columns.query, strict=True))
+    names = dict(zip(table.key, setup.roles.query, strict=True))
     return result.select(*table.key, *guarded(asked, faults)).rename(names)
 
 
 def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:
     """A row for each document and subtopic with a label from `least` on: who they are, and the document's rank."""
-    columns = table.columns
+    setup = table.setup
     rank = pl.col(table.place).alias("#rank")
-    doc = -pl.col(table.row).cast(pl.Int64) if columns.doc_name is None else pl.col(columns.doc_name)
+    doc = -pl.col(table.row).cast(pl.Int64) if setup.roles.doc_name is None else pl.col(setup.roles.doc_name)
     identity = [*table.query, doc.alias("#doc")]
     if table.lists_subtopics:
         rows = ranked.filter(table.subtopic.list.len() > 0).select(*identity, rank, table.subtopic.alias("#subtopic"))
@@ -63,7 +62,7 @@ def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float
         rows = lf.filter(table.subtopic.is_not_null() & (table.label >= least))
         rows = rows.select(*identity, table.subtopic.alias("#subtopic"), table.label.alias("#label"))
         rows = rows.join(ranked.select(*identity, rank), on=[*table.key, "#doc"], nulls_equal=True)
-    if columns.unretrieved == "drop":
+    if setup.policies.unretrieved == "drop":
         rows = rows.filter(pl.col("#rank").is_not_null())
     return rows.with_columns(table.compared(pl.col("#doc")))
 
@@ -90,10 +89,10 @@ def refuse_without_subtopics(calls: Sequence[Call]) -> None:
         )
 
 
-def refuse_by_document(columns: Columns, calls: Sequence[Call]) -> None:
+def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
     """Refuse to show metrics of diversity document by document."""
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
-    if columns.subtopic is None:
+    if setup.roles.subtopic is None:
         refuse_without_subtopics(of_subtopics)
     for call in of_subtopics:
         raise InvalidOption(f"{call.text} adds up subtopics, so it is not shown by document; use evaluate")
@@ -101,7 +100,7 @@ def refuse_by_document(columns: Columns, calls: Sequence[Call]) -> None:
 
 def refuse_agreement(table: Table) -> None:
     """Refuse to compare documents that stand on several rows."""
-    if table.columns.subtopic is not None and not table.lists_subtopics:
+    if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents
         raise InvalidOption(
             f"agreement compares rows, of which a document has several here; keep one of each: df.unique({key}).rank"

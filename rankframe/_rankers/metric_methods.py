@@ -6,7 +6,6 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -14,12 +13,11 @@ import polars as pl
 
 from .. import metrics
 from .._catalog.call import Call, call_of
-from .._catalog.conventions import bind
 from .._catalog.registry import METRICS, elsewhere, find, of
-from .._lazy.memory_limit import bytes_of
 from .._plan.aggregation import aggregation
-from .._table.policies import Columns, NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from .._table.roles import USUAL_NAMES
+from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest
 
 __all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
@@ -70,18 +68,19 @@ def _meant(where: str, name: str, value: Any, known: Sequence[str]) -> str:
     return f"; it has {', '.join(known)}"
 
 
-def _of_known_options(on: Callable[P, T]) -> Callable[P, T]:
-    """The method `on`, with an error of ours for what it does not know."""
-    known = options_of(on)
+def _declared(on: Callable[P, T]) -> Callable[P, T]:
+    """The method `on`: its signature and text are for readers, its options are read by their declarations."""
 
     @functools.wraps(on)
     def call(*args: P.args, **options: P.kwargs) -> T:
-        refuse_unknown("on", options, known)
+        refuse_unknown("on", options, OPTIONS)
         if len(args) > 1:
             raise InvalidOption(
                 f"{args[1]!r} stands without a name; say what it is, as in df.rank.on(query={args[1]!r})"
             )
-        return on(*args, **options)
+        ranker: Any = args[0]
+        bound: T = ranker._with(ranker._setup.on(**options))
+        return bound
 
     return call
 
@@ -102,10 +101,10 @@ def _instead(name: str, methods: Sequence[str]) -> str:
 class Ranker(ABC, Generic[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
-    def __init__(self, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        self._columns = columns
+    def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        self._setup = setup
 
-    @_of_known_options
+    @_declared
     def on(
         self: S,
         *,
@@ -118,11 +117,11 @@ class Ranker(ABC, Generic[R]):
         relevant: float | None = None,
         ties: Ties | None = None,
         unjudged: Unjudged | None = None,
+        unjudged_labels: tuple[int, int] | None = None,
         unretrieved: Unretrieved | None = None,
         no_relevant: NoRelevant | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
-        unjudged_labels: tuple[int, int] | None = None,
         scores: Scores | None = None,
         convention: str | None = None,
         memory_limit: int | str | None = None,
@@ -163,6 +162,10 @@ class Ranker(ABC, Generic[R]):
             them out before ranks are given, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
             as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
             unjudged documents of the table, retrieved or not, could give.
+        unjudged_labels
+            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
+            ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
+            table, at least ``relevant``.
         unretrieved
             What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
             divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
@@ -176,10 +179,6 @@ class Ranker(ABC, Generic[R]):
             are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
         collection_size
             How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
-        unjudged_labels
-            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
-            ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
-            table, at least ``relevant``.
         scores
             ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
             tell, as in trec_eval 9 and the boosters.
@@ -212,31 +211,7 @@ class Ranker(ABC, Generic[R]):
         >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank().row(0)
         (7, 0.5)
         """
-        given = {
-            "query": tuple(query) if isinstance(query, (list, tuple)) else None if query is None else (query,),
-            "score": score,
-            "label": label,
-            "subtopic": subtopic,
-            "weight": weight,
-            "relevant": relevant,
-            "ties": ties,
-            "unjudged": unjudged,
-            "unretrieved": unretrieved,
-            "no_relevant": no_relevant,
-            "depth": depth,
-            "collection_size": collection_size,
-            "unjudged_labels": tuple(unjudged_labels) if isinstance(unjudged_labels, list) else unjudged_labels,
-            "scores": scores,
-            "memory_limit": None if memory_limit is None else bytes_of(memory_limit, "memory_limit"),
-            "grouped": grouped,
-        }
-        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if doc is not ...:
-            changed["doc"] = doc
-        columns = self._columns if convention is None else bind(self._columns, convention)
-        if columns.convention is not None:
-            changed["said"] = columns.said | frozenset(changed)
-        return self._with(replace(columns, **changed))
+        raise NotImplementedError
 
     if not TYPE_CHECKING:  # metrics that were declared later
 
@@ -253,7 +228,7 @@ class Ranker(ABC, Generic[R]):
         return sorted({*super().__dir__(), *(entry.formula.__name__ for entry in METRICS.values())})
 
     @abstractmethod
-    def _with(self: S, columns: Columns) -> S: ...
+    def _with(self: S, setup: Setup) -> S: ...
 
     @abstractmethod
     def _measure(self, call: Call) -> R: ...
@@ -362,11 +337,11 @@ class ExprRanker(Ranker[pl.Expr]):
     [0.5, 0.5, 0.0]
     """
 
-    def _with(self, columns: Columns) -> ExprRanker:
-        return ExprRanker(columns)
+    def _with(self, setup: Setup) -> ExprRanker:
+        return ExprRanker(setup)
 
     def _measure(self, call: Call) -> pl.Expr:
-        return aggregation(call, self._columns)
+        return aggregation(call, self._setup)
 
     def __repr__(self) -> str:
         return "rf.expr: metrics as Polars expressions, such as rf.expr.ndcg(k=10)"

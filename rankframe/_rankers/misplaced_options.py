@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from .._catalog.call import OF_TABLES
 from .._catalog.parse import parse
 from .._table.roles import refuse_tables
+from .._table.setup import OPTIONS
 from ..errors import InvalidOption, did_you_mean, shown
 
 __all__ = ["asks_for_metrics"]
@@ -47,10 +47,10 @@ def _instead(verb: str, ranker: Any, metrics: list[Any], name: str, value: objec
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
-    if name in OF_TABLES:
+    if name in OPTIONS:
         return f"columns and policies are said first: df.rank.on({name}={shown(value)}).{verb}({asked})"
     if name == "run":
-        query = [str(value), *ranker._columns.query]
+        query = [str(value), *ranker._setup.roles.query]
         by = f", by={value!r}" if verb == "summarize" else ""
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
     if name == "runs":

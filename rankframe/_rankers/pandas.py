@@ -13,8 +13,8 @@ import pandas as pd
 import polars as pl
 
 from .._decisions.runs import Design
-from .._table.policies import Columns
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
+from .._table.setup import ROLES, Setup
 from .._verbs.verb import Gives, verb_of
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
@@ -43,15 +43,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     _plots_with = "matplotlib"
 
-    def __init__(self, frame: pd.DataFrame, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        super().__init__(columns)
+    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
     if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
 
         @wraps(FrameRanker.on)
         def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
-            roles = {"query", "doc", "score", "label", "subtopic", "weight"} & given.keys()
+            roles = given.keys() & {*ROLES}
             try:
                 return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
             except RankframeError as error:
@@ -63,21 +63,21 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             except AttributeError as error:
                 raise AttributeError(in_words_of_pandas(str(error)), name=name) from None
 
-    def _with(self, columns: Columns) -> PandasRanker:
-        return PandasRanker(self._frame, columns)
+    def _with(self, setup: Setup) -> PandasRanker:
+        return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
+    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> Any:
         declared = verb_of(verb)
         args = declared.with_names(args, _as_text)
         try:
-            return SHAPES[declared.gives](self._frame, self._columns, verb, *args)
+            return SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
-            source = Source(self._frame, {*self._columns.names, *names}, lists=self._columns.subtopic)
-            return work(source.polars, self._columns, *args)
+            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
+            return work(source.polars, self._setup, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
 
@@ -202,64 +202,64 @@ class Source:
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
 
-def _per_query(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """A row per query, indexed by the query."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.polars, columns, *args)
-    return _indexed(result, columns, source)
+    source = _source(frame, setup, verb, args)
+    result = verb(source.polars, setup, *args, **known)
+    return _indexed(result, setup, source)
 
 
-def _several(frame: pd.DataFrame, columns: Columns, verb: Verb, design: Design, *args: Any) -> Any:
+def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:
     """An object of several tables, those that name queries indexed by the query."""
-    source = _source(frame, columns, verb, (design, *args))
-    result: Any = verb(source.polars, columns, design, *args)
-    of_query = replace(columns, query=tuple(name for name in columns.query if name != design.run))
+    source = _source(frame, setup, verb, (design, *args))
+    result: Any = verb(source.polars, setup, design, *args)
+    of_query = setup.changed(query=tuple(name for name in setup.roles.query if name != design.run))
     tables = {x.name: getattr(result, x.name) for x in fields(result)}
     return replace(
         result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
     )
 
 
-def _indexed(result: pl.DataFrame, columns: Columns, source: Source) -> pd.DataFrame:
+def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
     """A result as pandas, indexed by the query where it names one."""
-    rest = {x.name: _values(x) for x in result if x.name not in columns.query}
+    rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
     if len(rest) == result.width:
         return pd.DataFrame(rest)
-    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in columns.query]
+    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
 
-def _per_row(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows and index, and further columns."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.polars, columns, *args)
+    source = _source(frame, setup, verb, args)
+    result = verb(source.polars, setup, *args, **known)
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
-def _per_document(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns that matter and further ones."""
-    source = _source(frame, columns, verb, args)
-    result = verb(source.with_row(ROW), columns, *args, carry=[ROW])
+    source = _source(frame, setup, verb, args)
+    result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
     own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
     new = [x for x in result if x.name not in source.columns and x.name != ROW]
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
-    keys = [name for name in (*columns.query, columns.doc_name) if name is not None]
-    needed = [*keys, columns.label, *verb_of(verb).named([qrels, *args])]
-    usual = (*TELLS_APART, *([] if columns.subtopic is None else [columns.subtopic.lower()]))
+    keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
+    needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
+    usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     run, judged = (
         Source(
             _levels_as_columns(x, needed),
             needed,
             tried=[name for name in map(str, x.columns) if name.lower() in usual],
-            lists=columns.subtopic,
+            lists=setup.roles.subtopic,
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), columns, judged.with_row(QRELS_ROW), *args)
+    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
@@ -274,11 +274,11 @@ def _joined(frame: pd.DataFrame, columns: Columns, verb: Verb, qrels: Any, *args
     return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
 
 
-def _table(frame: pd.DataFrame, columns: Columns, verb: Verb, *args: Any) -> pd.DataFrame:
+def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
     """A table of its own, such as that of `check`; ids are there as Polars has them."""
-    source = _source(frame, columns, verb, args)
-    args = tuple(_source(_as_pandas(x), columns, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    result = verb(source.polars, columns, *args)
+    source = _source(frame, setup, verb, args)
+    args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
+    result = verb(source.polars, setup, *args)
     table = as_pandas(result)
     return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
 
@@ -296,11 +296,11 @@ SHAPES: dict[Gives, Shape] = {
 """How a result of each shape comes back."""
 
 
-def _source(frame: pd.DataFrame, columns: Columns, verb: Verb, args: Sequence[Any]) -> Source:
+def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
     declared = verb_of(verb)
-    needed = declared.columns(columns, args)
-    return Source(frame, needed, others=declared.reads_any(args), lists=columns.subtopic)
+    needed = declared.columns(setup, args)
+    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.subtopic)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from .._table.policies import Columns
 from .._table.roles import NotNumbers
+from .._table.setup import Setup
 from .._verbs.verb import verb_of
 from .verb_methods import FrameRanker
 
@@ -21,27 +21,27 @@ T = TypeVar("T")
 class PolarsRanker(FrameRanker[R]):
     """The rankings of a Polars frame; a LazyFrame gives LazyFrames."""
 
-    def __init__(self, frame: R, columns: Columns = Columns()) -> None:  # noqa: B008 - frozen
-        super().__init__(columns)
+    def __init__(self, frame: R, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
-    def _with(self, columns: Columns) -> PolarsRanker[R]:
-        return PolarsRanker(self._frame, columns)
+    def _with(self, setup: Setup) -> PolarsRanker[R]:
+        return PolarsRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         verb_of(verb)
         try:
-            result: R = verb(self._frame, self._columns, *args)
+            result: R = verb(self._frame, self._setup, *args)
         except NotNumbers as error:
             raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
-        wanted = {*self._columns.names, *names}
+        wanted = {*self._setup.roles.names, *names}
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
         try:
-            return work(frame, self._columns, *args)
+            return work(frame, self._setup, *args)
         except NotNumbers as error:
             raise error.among(frame) from None
 

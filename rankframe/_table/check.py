@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from ..errors import InvalidOption, RankframeError
-from .policies import Columns
 from .roles import USUAL_NAMES, carried, require
 from .run_and_judgments import STRANGERS, UNMATCHED, Tables, found_in, types_differ
+from .setup import Setup
 from .subtopics import documents, row_faults
 from .table import Table
 
@@ -20,9 +19,9 @@ SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
 
 
-def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
+def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
     """One row per thing found: severity, problem, where it is, in how many rows, and what to do."""
-    found = findings(frame, columns, qrels)
+    found = findings(frame, setup, qrels)
     where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
     for name in where.values():
         if name in SAYS:
@@ -33,27 +32,27 @@ def check(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None = No
     return found.rename(where)
 
 
-def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) -> pl.LazyFrame:
+def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> pl.LazyFrame:
     """The table of a check, the caller's columns under names that are `carried`."""
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
-    given = columns
-    if qrels is not None and columns.subtopic not in schema:  # but in the judgments, most often
-        columns = replace(columns, subtopic=None)
-    has_label = columns.label in schema
+    given = setup
+    if qrels is not None and setup.roles.subtopic not in schema:  # but in the judgments, most often
+        setup = setup.changed(subtopic=None)
+    has_label = setup.roles.label in schema
     try:
-        table = Table.of(columns, schema, label=has_label)
+        table = Table.of(setup, schema, label=has_label)
     except RankframeError as error:
-        there = [name for name in (*columns.query, columns.doc_name) if name is not None and name in schema]
+        there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
         return _finding(frame, "error", "table", str(error), there, one=True)
-    columns = table.columns
-    query = list(columns.query)
-    where = query if columns.doc_name is None else [*query, columns.doc_name]
-    if columns.subtopic is not None:
+    setup = table.setup
+    query = list(setup.roles.query)
+    where = query if setup.roles.doc_name is None else [*query, setup.roles.doc_name]
+    if setup.roles.subtopic is not None:
         parts += [
             _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
         ]
-        of_docs = replace(columns, subtopic=None)
+        of_docs = setup.changed(subtopic=None)
         rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels)
         if table.lists_subtopics:  # which say by themselves what is relevant
             rest = rest.filter(pl.col("problem") != "no labels")
@@ -63,7 +62,7 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
         parts.append(_finding(rows, "error", fault.name, fault.message, where))
-    if columns.doc_name is None and given.doc is ...:
+    if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
             _finding(
                 frame, "note", "documents not named",
@@ -73,9 +72,9 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
             for name in [name for name in schema if name.lower() in USUAL_NAMES["doc"] and name not in query][:1]
         ]  # fmt: skip
     if qrels is not None:
-        parts += _against(frame, qrels, replace(given, doc=columns.doc))
+        parts += _against(frame, qrels, given.changed(doc=setup.roles.doc))
     elif not has_label:
-        parts.append(_finding(frame, "error", "no labels", _message(schema, columns), where, one=True))
+        parts.append(_finding(frame, "error", "no labels", _message(schema, setup), where, one=True))
     parts.append(
         _finding(
             frame.filter(pl.any_horizontal(pl.col(name).is_null() for name in query)),
@@ -83,11 +82,11 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
         )
     )  # fmt: skip
     if has_label:
-        relevant = (table.label >= max(columns.relevant, 0)).any().over(query)
+        relevant = (table.label >= max(setup.policies.relevant, 0)).any().over(query)
         parts.append(
             _finding(
                 frame.filter(~relevant.fill_null(False)), "note", "no relevant document",
-                f"no label of the query reaches relevant={columns.relevant}; it counts as no_relevant={columns.no_relevant!r} says",
+                f"no label of the query reaches relevant={setup.policies.relevant}; it counts as no_relevant={setup.policies.no_relevant!r} says",
                 query,
             )
         )  # fmt: skip
@@ -107,18 +106,18 @@ def findings(frame: pl.LazyFrame, columns: Columns, qrels: pl.LazyFrame | None) 
     )  # fmt: skip
     parts += _of_scores(frame, table)
     if has_label:
-        parts += _of_labels(frame, columns)
-        parts += [] if qrels is not None else _of_both(frame, columns)
+        parts += _of_labels(frame, setup)
+        parts += [] if qrels is not None else _of_both(frame, setup)
     return pl.concat(parts, how="diagonal")
 
 
 def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
     """What the scores of all queries tell: ties, and whether they are ranks."""
-    columns = table.columns
-    at = [carried(name) for name in columns.query]
+    setup = table.setup
+    at = [carried(name) for name in setup.roles.query]
     retrieved = frame.filter(table.score.is_not_null()).select(
-        *(pl.col(name).alias(key) for name, key in zip(columns.query, at, strict=True)),
-        (pl.len().over(*columns.query, table.score) > 1).alias("#tied"),
+        *(pl.col(name).alias(key) for name, key in zip(setup.roles.query, at, strict=True)),
+        (pl.len().over(*setup.roles.query, table.score) > 1).alias("#tied"),
         table.score.cast(pl.Float64).alias("#score"),
     )
     score, whole = pl.col("#score"), (pl.col("#score") == pl.col("#score").floor()).all()
@@ -128,7 +127,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
         (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
     )
     n, tied = pl.col("#n"), pl.col("#tied")
-    if columns.ties != "error":
+    if setup.policies.ties != "error":
         figures = queries.select(
             *(pl.col(key).filter(tied > 0).first() for key in at),
             (tied > 0).sum().alias("#queries"),
@@ -137,7 +136,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
             (tied.sum() / n.sum()).alias("tied_fraction"),
         )
         says = pl.format(
-            f"documents share a score in {{}} of {{}} queries, the first of which is named; they stand as ties={columns.ties!r} "
+            f"documents share a score in {{}} of {{}} queries, the first of which is named; they stand as ties={setup.policies.ties!r} "
             "says", "#queries", "#all",
         )  # fmt: skip
         yield _note(figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction")
@@ -145,39 +144,39 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
     yield _note(
         figures.filter("#holds"), "scores like ranks",
         "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round: "
-        f"df.with_columns(-pl.col({columns.score!r}).cast(pl.Float64))",
+        f"df.with_columns(-pl.col({setup.roles.score!r}).cast(pl.Float64))",
     )  # fmt: skip
 
 
-def _of_labels(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+def _of_labels(frame: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
     """What all labels tell of the threshold of relevance."""
-    label = pl.col(columns.label).cast(pl.Float64)
-    judged = pl.col(columns.label).filter((label >= 0) & label.is_finite())
+    label = pl.col(setup.roles.label).cast(pl.Float64)
+    judged = pl.col(setup.roles.label).filter((label >= 0) & label.is_finite())
     figures = frame.select(judged.len().alias("rows"), judged.min().alias("#least"), judged.max().alias("#most"))
-    if columns.relevant <= 0:
+    if setup.policies.relevant <= 0:
         holds, says = pl.col("rows") > 0, pl.lit(
-            f"relevant={columns.relevant}: every judged document counts as relevant, whatever its label; say the least label "
+            f"relevant={setup.policies.relevant}: every judged document counts as relevant, whatever its label; say the least label "
             "that is relevant, as df.rank.on(relevant=1)"
         )  # fmt: skip
     else:
         least, most = (pl.col(name).cast(pl.Float64) for name in ("#least", "#most"))
-        holds = (least >= columns.relevant) & (most > least)
+        holds = (least >= setup.policies.relevant) & (most > least)
         says = pl.format(
-            f"labels go from {{}} to {{}}, so that relevant={columns.relevant} counts every judged document; say the least "
+            f"labels go from {{}} to {{}}, so that relevant={setup.policies.relevant} counts every judged document; say the least "
             "label that is relevant, as df.rank.on(relevant={})", "#least", "#most", "#most",
         )  # fmt: skip
     yield _note(figures.filter(holds), "every judged document relevant", says)
-    if columns.relevant == 1:
+    if setup.policies.relevant == 1:
         figures = frame.select(((label > 0) & (label < 1)).sum().alias("rows"))
         yield _note(
             figures.filter(pl.col("rows") > 0), "labels between 0 and 1",
-            f"relevant={columns.relevant} leaves them out; say the least label that is relevant, as df.rank.on(relevant=0.5)",
+            f"relevant={setup.policies.relevant} leaves them out; say the least label that is relevant, as df.rank.on(relevant=0.5)",
         )  # fmt: skip
 
 
-def _of_both(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+def _of_both(frame: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
     """What scores and labels tell of how a run and its judgments became one table."""
-    retrieved, judged = pl.col(columns.score).is_not_null(), pl.col(columns.label).cast(pl.Float64) >= 0
+    retrieved, judged = pl.col(setup.roles.score).is_not_null(), pl.col(setup.roles.label).cast(pl.Float64) >= 0
     figures = frame.select(
         retrieved.sum().alias("rows"),
         judged.sum().alias("#judged"),
@@ -187,7 +186,7 @@ def _of_both(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
     both = pl.col("#both")
     none = (both == 0) & (pl.col("rows") > 0) & (pl.col("#judged") > 0)
     yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
-    if columns.unretrieved != "drop":
+    if setup.policies.unretrieved != "drop":
         yield _note(
                 figures.filter((both == pl.col("#n")) & (both > 0)), "nothing missed",
                 "every row has a score and a label; if an inner join made the table, it lost the judged documents that were "
@@ -195,9 +194,9 @@ def _of_both(frame: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
             )  # fmt: skip
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, columns: Columns) -> Iterator[pl.LazyFrame]:
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
     """What a run's judgments in another table tell of both."""
-    tables, schema, query = Tables(frame, qrels, columns), qrels.collect_schema(), list(columns.query)
+    tables, schema, query = Tables(frame, qrels, setup), qrels.collect_schema(), list(setup.roles.query)
     if not tables.query:
         require(schema, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]
@@ -221,13 +220,13 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, columns: Columns) -> Iter
         figures = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
         none = (pl.col("rows") > 0) & (pl.col("#matched") == 0)
         yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
-    if columns.label in schema and columns.label not in frame.collect_schema():
-        yield from _of_labels(qrels, columns)
+    if setup.roles.label in schema and setup.roles.label not in frame.collect_schema():
+        yield from _of_labels(qrels, setup)
 
 
-def describe(frame: pl.DataFrame, columns: Columns, message: str) -> str:
+def describe(frame: pl.DataFrame, setup: Setup, message: str) -> str:
     """A fault's message with the number of its rows and the first few of them."""
-    found = findings(frame.lazy(), columns, None).filter(pl.col("advice") == message).collect(engine="in-memory")
+    found = findings(frame.lazy(), setup, None).filter(pl.col("advice") == message).collect(engine="in-memory")
     if found.is_empty():
         return message
     where = [name for name in found.columns if name not in SAYS]
@@ -267,9 +266,9 @@ def _finding(
     return counted.select(*named, *at, "rows", share, says.alias("advice"))
 
 
-def _message(schema: pl.Schema, columns: Columns) -> str:
+def _message(schema: pl.Schema, setup: Setup) -> str:
     try:
-        require(schema, columns.label, "label")
+        require(schema, setup.roles.label, "label")
     except RankframeError as error:
         return str(error)
     return ""

@@ -1,28 +1,32 @@
-"""The names of a table's columns, and the policies that its metrics follow."""
+"""The policies that metrics follow: each one field, with its values, its default and a line that says what it decides."""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass
-from types import EllipsisType
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
-from .._support.option_kinds import Range, as_number, check, fits, is_number
+from .._support.option_kinds import Range, check, fits, is_number, kind_of
 from ..errors import InvalidOption, shown
 
 __all__ = [
     "GREATEST",
-    "Columns",
     "Cutoff",
     "Label",
     "NoRelevant",
+    "Option",
+    "Policies",
     "Scores",
     "Ties",
     "Unjudged",
     "Unretrieved",
     "check_threshold",
     "check_word",
+    "declared",
     "is_number",
+    "read_fields",
 ]
 
 GREATEST = 1e280
@@ -37,35 +41,70 @@ Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
 
-DEFAULT_DOC = "doc_id"
+
+@dataclass(frozen=True)
+class Option:
+    """A field as an option that users give.
+
+    Attributes
+    ----------
+    values
+        The values that it takes, as an annotation.
+    kinds
+        The same as types or words, without ``None``.
+    default
+        What holds where it is not given.
+    says
+        What it decides, in a line.
+    """
+
+    values: Any
+    kinds: tuple[Any, ...]
+    default: Any
+    says: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it takes; none where it takes other values."""
+        return tuple(kind for kind in self.kinds if isinstance(kind, str))
+
+
+@lru_cache
+def declared(of: Any) -> Mapping[str, Option]:
+    """The fields of a class that say what they decide."""
+    values, plain = get_type_hints(of, include_extras=True), get_type_hints(of)
+    found = {}
+    for field in fields(of):
+        says = [x for x in getattr(values[field.name], "__metadata__", ()) if isinstance(x, str)]
+        if says:
+            kinds = tuple(x for x in get_args(plain[field.name]) or (plain[field.name],) if x is not NoneType)
+            found[field.name] = Option(values[field.name], kinds, field.default, says[0])
+    return found
+
+
+def read_fields(of: Any) -> None:
+    """Refuse values that a field does not take, and hold the others as Python's own."""
+    for name, option in declared(of.__class__).items():
+        if kind_of(option.values) is not None:
+            object.__setattr__(of, name, check(name, getattr(of, name), option.values))
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The names of a table's columns and the policies that its metrics follow."""
+class Policies:
+    """What counts as what. All that offers, reads, checks or lists policies goes by these fields."""
 
-    query: tuple[str, ...] = ("query_id",)
-    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
-    score: str = "score"
-    label: str = "label"
-    weight: str | None = None
-    subtopic: str | None = None
-    relevant: float = 1
-    ties: Ties = "doc_desc"
-    unjudged: Unjudged = "nonrelevant"
-    unretrieved: Unretrieved = "missed"
-    no_relevant: NoRelevant = "zero"
-    depth: int | None = None
-    collection_size: int | None = None
-    unjudged_labels: tuple[int, int] | None = None
-    scores: Scores = "as_given"
-    convention: str | None = None
-    memory_limit: int | None = None
-    grouped: bool = False
-    largest_label: float | None = None
-    """The largest label of the whole table, where the rows at hand are only a part of it."""
-    said: frozenset[str] = frozenset()
-    """The policies that were said beside a convention, which leaves them as they are."""
+    relevant: Annotated[Label, "the least label that is relevant"] = 1
+    ties: Annotated[Ties, "how documents with equal scores stand"] = "doc_desc"
+    unjudged: Annotated[Unjudged, "what retrieved documents are that nobody judged"] = "nonrelevant"
+    unjudged_labels: Annotated[
+        tuple[int, int] | None,
+        "for unjudged='bounds': the least and the greatest label that an unjudged document may have, as (0, 3)",
+    ] = None
+    unretrieved: Annotated[Unretrieved, "what judged documents are that were not retrieved"] = "missed"
+    no_relevant: Annotated[NoRelevant, "what a query without a relevant document counts"] = "zero"
+    depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
+    collection_size: Annotated[Count | None, "how many documents there are to retrieve from"] = None
+    scores: Annotated[Scores, "as which numbers scores are compared"] = "as_given"
 
     @property
     def drops_first(self) -> bool:
@@ -78,59 +117,17 @@ class Columns:
         return self.unjudged == "drop" and self.depth is not None
 
     @property
-    def doc_name(self) -> str | None:
-        """The document column's name; one that nobody said may be missing from a table."""
-        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
-
-    def doc_in(self, names: Container[str]) -> str | None:
-        """The document column of a table with these columns; one that was said, whether it is there or not."""
-        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
-
-    @property
-    def key(self) -> list[str]:
-        """The plans' names of the query columns, which no column of the caller has."""
-        return [f"#query{i}" for i in range(len(self.query))]
-
-    @property
-    def names(self) -> set[str]:
-        """All columns that have a role."""
-        others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
-        return {*self.query, *(name for name in others if name is not None)}
-
-    @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
         return self.ties in ("best", "worst") or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
-        names = [*self.query, *others, self.score, self.label]
-        for name in [*names, *([] if self.weight is None else [self.weight])]:
-            if not isinstance(name, str):
-                has = getattr(name, "name", None)  # a Series has one
-                added = f", as {has!r}" if isinstance(has, str) else ""
-                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
-                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
-            if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InvalidOption(
-                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
-                )
-        twice = [name for name in names[:-2] if names.count(name) > 1]
-        if not self.query:
-            raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
-        if twice:
-            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
         check_threshold(self.relevant)
-        object.__setattr__(self, "relevant", as_number(self.relevant))
-        check_word("ties", self.ties, Ties)
-        check_word("unjudged", self.unjudged, Unjudged)
-        check_word("unretrieved", self.unretrieved, Unretrieved)
-        check_word("no_relevant", self.no_relevant, NoRelevant)
-        check_word("scores", self.scores, Scores)
-        object.__setattr__(self, "grouped", check("grouped", self.grouped, bool))
-        object.__setattr__(self, "depth", check("depth", self.depth, Cutoff | None))
-        object.__setattr__(self, "collection_size", check("collection_size", self.collection_size, Count | None))
+        read_fields(self)
         labels = self.unjudged_labels
+        if isinstance(labels, list):
+            labels = tuple(labels)
+            object.__setattr__(self, "unjudged_labels", labels)
         pair = isinstance(labels, tuple) and len(labels) == 2 and all(fits(x, Count) for x in labels)
         if labels is not None and not (pair and labels[0] <= labels[1] <= GREATEST):
             raise InvalidOption(
@@ -141,11 +138,6 @@ class Columns:
             raise InvalidOption(
                 f"ties={self.ties!r} goes by labels, which unjudged='bounds' leaves open; say another rule for ties, as in "
                 "df.rank.on(ties='doc_desc')"
-            )
-        if self.unjudged == "bounds" and self.weight is not None:
-            raise InvalidOption(
-                f"weight={self.weight!r}: no bounds are known where documents weigh differently; say another rule for the "
-                "unjudged, as df.rank.on(unjudged='nonrelevant')"
             )
         if self.depth is not None and self.ties == "expected":
             raise InvalidOption(

@@ -11,8 +11,8 @@ import polars as pl
 import polars.selectors as cs
 
 from ..errors import InvalidData, InvalidOption, warn
-from .policies import Columns
 from .roles import USUAL_NAMES, require, require_all
+from .setup import Setup
 from .table import failing, fresh, is_list
 
 __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
@@ -62,34 +62,36 @@ class Tables:
     ----------
     run, qrels
         The tables.
-    columns
-        The columns of the run.
+    setup
+        The roles of columns, and the policies.
     named
         The query column that names the run of each row; ``None`` where there is one run, or none was named.
     """
 
     run: pl.LazyFrame
     qrels: pl.LazyFrame
-    columns: Columns
+    setup: Setup
     named: str | None = None
 
     @classmethod
-    def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, columns: Columns) -> Tables:
+    def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Tables:
         """Check the names and the types of the columns that joining needs."""
         run_schema, qrels_schema = run.collect_schema(), qrels.collect_schema()
-        doc = columns.doc_name
+        doc = setup.roles.doc_name
         if doc is None:
             raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
-        require_all(run_schema, [*((name, "query") for name in columns.query), (doc, "doc"), (columns.score, "score")])
-        if columns.label in run_schema:
+        require_all(
+            run_schema, [*((name, "query") for name in setup.roles.query), (doc, "doc"), (setup.roles.score, "score")]
+        )
+        if setup.roles.label in run_schema:
             raise InvalidOption(
-                f"the run already has a column {columns.label!r}; drop it before judge, or evaluate the table as it is"
+                f"the run already has a column {setup.roles.label!r}; drop it before judge, or evaluate the table as it is"
             )
-        tables = cls(run, qrels, columns)
+        tables = cls(run, qrels, setup)
         if not tables.query:
-            require(qrels_schema, columns.query[-1], "query", "qrels")
+            require(qrels_schema, setup.roles.query[-1], "query", "qrels")
         require(qrels_schema, doc, "doc", "qrels")
-        require(qrels_schema, columns.label, "label", "qrels")
+        require(qrels_schema, setup.roles.label, "label", "qrels")
         tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
         run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
         if message := types_differ(run_schema, qrels_schema, tables.keys):
@@ -101,31 +103,31 @@ class Tables:
 
     def with_run(self, named: str) -> Tables:
         """The tables, where a column names the run of each row."""
-        columns = replace(self.columns, query=(named, *(name for name in self.columns.query if name != named)))
+        setup = self.setup.changed(query=(named, *(name for name in self.setup.roles.query if name != named)))
         require(self.run.collect_schema(), named, "run")
-        return replace(self, columns=columns, named=named)
+        return replace(self, setup=setup, named=named)
 
     @property
     def query(self) -> list[str]:
         """The query columns of both tables."""
-        return [name for name in self.columns.query if name in self.qrels.collect_schema()]
+        return [name for name in self.setup.roles.query if name in self.qrels.collect_schema()]
 
     @property
     def runs(self) -> list[str]:
         """The query columns of the run alone, for each of whose values the judgments hold."""
-        return [name for name in self.columns.query if name not in self.qrels.collect_schema()]
+        return [name for name in self.setup.roles.query if name not in self.qrels.collect_schema()]
 
     @property
     def keys(self) -> list[str]:
         """The columns that name a document in both tables."""
-        return [*self.query, str(self.columns.doc_name)]
+        return [*self.query, str(self.setup.roles.doc_name)]
 
     @property
     def key(self) -> list[str]:
         """The columns whose values no two rows of the run may share."""
-        subtopic, schema = self.columns.subtopic, self.run.collect_schema()
+        subtopic, schema = self.setup.roles.subtopic, self.run.collect_schema()
         single = [] if subtopic not in schema or subtopic is None or is_list(schema[subtopic]) else [subtopic]
-        return [*self.columns.query, str(self.columns.doc_name), *single]
+        return [*self.setup.roles.query, str(self.setup.roles.doc_name), *single]
 
     @property
     def usual_runs(self) -> list[str]:
@@ -156,7 +158,7 @@ class Tables:
     @property
     def judged_only(self) -> pl.LazyFrame:
         """The judgments of queries that the run, or one of the runs, lacks."""
-        judged, on = self._for_every_run(self.qrels.select(self.query)), self.columns.query
+        judged, on = self._for_every_run(self.qrels.select(self.query)), self.setup.roles.query
         return judged.join(self.run, on=on, how="anti", nulls_equal=True, maintain_order="left")
 
     @property
@@ -190,7 +192,7 @@ class Tables:
             yield Refusal(
                 "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it "
                 f"out; {LISTED} lists them",
-                _counted(self.judged_only, self.columns.query),
+                _counted(self.judged_only, self.setup.roles.query),
             )
 
     def _nameless(self, named: str) -> Refusal:
@@ -210,18 +212,18 @@ class Tables:
             several = f"If more columns than {self.named!r} tell runs apart, name all: df.rank.on(query=[...])"
         message = (
             f"the run holds a document of a query more than once. {several}. If it is one run, keep one row of each, such "
-            f"as the best: df.sort({self.columns.score!r}).unique({self.key}, keep='last')"
+            f"as the best: df.sort({self.setup.roles.score!r}).unique({self.key}, keep='last')"
         )
         return Refusal(message, _repeated(self.run, self.key), "df.rank.check()")
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""
-        schema, subtopic = self.qrels.collect_schema(), self.columns.subtopic
+        schema, subtopic = self.qrels.collect_schema(), self.setup.roles.subtopic
         usual = [name for name in schema if name.lower() in USUAL_NAMES["subtopic"] and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
         message = (
             "the judgments hold a document of a query more than once; keep one of each, such as the highest: "
-            f"qrels.sort({self.columns.label!r}).unique({key}, keep='last'), or name the column of the subtopics that it was "
+            f"qrels.sort({self.setup.roles.label!r}).unique({key}, keep='last'), or name the column of the subtopics that it was "
             "judged for: df.rank.on(subtopic=...)"
         )
         return Refusal(message, _repeated(self.qrels, key))
@@ -289,7 +291,7 @@ class Tables:
 
     def join(self, judged_only: Missing, run_only: Missing, *, ordered: bool) -> pl.LazyFrame:
         """The full join by query and document, of the queries that count."""
-        run, judged, query = self.run, self.judged, self.columns.query
+        run, judged, query = self.run, self.judged, self.setup.roles.query
         if run_only == "drop":
             run = run.join(self.judged_queries, on=self.query, how="semi", nulls_equal=True, maintain_order="left")
         if judged_only == "drop":
@@ -298,7 +300,7 @@ class Tables:
         order: Literal["left_right", "none"] = "left_right" if ordered else "none"
         on = [*self.runs, *self.keys]
         joined = run.join(judged, on=on, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
-        label = self.columns.label
+        label = self.setup.roles.label
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
         return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
 

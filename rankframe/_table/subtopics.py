@@ -19,19 +19,19 @@ def documents(
     In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
     repeat each other fail.
     """
-    columns = table.columns
-    if columns.subtopic is None or table.lists_subtopics:
+    setup = table.setup
+    if setup.roles.subtopic is None or table.lists_subtopics:
         return lf
-    score, label = pl.col(columns.score), pl.col(columns.label)
-    named = [*carry, *([] if columns.weight is None else [columns.weight])]
+    score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
+    named = [*carry, *([] if setup.roles.weight is None else [setup.roles.weight])]
     named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
-    named = [name for name in named if name not in (columns.score, columns.label)]
+    named = [name for name in named if name not in (setup.roles.score, setup.roles.label)]
     found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
-    if columns.label in table.schema:
+    if setup.roles.label in table.schema:
         unfit = table.label.is_finite().all()
         largest = label.max()
-        is_float = table.schema[columns.label].is_float()
-        found[columns.label] = pl.when(unfit).then(largest).otherwise(float("nan")) if is_float else largest
+        is_float = table.schema[setup.roles.label].is_float()
+        found[setup.roles.label] = pl.when(unfit).then(largest).otherwise(float("nan")) if is_float else largest
     flags = (
         {"repeated subtopic": table.subtopic.n_unique() < pl.len(), "two scores": score.n_unique() > 1} if check else {}
     )
@@ -41,22 +41,22 @@ def documents(
     )
     if not check:
         return rows
-    failure = failing([(pl.col(name), said(name[1:], columns)) for name in flags])
+    failure = failing([(pl.col(name), said(name[1:], setup)) for name in flags])
     return rows.filter(failure.is_null()).drop(list(flags))
 
 
 def row_faults(table: Table) -> list[Fault]:
     """What is wrong with the subtopics of a document, as flags on the caller's rows."""
-    columns = table.columns
-    if columns.subtopic is None:
+    setup = table.setup
+    if setup.roles.subtopic is None:
         return []
     if table.lists_subtopics:
         twice = (table.subtopic.list.n_unique() < table.subtopic.list.len()).fill_null(False)
-        return [Fault.of("subtopic listed twice", columns.subtopic, twice, columns)]
+        return [Fault.of("subtopic listed twice", setup.roles.subtopic, twice, setup)]
     key = table.key_of_documents
-    twice = pl.len().over(*key, columns.subtopic) > 1
-    differ = pl.col(columns.score).n_unique().over(*key) > 1
+    twice = pl.len().over(*key, setup.roles.subtopic) > 1
+    differ = pl.col(setup.roles.score).n_unique().over(*key) > 1
     return [
-        Fault.of("repeated subtopic", columns.subtopic, twice, columns),
-        Fault.of("two scores", columns.score, differ, columns),
+        Fault.of("repeated subtopic", setup.roles.subtopic, twice, setup),
+        Fault.of("two scores", setup.roles.score, differ, setup),
     ]

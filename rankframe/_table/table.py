@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
 from ..errors import InvalidData, InvalidOption
-from .policies import GREATEST, Columns
+from .policies import GREATEST
 from .roles import require, require_all, require_number
+from .setup import Setup
 
 __all__ = [
     "BY_DOCUMENT",
@@ -60,12 +61,12 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """What is wrong with a weight that `is_weight` refuses."""
 
 
-def said(problem: str, columns: Columns) -> str:
+def said(problem: str, setup: Setup) -> str:
     """The text for a problem, with the names of the columns and the way out."""
-    key, doc = [*columns.query, columns.doc_name], columns.doc_name
+    key, doc = [*setup.roles.query, setup.roles.doc_name], setup.roles.doc_name
     return TEXTS[problem].format(
-        score=columns.score, label=columns.label, doc=doc, key=key, ties=columns.ties, weight=columns.weight,
-        with_run=["run", *columns.query], subtopic=columns.subtopic, key_of_subtopic=[*key, columns.subtopic],
+        score=setup.roles.score, label=setup.roles.label, doc=doc, key=key, ties=setup.policies.ties, weight=setup.roles.weight,
+        with_run=["run", *setup.roles.query], subtopic=setup.roles.subtopic, key_of_subtopic=[*key, setup.roles.subtopic],
         greatest=GREATEST, no_weight=NO_WEIGHT,
     )  # fmt: skip
 
@@ -81,9 +82,9 @@ class Fault:
     once: pl.Expr | None = None  # a value that no query may hold twice, if that is what is wrong
 
     @classmethod
-    def of(cls, problem: str, at: str, rows: pl.Expr, columns: Columns, *, once: pl.Expr | None = None) -> Fault:
+    def of(cls, problem: str, at: str, rows: pl.Expr, setup: Setup, *, once: pl.Expr | None = None) -> Fault:
         """A problem that has a text of its own."""
-        return cls(problem, at, rows, said(problem, columns), once)
+        return cls(problem, at, rows, said(problem, setup), once)
 
     @property
     def column(self) -> str:
@@ -117,94 +118,94 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 class Table:
     """The columns of a schema, checked: what the plans know of a table before it runs."""
 
-    columns: Columns
+    setup: Setup
     schema: pl.Schema
 
     @classmethod
-    def of(cls, columns: Columns, schema: pl.Schema, *, label: bool = True) -> Table:
+    def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Table:
         """Check the names and the types that ranking needs, and find out whether documents have ids."""
-        doc = columns.doc_in(schema)
-        columns = replace(columns, doc=doc)
-        labelled = label or columns.orders_by_label
-        roles = [*((name, "query") for name in columns.query), (columns.score, "score")]
-        roles += [(columns.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
+        doc = setup.roles.doc_in(schema)
+        setup = setup.changed(doc=doc)
+        labelled = label or setup.policies.orders_by_label
+        roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
+        roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
         require_all(schema, roles)
         if labelled:
-            require_number(schema, columns.label, "label")
-        if doc is None and columns.ties in BY_DOCUMENT:
-            raise InvalidOption(f"{said('no document', columns)}. The table has {', '.join(schema)}")
-        require_number(schema, columns.score, "score")
-        _check_subtopic(columns, schema)
-        if columns.weight is not None:
-            require(schema, columns.weight, "weight")
-            require_number(schema, columns.weight, "weight")
-        for name in (*columns.query, *([] if doc is None else [doc])):
+            require_number(schema, setup.roles.label, "label")
+        if doc is None and setup.policies.ties in BY_DOCUMENT:
+            raise InvalidOption(f"{said('no document', setup)}. The table has {', '.join(schema)}")
+        require_number(schema, setup.roles.score, "score")
+        _check_subtopic(setup, schema)
+        if setup.roles.weight is not None:
+            require(schema, setup.roles.weight, "weight")
+            require_number(schema, setup.roles.weight, "weight")
+        for name in (*setup.roles.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(
                     f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
                     f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
                 )
-        if doc is not None and columns.ties == "trec_eval" and schema[doc].is_nested():
-            raise InvalidData(said("nested document", columns))
-        return cls(columns, schema)
+        if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
+            raise InvalidData(said("nested document", setup))
+        return cls(setup, schema)
 
     @property
     def lists_subtopics(self) -> bool:
         """Whether the subtopics of a document stand in a list, on its one row."""
-        return self.columns.subtopic is not None and is_list(self.schema[self.columns.subtopic])
+        return self.setup.roles.subtopic is not None and is_list(self.schema[self.setup.roles.subtopic])
 
     @property
     def subtopic(self) -> pl.Expr:
         """The subtopic, or the list of subtopics; only where a column was named."""
-        name = str(self.columns.subtopic)
+        name = str(self.setup.roles.subtopic)
         return pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
 
     @property
     def query(self) -> list[pl.Expr]:
         """The query columns under the plans' own names, which no column of the caller has."""
-        return [pl.col(name).alias(key) for name, key in zip(self.columns.query, self.key, strict=True)]
+        return [pl.col(name).alias(key) for name, key in zip(self.setup.roles.query, self.key, strict=True)]
 
     @property
     def key(self) -> list[str]:
         """The plans' names of the query columns."""
-        return self.columns.key
+        return self.setup.roles.key
 
     @property
     def score(self) -> pl.Expr:
         """The score; null for a document that was not retrieved, or that is taken out before ranks are given."""
-        score = pl.col(self.columns.score)
-        dtype = self.schema[self.columns.score]
+        score = pl.col(self.setup.roles.score)
+        dtype = self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
-        if self.columns.scores == "float32":
+        if self.setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
-        if self.columns.drops_first:
-            score = pl.when(pl.col(self.columns.label) >= 0).then(score)
+        if self.setup.policies.drops_first:
+            score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
 
     @property
     def label(self) -> pl.Expr:
         """The label as it came, as a float."""
-        return pl.col(self.columns.label).cast(pl.Float64)
+        return pl.col(self.setup.roles.label).cast(pl.Float64)
 
     @property
     def doc(self) -> pl.Expr | None:
         """The document as the tie rule compares it: categories by their text, the rest by value."""
-        name = self.columns.doc_name
+        name = self.setup.roles.doc_name
         if name is None:
             return None
         return self.compared(pl.col(name))
 
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id as documents are compared by it."""
-        name = self.columns.doc_name
-        as_text = self.columns.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        name = self.setup.roles.doc_name
+        as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
 
     @property
     def key_of_documents(self) -> list[str]:
         """The caller's columns that name a document."""
-        return [*self.columns.query, *([] if self.columns.doc_name is None else [self.columns.doc_name])]
+        return [*self.setup.roles.query, *([] if self.setup.roles.doc_name is None else [self.setup.roles.doc_name])]
 
     @property
     def row(self) -> str:
@@ -219,7 +220,7 @@ class Table:
     @property
     def needs_row(self) -> bool:
         """Whether only the rows' own order tells tied documents apart."""
-        return self.columns.doc is None or self.columns.ties == "order"
+        return self.setup.roles.doc is None or self.setup.policies.ties == "order"
 
     def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
         """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
@@ -227,36 +228,36 @@ class Table:
         Without documents to tell tied rows apart the order is the rows' own: that of `row`, or of a stable sort.
         """
         keys = [self.score]
-        if self.columns.ties in ("best", "worst"):
+        if self.setup.policies.ties in ("best", "worst"):
             label = self.label.fill_null(-float("inf"))
-            keys.append(label if self.columns.ties == "best" else -label)
+            keys.append(label if self.setup.policies.ties == "best" else -label)
         doc = None if self.needs_row else self.doc
-        if doc is not None and self.columns.ties != "doc_asc":
+        if doc is not None and self.setup.policies.ties != "doc_asc":
             return [*keys, doc], True
         last = row if doc is None else doc
         if last is None:
             return keys, True
-        dtype = pl.Float32() if self.columns.scores == "float32" else self.schema[self.columns.score]
+        dtype = pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
         return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """What makes the table unfit, as flags on rows that are to be read inside one query."""
         found = []
-        score, columns, doc = self.score, self.columns, self.columns.doc_name
-        if self.schema[columns.score].is_float():
-            found.append(Fault.of("NaN score", columns.score, score.is_nan().fill_null(False), columns))
-        if (label or columns.orders_by_label) and self.schema[columns.label].is_float():
+        score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
+        if self.schema[setup.roles.score].is_float():
+            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan().fill_null(False), setup))
+        if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
             found.append(
-                Fault.of("label not finite", columns.label, (~is_finite(self.label)).fill_null(False), columns)
+                Fault.of("label not finite", setup.roles.label, (~is_finite(self.label)).fill_null(False), setup)
             )
         if doc is not None:
-            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), columns, once=pl.col(doc)))
-        if label and columns.weight is not None:
-            unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight))
-            found.append(Fault.of("weight", columns.weight, unfit, columns))
-        if columns.ties == "error":
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), setup, once=pl.col(doc)))
+        if label and setup.roles.weight is not None:
+            unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
+            found.append(Fault.of("weight", setup.roles.weight, unfit, setup))
+        if setup.policies.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault.of("tied score", columns.score, tied, columns, once=score))
+            found.append(Fault.of("tied score", setup.roles.score, tied, setup, once=score))
         return found
 
 
@@ -280,15 +281,15 @@ def is_list(dtype: pl.DataType) -> bool:
     return isinstance(dtype, (pl.List, pl.Array))
 
 
-def _check_subtopic(columns: Columns, schema: pl.Schema) -> None:
-    name = columns.subtopic
+def _check_subtopic(setup: Setup, schema: pl.Schema) -> None:
+    name = setup.roles.subtopic
     if name is None:
         return
     require(schema, name, "subtopic")
     dtype = schema[name]
     if dtype == pl.Object:
         raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
-    if not is_list(dtype) and columns.doc_name is None:
+    if not is_list(dtype) and setup.roles.doc_name is None:
         raise InvalidOption(
             f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say "
             "df.rank.on(doc=...), or give its subtopics as a list"

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from types import EllipsisType
 from typing import Any
 
 from .._catalog.parse import parse
@@ -161,10 +160,6 @@ def plain(value: Any) -> Any:
     """A setting as JSON can hold it."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, EllipsisType):
-        return "doc_id, if there is one"
-    if isinstance(value, (frozenset, set)):
-        return sorted(map(str, value))
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

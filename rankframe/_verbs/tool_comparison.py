@@ -10,78 +10,78 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.conventions import CONVENTIONS, bind, under
 from .._catalog.parse import parse
 from .._plan.per_query import Frame, mean, measure
-from .._table.policies import Columns
+from .._table.conventions import CONVENTIONS
+from .._table.policies import Policies, declared
+from .._table.setup import Setup
 from ..errors import InvalidOption, RankframeError
 from .verb import verb
 
 __all__ = ["conventions", "short"]
 
-POLICIES = ("relevant", "ties", "unjudged", "unretrieved", "no_relevant", "depth", "scores")
-
 SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
 
 
 @verb(gives="table")
-def conventions(frame: Frame, columns: Columns, text: str) -> Frame:
+def conventions(frame: Frame, setup: Setup, text: str) -> Frame:
     """One row per tool that has the metric: the mean of what it prints, and why it is another number."""
     calls = parse(text)
     if len(calls) != 1:
         raise InvalidOption(f"{text!r} names {len(calls)} metrics; ask for one, as in df.rank.conventions('ndcg@10')")
     table = frame.lazy().collect()
-    found: dict[tuple[Columns, Call], float | None] = {}
+    found: dict[tuple[Setup, Call], float | None] = {}
 
-    def value(policies: Columns, call: Call) -> float | None:
+    def value(setup: Setup, call: Call) -> float | None:
         """The mean over the queries that count."""
-        if (policies, call) not in found:
-            of_queries = measure(table, policies, call).lazy().select(mean(pl.col(call.text)))
-            found[policies, call] = of_queries.collect().item()
-        return found[policies, call]
+        if (setup, call) not in found:
+            of_queries = measure(table, setup, call).lazy().select(mean(pl.col(call.text)))
+            found[setup, call] = of_queries.collect().item()
+        return found[setup, call]
 
-    rows = [("rankframe", *_described(value, columns, calls[0], columns, calls[0], ""))]
+    rows = [("rankframe", *_described(value, setup, calls[0], setup, calls[0], ""))]
     for tool, convention in CONVENTIONS.items():
         if calls[0].metric.name in convention.metrics:
-            meant = under(bind(columns, tool), calls[0])
-            rows.append((tool, *_described(value, *meant, columns, calls[0], convention.note)))
+            meant = setup.on(convention=tool).resolve(calls[0])
+            rows.append((tool, *_described(value, *meant, setup, calls[0], convention.note)))
     result = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     return result if isinstance(frame, pl.DataFrame) else result.lazy()
 
 
 def _described(
-    value: Callable[[Columns, Call], float | None],
-    policies: Columns,
+    value: Callable[[Setup, Call], float | None],
+    setup: Setup,
     call: Call,
-    ours: Columns,
+    ours: Setup,
     our_call: Call,
     note: str,
 ) -> tuple[float | None, str, str, str]:
     """The value, the metric as it is computed, the choices that matter, and what is to be known beside."""
     try:
-        here = value(policies, call)
+        here = value(setup, call)
     except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
         return None, call.text, "", "; ".join(x for x in (str(error), note) if x)
-    choices: list[tuple[str, Columns, Call]] = []
-    for name in POLICIES:
-        if getattr(policies, name) != getattr(ours, name):
-            back = replace(policies, **{name: getattr(ours, name)})
-            choices.append((f"{name}={short(getattr(policies, name))}", back, call))
+    choices: list[tuple[str, dict[str, Any], Call]] = []  # each with what takes it back
+    for name in declared(Policies):
+        chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
+        if chosen != our_choice:
+            choices.append((f"{name}={short(chosen)}", {name: our_choice}, call))
     options = dict(call.options)
     for name, chosen in options.items():
         if dict(our_call.options).get(name) != chosen:
             rest = tuple((x, y) for x, y in call.options if x != name)
             kept = tuple((x, y) for x, y in our_call.options if x == name)
-            choices.append((f"{name}={short(chosen)}", policies, replace(call, options=rest + kept)))
-    matter = [text for text, *without in choices if not _same(here, _or_none(value, *without))]
+            choices.append((f"{name}={short(chosen)}", {}, replace(call, options=rest + kept)))
+
+    def without(policies: dict[str, Any], call: Call) -> float | None:
+        """The value where a choice is taken back; NaN where the others do not go with ours."""
+        try:
+            return value(setup.changed(**policies), call)
+        except RankframeError:
+            return math.nan
+
+    matter = [text for text, policies, other in choices if not _same(here, without(policies, other))]
     return here, call.text, ", ".join(matter), note
-
-
-def _or_none(value: Callable[[Columns, Call], float | None], policies: Any, call: Any) -> float | None:
-    try:
-        return value(policies, call)
-    except RankframeError:
-        return math.nan
 
 
 def _same(a: float | None, b: float | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.policies import Columns
+from .._table.setup import Setup
 
 __all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
 
@@ -77,10 +77,10 @@ class Verb:
     labels
         Whether it reads labels, also where they have no say in the order; only then its requests are metrics.
     in_parts
-        For a table of its own: what computes it part by part, made of the columns, whether parts are joined with their
-        judgments, and the arguments.
+        For a table of its own: what computes it part by part, made of the setup, whether parts are joined with their
+        judgments, the largest label of the whole table if it is known, and the arguments.
     parameters
-        Its parameters after the table and the columns, without the requests that may follow.
+        Its parameters after the table and the setup, without the requests that may follow.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Verb:
         """Whether it looks at one query at a time."""
         return self.gives in WITHIN_QUERIES
 
-    def columns(self, columns: Columns, args: Sequence[Any]) -> set[str]:
+    def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
         """The columns that a call of the verb reads."""
-        roles = [*columns.query, columns.doc_name, columns.score, columns.subtopic, columns.weight]
+        roles = [*setup.roles.query, setup.roles.doc_name, setup.roles.score, setup.roles.subtopic, setup.roles.weight]
         needed = {name for name in roles if name is not None}
-        if self.labels or columns.orders_by_label:
-            needed.add(columns.label)
+        if self.labels or setup.policies.orders_by_label:
+            needed.add(setup.roles.label)
         needed |= self.named(args)
         for request in self.requests(args):
             needed.update(request.meta.root_names() if isinstance(request, pl.Expr) else ())
@@ -140,7 +140,7 @@ def verb(
     labels: bool = True,
     in_parts: Callable[..., Mergeable] | None = None,
 ) -> Callable[[F], F]:
-    """Declare a function of a Polars frame, columns and arguments as a verb; see :class:`Verb`."""
+    """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""
 
     def declare(function: F) -> F:
         _, _, *parameters = inspect.signature(function).parameters.values()

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call, call_of
-from .._catalog.conventions import under
 from .._catalog.parse import parse
 from .._catalog.registry import AGREEMENTS, METRICS, Metric, of
 from .._lazy.node import source
@@ -27,13 +26,14 @@ from .._plan.per_query import (
     refuse_names,
 )
 from .._plan.plan import by_row, guarded, position, ranks, run_formulas, source_of, with_rank, with_row
-from .._plan.rank_order import Part, in_rank_order, largest_whole_label
+from .._plan.rank_order import Part, in_rank_order
+from .._plan.shortcuts import in_threads, largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
-from .._plan.threads import in_threads
 from .._table.check import check as check_frame
-from .._table.policies import Columns, check_word
+from .._table.policies import check_word
 from .._table.roles import carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
+from .._table.setup import Setup
 from .._table.table import Table, failing
 from .._words.asked import Asked
 from .._words.rows import Answer
@@ -61,8 +61,11 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 
 @verb(gives="query")
-def evaluate(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
-    """One row per query: the query columns and a column per text or expression, in the order asked."""
+def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
+    """One row per query: the query columns and a column per text or expression, in the order asked.
+
+    Where a DataFrame is a part of a table, `largest_label` is that of the whole table; so in other verbs.
+    """
     calls: list[Call] = []
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
@@ -75,24 +78,24 @@ def evaluate(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame
             named = calls_of(request)
             read = [call for call in named if call not in calls]
             calls += read
-            names += [name for call in read for name in names_of(columns, call)]
+            names += [name for call in read for name in names_of(setup, call)]
     _require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
             raise InvalidOption(
                 f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
             )
-    refuse_names(names, columns.query, "the query")
+    refuse_names(names, setup.roles.query, "the query")
     if not expressions:
-        return measure(frame, columns, *calls)
-    Table.of(columns, frame.collect_schema(), label=bool(calls))
-    own = frame.lazy().group_by(columns.query, maintain_order=isinstance(frame, pl.DataFrame))
+        return measure(frame, setup, *calls, largest_label=largest_label)
+    Table.of(setup, frame.collect_schema(), label=bool(calls))
+    own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
-        values = measure(frame, columns, *calls).lazy()
+        values = measure(frame, setup, *calls, largest_label=largest_label).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-        result = values.join(result, on=columns.query, how="left", nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*columns.query, *names), columns)
+        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
+    return like(frame, result.select(*setup.roles.query, *names), setup)
 
 
 def calls_of(request: Request | Call) -> list[Call]:
@@ -105,40 +108,42 @@ def calls_of(request: Request | Call) -> list[Call]:
 
 
 @verb(gives="row")
-def with_metrics(frame: Frame, columns: Columns, *requests: Request | Call) -> Frame:
+def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
-    values = evaluate(frame, columns, *requests).lazy()
+    values = evaluate(frame, setup, *requests, largest_label=largest_label).lazy()
     schema = frame.collect_schema()
-    refuse_names([n for n in values.collect_schema() if n not in columns.query], schema, "the table")
-    joined = frame.lazy().join(values, on=columns.query, how="left", nulls_equal=True, maintain_order="left")
-    return like(frame, joined, columns)
+    refuse_names([n for n in values.collect_schema() if n not in setup.roles.query], schema, "the table")
+    joined = frame.lazy().join(values, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+    return like(frame, joined, setup)
 
 
 @verb(gives="row", labels=False)
-def with_ranks(frame: Frame, columns: Columns, name: str) -> Frame:
+def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
-    if columns.ties == "expected":
+    if setup.policies.ties == "expected":
         raise InvalidOption(
             "ties='expected' ranks tied documents in all orders at once; with_ranks needs one, as with ties='doc_desc'"
         )
     schema = frame.collect_schema()
-    table = Table.of(columns, schema, label=False)
+    table = Table.of(setup, schema, label=False)
     refuse_names([name], schema, "the table")
-    if columns.subtopic is not None and not table.lists_subtopics:
-        docs, of_docs = by_document(frame, columns)
+    if setup.roles.subtopic is not None and not table.lists_subtopics:
+        docs, of_docs = by_document(frame, setup)
         ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
         on = table.key_of_documents
         joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
-        return like(frame, joined, columns)
+        return like(frame, joined, setup)
     rows, rank = ranks(frame.lazy(), table)
-    faults = [(f.rows.over(columns.query), f.message) for f in table.faults(label=False)]
+    faults = [(f.rows.over(setup.roles.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
-    return like(frame, ranked.drop(table.row, table.place, strict=False), columns)
+    return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
 
 
 @verb(gives="document")
-def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
+def curve(
+    frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
+) -> Frame:
     """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
     calls = _calls(requests, METRICS, "curve('precision', 'ndcg')")
     for call in calls:
@@ -151,66 +156,74 @@ def curve(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] =
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return _rows(frame, columns, calls, "rank", carry)
+    return _rows(frame, setup, calls, "rank", carry, largest_label)
 
 
 @verb(gives="document")
-def explain(frame: Frame, columns: Columns, *requests: str, carry: Sequence[str] = ()) -> Frame:
+def explain(
+    frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
+) -> Frame:
     """What each document contributes to its query's value, in rank order where the frame is eager."""
-    return _rows(frame, columns, _calls(requests, METRICS, "explain('ndcg@10')"), "document", carry)
+    calls = _calls(requests, METRICS, "explain('ndcg@10')")
+    return _rows(frame, setup, calls, "document", carry, largest_label)
 
 
 def _rows(
     frame: Frame,
-    columns: Columns,
+    setup: Setup,
     calls: list[Call],
     answer: Answer,
     carry: Sequence[str],
+    largest: float | None,
 ) -> Frame:
-    if columns.unjudged == "bounds":
+    if setup.policies.unjudged == "bounds":
         what = "curve" if answer == "rank" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
-    refuse_by_document(columns, calls)
+    refuse_by_document(setup, calls)
     if isinstance(frame, pl.DataFrame):
-        return _eager_rows(frame, columns, calls, answer, carry)
+        return _eager_rows(frame, setup, calls, answer, carry, largest)
 
-    def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+    def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
         asked = [call for call in calls if names is None or call.text in names]
-        return _eager_rows(rows, columns, asked or calls[:1], answer, carry)
+        return _eager_rows(rows, setup, asked or calls[:1], answer, carry, largest)
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
-    return source(frame, columns, run, verb, reads=reads, largest=largest_of(frame, columns, calls))
+    return source(frame, setup, run, verb, reads=reads, largest=largest_of(frame, setup, calls))
 
 
 def _eager_rows(
     frame: pl.DataFrame,
-    columns: Columns,
+    setup: Setup,
     calls: list[Call],
     answer: Answer,
     carry: Sequence[str],
+    largest: float | None,
 ) -> pl.DataFrame:
-    frame, columns = by_document(frame, columns, [*carry, *(name for call in calls for name in call.columns)])
-    table = Table.of(columns, frame.schema)
-    columns = table.columns
-    doc = [] if columns.doc_name is None else [columns.doc_name]
-    named = doc if answer == "rank" else [*doc, columns.score, columns.label]
+    frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
+    table = Table.of(setup, frame.schema)
+    setup = table.setup
+    doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
+    named = doc if answer == "rank" else [*doc, setup.roles.score, setup.roles.label]
     named = list(dict.fromkeys([*named, *carry]))  # a run may be ranked by its labels
-    refuse_names(["rank", *(call.text for call in calls)], [*columns.query, *named], "the table")
-    meant = [under(columns, call) for call in calls]
+    refuse_names(["rank", *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
+    meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
         raise InvalidOption(
-            f"{columns.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+            f"{setup.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
         )
-    table = replace(table, columns=meant[0][0])
-    asked = run_formulas([call for _, call in meant], table.columns, largest_whole_label(frame, table), answer)
+    table = replace(table, setup=meant[0][0])
+    top = largest_whole_label(frame, table)
+    asked = run_formulas([call for _, call in meant], table.setup, top, answer, largest_label=largest)
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
 
-    refuse_faults(frame, columns, table)
+    refuse_faults(frame, setup, table)
     queries, parts, complete = in_rank_order(frame, table, whole=asked.whole_table)
     brought = source_of(frame, table, {**along, **asked.source})
-    query = {name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, columns.query, strict=True)}
+    query = {
+        name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, setup.roles.query, strict=True)
+    }
 
     def of_part(part: Part) -> pl.DataFrame:
         rows = with_rank(part(), table, brought, complete=complete)
@@ -220,7 +233,7 @@ def _eager_rows(
             pl.col("#rank").cast(pl.UInt32).alias("rank"),
             *(pl.col(text).alias(name) for text, name in names),
         )
-        return collect(result, frame, columns)
+        return collect(result, frame, setup)
 
     return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
@@ -228,7 +241,7 @@ def _eager_rows(
 @verb(gives="join", reads=["run"])
 def judge(
     frame: Frame,
-    columns: Columns,
+    setup: Setup,
     qrels: Frame,
     run: str | None = None,
     judged_only: Missing = "keep",
@@ -243,7 +256,7 @@ def judge(
     check_word("judged_only", judged_only, Missing)
     unjudged: Missing = "drop" if run_only is None else run_only
     check_word("run_only", unjudged, Missing)
-    tables = Tables.of(frame.lazy(), qrels.lazy(), columns)
+    tables = Tables.of(frame.lazy(), qrels.lazy(), setup)
     tables = tables if run is None else tables.with_run(run)
     if isinstance(frame, pl.LazyFrame):
         joined = tables.join(judged_only, unjudged, ordered=False)
@@ -258,39 +271,39 @@ def judge(
         refusal.refuse()
     if not part:
         tables.warn(of_queries=run_only is None)
-    return like(frame, tables.join(judged_only, unjudged, ordered=True), columns)
+    return like(frame, tables.join(judged_only, unjudged, ordered=True), setup)
 
 
 @verb(gives="table")
-def check(frame: Frame, columns: Columns, qrels: Frame | None) -> Frame:
+def check(frame: Frame, setup: Setup, qrels: Frame | None) -> Frame:
     """The findings of a check; see `check.check`."""
     if qrels is not None:
         _require_frame(qrels)
-    found = check_frame(frame.lazy(), columns, None if qrels is None else qrels.lazy())
-    return like(frame, found, columns)
+    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy())
+    return like(frame, found, setup)
 
 
 @verb(gives="query", reads=["other"], labels=False)
-def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call) -> Frame:
+def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = _calls(requests, AGREEMENTS, "agreement('other_score', 'kendall_tau')")
-    refuse_names([call.text for call in calls], columns.query, "the query")
+    refuse_names([call.text for call in calls], setup.roles.query, "the query")
     if isinstance(frame, pl.LazyFrame):
 
-        def run(rows: pl.DataFrame, columns: Columns, names: Sequence[str] | None) -> pl.DataFrame:
+        def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
             asked = [call for call in calls if names is None or call.text in names]
             return (
-                (agreement(rows, columns, other, *asked) if asked else rows.select(columns.query).unique())
+                (agreement(rows, setup, other, *asked) if asked else rows.select(setup.roles.query).unique())
                 .lazy()
                 .collect()
             )
 
-        return source(frame, columns, run, "agreement", reads=[other])
+        return source(frame, setup, run, "agreement", reads=[other])
     schema = frame.collect_schema()
     require(schema, other, "agreement")
-    table = Table.of(columns, schema, label=False)
+    table = Table.of(setup, schema, label=False)
     refuse_agreement(table)
-    others = Table.of(replace(columns, score=other), schema, label=False)
+    others = Table.of(setup.changed(score=other), schema, label=False)
     faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
     retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
     both = retrieved & other_retrieved
@@ -301,9 +314,11 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call)
         pl.when(both).then(others.score).alias("#other"),
         pl.when(retrieved).then(position(table)).alias("#rank"),
         pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
-        *(f.rows.over(columns.query).alias(name) for name, f in faults.items()),
+        *(f.rows.over(setup.roles.query).alias(name) for name, f in faults.items()),
     )
-    complete = columns.unjudged != "drop" and not any(frame[name].null_count() for name in (columns.score, other))
+    complete = setup.policies.unjudged != "drop" and not any(
+        frame[name].null_count() for name in (setup.roles.score, other)
+    )
     asked = Asked(["#query"])
     pair = Pair(asked, complete)
     asked.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
@@ -318,7 +333,7 @@ def agreement(frame: Frame, columns: Columns, other: str, *requests: str | Call)
     )
     result = queries.join(sums, on="#query", how="left", maintain_order="left")
     result = result.select(*table.key, *guarded(asked, list(faults.values())))
-    return collect(result.rename(dict(zip(table.key, columns.query, strict=True))), frame, columns)
+    return collect(result.rename(dict(zip(table.key, setup.roles.query, strict=True))), frame, setup)
 
 
 def _calls(requests: Sequence[str | Call], among: Mapping[str, Metric], example: str) -> list[Call]:

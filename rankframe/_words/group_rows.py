@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.policies import Columns
+from .._table.setup import Setup
 from .._table.table import BY_DOCUMENT, is_finite, is_weight, naming, said
 from ..errors import InvalidOption
 from .rows import Pairs, Rows
@@ -21,43 +21,43 @@ __all__ = ["GroupRows"]
 class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""
 
-    def __init__(self, columns: Columns) -> None:
-        if columns.ties == "expected":
+    def __init__(self, setup: Setup) -> None:
+        if setup.policies.ties == "expected":
             raise InvalidOption(
                 "an expression ranks its group in one order; for ties='expected' say df.rank.on(ties='expected')"
             )
-        if columns.unjudged == "bounds":
+        if setup.policies.unjudged == "bounds":
             raise InvalidOption(
                 "an expression gives one value, not two; for unjudged='bounds' say df.rank.on(unjudged='bounds')"
             )
-        self.columns = columns
+        self.setup = setup
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
-        label = pl.col(columns.label).cast(pl.Float64)
-        score = pl.col(columns.score)
-        if columns.scores == "float32":
+        label = pl.col(setup.roles.label).cast(pl.Float64)
+        score = pl.col(setup.roles.score)
+        if setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
-        if columns.drops_first:
+        if setup.policies.drops_first:
             score = pl.when(label >= 0).then(score)
-        key, descending = _order(columns, score, label)
+        key, descending = _order(setup, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
         self._ranked, kept = ranked, ranked(score).is_not_null()
-        if columns.depth is not None:
-            kept &= self.place <= columns.depth
-        if columns.drops_after_cut:
+        if setup.policies.depth is not None:
+            kept &= self.place <= setup.policies.depth
+        if setup.policies.drops_after_cut:
             within = kept & (ranked(label) >= 0).fill_null(False)
             self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
             kept = within.sort_by(within, descending=True)
         self._score = pl.when(kept).then(self._ranked(score))
         self.rank = pl.when(kept).then(self.place)
         self.raw = self._ranked(label)
-        if columns.unretrieved == "drop":
+        if setup.policies.unretrieved == "drop":
             self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        if columns.weight is not None:
-            self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(columns.weight)), said("weight", columns))
+        if setup.roles.weight is not None:
+            self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), said("weight", setup))
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -65,20 +65,20 @@ class GroupRows(Rows):
 
     def _check(self, score: pl.Expr, label: pl.Expr) -> None:
         none = pl.lit(False)
-        doc = columns_of(self.columns)
-        is_nan = pl.any_horizontal(none, (cs.by_name(self.columns.score) & cs.float()).is_nan())
-        for name in (self.columns.score, self.columns.label):
+        doc = columns_of(self.setup)
+        is_nan = pl.any_horizontal(none, (cs.by_name(self.setup.roles.score) & cs.float()).is_nan())
+        for name in (self.setup.roles.score, self.setup.roles.label):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
             self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self._fault(is_nan, said("NaN score", self.columns))
-        self._fault(~is_finite(label), said("label not finite", self.columns))
-        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.columns))
-        if self.columns.ties == "trec_eval":
+        self._fault(is_nan, said("NaN score", self.setup))
+        self._fault(~is_finite(label), said("label not finite", self.setup))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.setup))
+        if self.setup.policies.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self._fault(nested, said("nested document", self.columns))
-        if self.columns.ties == "error":
-            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.columns))
+            self._fault(nested, said("nested document", self.setup))
+        if self.setup.policies.ties == "error":
+            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.setup))
 
     @property
     def place(self) -> pl.Expr:
@@ -148,20 +148,20 @@ class GroupRows(Rows):
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
 
 
-def columns_of(columns: Columns) -> cs.Selector:
+def columns_of(setup: Setup) -> cs.Selector:
     """The document column; no column where nobody said which, no tie needs it and the table lacks the usual one."""
-    if columns.doc_name is None:
-        if columns.ties in BY_DOCUMENT:
-            raise InvalidOption(said("no document", columns))
+    if setup.roles.doc_name is None:
+        if setup.policies.ties in BY_DOCUMENT:
+            raise InvalidOption(said("no document", setup))
         return cs.by_name()
-    needed = columns.doc is not ... or columns.ties in BY_DOCUMENT
-    return cs.by_name(columns.doc_name, require_all=needed)
+    needed = setup.roles.doc is not ... or setup.policies.ties in BY_DOCUMENT
+    return cs.by_name(setup.roles.doc_name, require_all=needed)
 
 
-def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
+def _order(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
-    doc = columns_of(columns)
-    if columns.ties == "trec_eval":
+    doc = columns_of(setup)
+    if setup.policies.ties == "trec_eval":
         text = [(doc - cs.nested()).cast(pl.String)]
     else:
         named = doc & (cs.enum() | cs.categorical())
@@ -170,12 +170,12 @@ def _order(columns: Columns, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, b
     retrieved = score.is_not_null().alias("#retrieved")
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
     fields = [score.alias("#score")]
-    if columns.ties in ("best", "worst"):
+    if setup.policies.ties in ("best", "worst"):
         graded = label.fill_null(-float("inf"))
-        fields.append((graded if columns.ties == "best" else -graded).alias("#label"))
-    if columns.ties == "order":
+        fields.append((graded if setup.policies.ties == "best" else -graded).alias("#label"))
+    if setup.policies.ties == "order":
         return pl.struct(retrieved, *fields, -row), True
-    if columns.ties == "doc_asc":
+    if setup.policies.ties == "doc_asc":
         falling = score.rank("dense", descending=True).alias("#score")
         unnamed = doc.is_null().name.prefix("#null ")
         return pl.struct(~retrieved, falling, unnamed, *text, row), False

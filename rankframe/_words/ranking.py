@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from .._support.option_kinds import Range, check, is_number
-from .._table.policies import GREATEST, Columns, Cutoff, Label, check_threshold
+from .._table.policies import GREATEST, Cutoff, Label, check_threshold
+from .._table.setup import Setup
 from ..errors import shown
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
@@ -89,14 +90,16 @@ class Ranking:
     #: What each document weighs; None where nobody said.
     weight: pl.Expr | None = None
 
-    def __init__(self, rows: Rows, columns: Columns, expected: Expectation | None = None) -> None:
+    def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
         self.rows, self.expected, self.used = rows, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
-        self.threshold, self.collection_size = columns.relevant, columns.collection_size
+        self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
         self._falls_by: pl.Expr | None = None  # what an ideal ranking is ordered by
-        if columns.weight is not None:
-            self.weight = rows.column(pl.col(columns.weight).cast(pl.Float64).fill_null(0.0))
-        counted = [self.retrieved] * (columns.unretrieved == "drop") + [self.judged] * (columns.unjudged == "drop")
+        if setup.roles.weight is not None:
+            self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
+        counted = [self.retrieved] * (setup.policies.unretrieved == "drop") + [self.judged] * (
+            setup.policies.unjudged == "drop"
+        )
         self._counted = pl.all_horizontal(counted) if counted else None
 
     @property

@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._catalog.conventions import CONVENTIONS
+from rankframe._table.conventions import CONVENTIONS
 from tests.support.tables import INTEGER_LABELS, Table, frame, random_table
 from tests.tools import conventions as oracle
 from tests.tools import formulas
@@ -206,6 +206,25 @@ def test_the_table_of_conventions_names_thresholds_and_what_cannot_be_repeated()
     assert "ties='error'" in sklearn["note"]
     with pytest.raises(rf.InvalidOption, match="names 2 metrics"):
         TWO.rank.conventions("ndcg_cut.5,10")
+
+
+def test_the_table_of_conventions_names_every_policy_that_makes_a_difference() -> None:
+    # by hand: 10 documents of which 2 are relevant; of the others 1 of 8 stands above, or 1 of 1 that the list has
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    table = df.rank.on(collection_size=10).conventions("fall_out")
+    assert table.select("tool", "value", "differs_by").rows() == [
+        ("rankframe", 0.125, ""), ("torchmetrics", 1.0, "collection_size=None"),
+    ]  # fmt: skip
+
+
+def test_the_table_of_conventions_counts_tools_whose_rules_do_not_go_with_ours() -> None:
+    # by hand: the relevant document is the second of two; scikit-learn's mean over tied orders does not go with a depth
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [0, 1]})
+    table = df.rank.on(depth=1).conventions("ndcg")
+    sklearn = table.filter(pl.col("tool") == "sklearn").row(0, named=True)
+    assert table["value"][0] == 0
+    assert sklearn["value"] == pytest.approx(1 / math.log2(3))
+    assert sklearn["differs_by"] == "depth=None"
 
 
 def test_lazy_and_pandas_tables_give_the_same_table_of_conventions() -> None:

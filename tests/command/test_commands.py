@@ -21,12 +21,11 @@ import pytest
 
 import rankframe as rf
 from rankframe.__main__ import main
-from rankframe._catalog.conventions import CONVENTIONS
 from rankframe._command.options import COLUMNS, POLICIES
 from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options
 from rankframe._support import progress
-from rankframe._table.policies import Columns
+from rankframe._table.conventions import CONVENTIONS
 
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\nq2 Q0 d5 2 4 t\n"
 B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\nq2 Q0 d4 2 4 u\n"
@@ -147,7 +146,6 @@ def test_a_policy_is_that_of_on(asked: str, said: dict[str, Any], rows: Out) -> 
     found = rows("evaluate a.run --qrels qrels.txt --per-query -m ndcg@5 -m map -m precision@1", *asked.split())
     judged = rf.read_run("a.run").drop("run").rank.judge(rf.read_qrels("qrels.txt"))  # type: ignore[attr-defined]
     assert found == judged.rank.on(**said).evaluate("ndcg@5", "map", "precision@1").to_dicts()
-    assert Columns(**{name: value for name, value in said.items() if name != "convention"})
 
 
 def test_the_size_of_the_collection_and_ties_as_floats_change_numbers(rows: Out) -> None:

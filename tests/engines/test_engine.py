@@ -18,7 +18,7 @@ from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
 from rankframe._engines.works import Work
 from rankframe._rankers.polars import PolarsRanker
-from rankframe._table.policies import Columns
+from rankframe._table.setup import Setup
 from rankframe._verbs import tool_comparison, verbs
 from rankframe._verbs.verb import verb
 from tests.support.calls import POLICIES
@@ -109,16 +109,16 @@ def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
 
 
 @verb(gives="query", reads=["of"], labels=False)
-def greatest(frame: pl.DataFrame, columns: Columns, of: str) -> pl.DataFrame:
-    return frame.group_by(columns.query).agg(pl.col(of).max())
+def greatest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    return frame.group_by(setup.roles.query).agg(pl.col(of).max())
 
 
 @verb(gives="table")
-def number(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+def number(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     return frame.select(pl.len())
 
 
-def undeclared(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     return frame
 
 

@@ -85,9 +85,9 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
     asked: list[str] = []
     measured = per_query._eager
 
-    def seen(rows: pl.DataFrame, columns: Any, *calls: Any) -> pl.DataFrame:
+    def seen(rows: pl.DataFrame, setup: Any, calls: Any, largest: Any) -> pl.DataFrame:
         asked.extend(call.text for call in calls if rows.height)
-        return measured(rows, columns, *calls)
+        return measured(rows, setup, calls, largest)
 
     with patch.object(per_query, "_eager", seen):
         DF.lazy().rank.evaluate("ndcg", "map", "rr").select("query_id", "map").collect()
@@ -485,7 +485,7 @@ def test_rows_and_results_of_a_batch_have_room_in_the_limit_however_short_querie
      ("2Gi", 2 * 2**30), ("7", 7), ("1TB", 10**12)],
 )  # fmt: skip
 def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert DF.rank.on(memory_limit=given)._columns.memory_limit == size
+    assert DF.rank.on(memory_limit=given)._setup.running.memory_limit == size
     monkeypatch.setenv("RANKFRAME_MEMORY_LIMIT", str(given))
     assert memory_limit.memory_limit(None) == size
     assert memory_limit.memory_limit(3) == 3

@@ -73,11 +73,10 @@ def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: in
     df = frame(table)
     wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
     with (
-        patch("rankframe._plan.rank_order.PART", size),
-        patch("rankframe._plan.rank_order.LEAST", 1),
-        patch("rankframe._plan.threads.LEAST", 1),
-        patch("rankframe._plan.rank_order.SPARSE", 1),
-        patch("rankframe._plan.per_query.SMALL", 0),
+        patch("rankframe._plan.shortcuts.PART", size),
+        patch("rankframe._plan.shortcuts.LEAST", 1),
+        patch("rankframe._plan.shortcuts.SPARSE", 1),
+        patch("rankframe._plan.shortcuts.SMALL", 0),
     ):
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)

@@ -22,12 +22,12 @@ from rankframe._pictures import figure, plots
 from rankframe._pictures.draw import PALETTE
 from rankframe._pictures.figure import Figure, Runs
 from rankframe._pictures.plots import BARS, CELLS
-from rankframe._table.policies import Columns
+from rankframe._table.setup import Setup
 
 mpl.use("Agg")
 from matplotlib import pyplot
 
-COLUMNS = Columns()
+COLUMNS = Setup()
 
 # Reciprocal ranks: by `old` 1/2, 1, 1/3, 0; by `new` 1, 1/2, 1, 0.
 DF = pl.DataFrame(
@@ -99,7 +99,7 @@ def test_curves_of_metrics_and_of_runs_are_named_by_what_tells_them_apart() -> N
 
 
 def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_ratios() -> None:
-    assert marks(plots.curve(OLD, Columns(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
+    assert marks(plots.curve(OLD, Setup().on(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
     deep = many(3, 500)
     found = plots.curve(deep, COLUMNS, Runs(), ["recall"], None)
     cutoffs = marks(found, "line")["x"].to_list()
@@ -156,7 +156,7 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
 
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
-    columns = Columns(collection_size=10)
+    columns = Setup().on(collection_size=10)
     found = plots.differences(DF, columns, Runs(("old", "new")), f"{name}@1", None)
     values = DF.rank.on(collection_size=10, score="new").evaluate(f"{name}@1")[f"{name}@1"]
     gained = values - DF.rank.on(collection_size=10, score="old").evaluate(f"{name}@1")[f"{name}@1"]
@@ -256,7 +256,7 @@ def test_negative_labels_are_not_judged_and_subtopics_count_a_document_once() ->
     df = pl.DataFrame(
         {"query_id": [1] * 3, "doc_id": list("aab"), "subtopic": list("xyx"), "score": [2, 2, 1], "label": [1, 0, 1]}
     )
-    assert marks(plots.judged(df, Columns(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
+    assert marks(plots.judged(df, Setup().on(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
 
 
 def test_one_query_is_drawn_without_an_interval() -> None:

@@ -14,7 +14,7 @@ import rankframe as rf
 import rankframe.dask  # which registers the accessor
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._table.policies import Columns
+from rankframe._table.setup import Setup
 from rankframe._verbs.verb import verb
 from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
@@ -208,12 +208,12 @@ def test_a_summary_has_the_columns_and_the_types_of_one_pandas_frame() -> None:
 
 
 @verb(gives="query", reads=["of"], labels=False)
-def greatest(frame: pl.DataFrame, columns: Columns, of: str) -> pl.DataFrame:
-    return frame.group_by(columns.query, maintain_order=True).agg(pl.col(of).max())
+def greatest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    return frame.group_by(setup.roles.query, maintain_order=True).agg(pl.col(of).max())
 
 
 @verb(gives="table")
-def number(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+def number(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     return frame.select(pl.len())
 
 

@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
     "metrics": ["ndcg@10", "arp"],
     "test": "permutation",
     "correction": "holm",
-    "policies": {"doc": ..., "said": frozenset({"ties"}), "query": ("query_id",)},
+    "policies": {"doc": "doc_id", "query": ("query_id",)},
 }
 SCHEMA = {"metric": pl.String, "baseline": pl.String, "run": pl.String} | dict.fromkeys(
     ["mean", "difference", "p_adjusted"], pl.Float64
@@ -253,7 +253,7 @@ def test_a_dictionary_holds_settings_and_rows_as_json_can() -> None:
         "metric": "ndcg@10", "baseline": "bm25", "run": "l_tr & co", "mean": 0.5004, "difference": 0.1002,
         "p_adjusted": 0.01, "n_queries": 1200,
     }  # fmt: skip
-    assert found["settings"]["policies"] == {"doc": "doc_id, if there is one", "said": ["ties"], "query": ["query_id"]}
+    assert found["settings"]["policies"] == {"doc": "doc_id", "query": ["query_id"]}
     assert (found["settings"]["odd"], found["settings"]["path"]) == (None, "x")
 
 
@@ -381,6 +381,7 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert settings["table"] == {"rows": 17, "queries": 3}
     assert settings["metrics"] == ["rr", "hit_rate@1"]
     assert settings["policies"]["no_relevant"] == "null"
+    assert settings["policies"]["doc"] == "doc_id"  # the default one, which the table has
     assert (settings["intervals"]["seed"], settings["intervals"]["resamples"]) == (7, 500)
     assert settings["versions"]["polars"] == pl.__version__
     assert settings["runs"] == "old"

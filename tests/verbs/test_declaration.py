@@ -13,7 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe._rankers.pandas import SHAPES, PandasRanker
 from rankframe._rankers.polars import PolarsRanker
-from rankframe._table.policies import Columns
+from rankframe._table.setup import Setup
 from rankframe._verbs.verb import Gives, verb, verb_of
 
 DF = pd.DataFrame(
@@ -22,18 +22,18 @@ DF = pd.DataFrame(
 
 
 @verb(gives="query", reads=["of"], labels=False)
-def dearest(frame: pl.DataFrame, columns: Columns, of: str) -> pl.DataFrame:
+def dearest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
     """The greatest value of a column in each query."""
-    return frame.group_by(columns.query, maintain_order=True).agg(pl.col(of).max())
+    return frame.group_by(setup.roles.query, maintain_order=True).agg(pl.col(of).max())
 
 
 @verb(gives="row", reads=["of"], labels=False)
-def with_share(frame: pl.DataFrame, columns: Columns, of: str) -> pl.DataFrame:
+def with_share(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
     """The rows with a column's share in the query's sum."""
-    return frame.with_columns(share=pl.col(of) / pl.col(of).sum().over(columns.query))
+    return frame.with_columns(share=pl.col(of) / pl.col(of).sum().over(setup.roles.query))
 
 
-def undeclared(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     return frame
 
 

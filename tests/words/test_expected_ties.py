@@ -98,10 +98,9 @@ def table_with_edges(seed: int) -> Table:
 @pytest.fixture
 def in_parts_of_a_query() -> Iterator[None]:
     with (
-        patch("rankframe._plan.rank_order.PART", 1),
-        patch("rankframe._plan.rank_order.LEAST", 1),
-        patch("rankframe._plan.threads.LEAST", 1),
-        patch("rankframe._plan.per_query.SMALL", 0),
+        patch("rankframe._plan.shortcuts.PART", 1),
+        patch("rankframe._plan.shortcuts.LEAST", 1),
+        patch("rankframe._plan.shortcuts.SMALL", 0),
     ):
         yield
 

@@ -162,11 +162,11 @@ def _declared() -> Iterator[None]:
 def in_parts() -> Iterator[None]:
     with ExitStack() as patches:
         for name, value in PARTS.items():
-            patches.enter_context(patch(f"rankframe._plan.{name}", value))
+            patches.enter_context(patch(f"rankframe._plan.shortcuts.{name}", value))
         yield
 
 
-PARTS = {"rank_order.PART": 3, "rank_order.LEAST": 1, "threads.LEAST": 1, "rank_order.SPARSE": 1, "per_query.SMALL": 0}
+PARTS = {"PART": 3, "LEAST": 1, "SPARSE": 1, "SMALL": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -242,7 +242,7 @@ def test_a_value_does_not_depend_on_its_company(table: Table, policies: Options)
 @given(hostile, st.sampled_from(POLICIES))
 def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table, policies: Options) -> None:
     df = frame(table)
-    with patch("rankframe._plan.per_query.SMALL", 0):  # so that metrics that go by gains only have their own plan
+    with patch("rankframe._plan.shortcuts.SMALL", 0):  # so that metrics that go by gains only have their own plan
         values = df.rank.on(**policies).evaluate(*TEXTS)
         with patch.object(Call, "gains_only", lambda *_: False):
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
@@ -255,7 +255,7 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options) ->
              for i in range(40)}  # fmt: skip
     df = frame(table)
     values = df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS)
-    with patch.dict("rankframe._plan.rank_order.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
+    with patch.dict("rankframe._plan.shortcuts.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
         assert_same(values, df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS))
     if not policies:
         assert_same(values.select("query_id", *OWN_TEXTS), oracle(table))
@@ -296,7 +296,7 @@ def test_rows_without_gain_are_left_out_for_metrics_that_say_so_alone() -> None:
         lambda r: r.total(r.label.sum()),
         lambda r: r.whole(r.relevant - r.relevant.mean()),
         lambda r: r.so_far(r.label.cum_sum()),
-        lambda r: r.whole(r.once(r.label.rank())),
+        lambda r: r.whole(r.label.rank()),
         lambda r: r.total(r.relevant) / pl.len(),
         lambda r: r.relevant.sum(),
         lambda r: r.label,

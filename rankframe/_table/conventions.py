@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from .._table.policies import Columns
 from ..errors import InvalidOption, nearest, shown
-from .call import Call
 
-__all__ = ["CONVENTIONS", "Convention", "bind", "under"]
+__all__ = ["CONVENTIONS", "Convention", "convention_of"]
 
 Settings: TypeAlias = Mapping[str, Any]
 
@@ -218,30 +216,11 @@ CONVENTIONS: Mapping[str, Convention] = {
 """Every tool's convention by its name."""
 
 
-def bind(columns: Columns, name: str) -> Columns:
-    """The columns with a tool's policies in place of all others."""
+def convention_of(name: object) -> Convention:
+    """The convention of a tool, by the tool's name."""
     if not isinstance(name, str) or name not in CONVENTIONS:
         known = {called: tool for tool, convention in CONVENTIONS.items() for called in (tool, *convention.also)}
         near = nearest(name, known) if isinstance(name, str) else None
         hint = "" if near is None else f" Did you mean {known[near]!r}?"
         raise InvalidOption(f"convention={shown(name)}: write one of {', '.join(map(repr, CONVENTIONS))}.{hint}")
-    roles = {role: getattr(columns, role) for role in ("query", "doc", "score", "label", "weight", "subtopic")}
-    return Columns(**roles, **CONVENTIONS[name].policies, convention=name)
-
-
-def under(columns: Columns, call: Call) -> tuple[Columns, Call]:
-    """A call with the options, and the columns with the policies, that the convention has for it."""
-    if columns.convention is None:
-        return columns, call
-    convention = CONVENTIONS[columns.convention]
-    if call.metric.name not in convention.metrics:
-        raise InvalidOption(
-            f"{columns.convention} has no {call.metric.name}; it has {', '.join(convention.metrics)}. Evaluate "
-            f"{call.text!r} apart, without the convention"
-        )
-    settings = convention.metrics[call.metric.name]
-    options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
-    policies = {
-        name: x for name, x in settings.items() if name not in call.metric.parameters and name not in columns.said
-    }
-    return replace(columns, convention=None, **policies), call.with_defaults(options)
+    return CONVENTIONS[name]

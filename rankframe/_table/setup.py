@@ -1,0 +1,185 @@
+"""What a ranker knows of a table: the roles of its columns, the policies, a tool whose numbers to give, and how to run."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, fields, replace
+from types import EllipsisType
+from typing import Annotated, Any, Protocol, Self, TypeVar
+
+from .._support.byte_sizes import bytes_of
+from ..errors import InvalidOption, shown
+from .conventions import convention_of
+from .policies import Policies, read_fields
+
+__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
+
+DEFAULT_DOC = "doc_id"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column of a table is what."""
+
+    query: tuple[str, ...] = ("query_id",)
+    doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
+    score: str = "score"
+    label: str = "label"
+    subtopic: str | None = None
+    weight: str | None = None
+
+    @property
+    def doc_name(self) -> str | None:
+        """The document column's name; the default one may be missing from a table."""
+        return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
+
+    @property
+    def doc_is_default(self) -> bool:
+        """Whether nobody named the document column, so that a table may do without."""
+        return self.doc is ...
+
+    def doc_in(self, names: Container[str]) -> str | None:
+        """The document column of a table with these columns; one that was named, whether it is there or not."""
+        return None if self.doc_is_default and DEFAULT_DOC not in names else self.doc_name
+
+    @property
+    def key(self) -> list[str]:
+        """The plans' names of the query columns, which no column of the caller has."""
+        return [f"#query{i}" for i in range(len(self.query))]
+
+    @property
+    def names(self) -> set[str]:
+        """All columns that have a role."""
+        others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
+        return {*self.query, *(name for name in others if name is not None)}
+
+    def __post_init__(self) -> None:
+        query: Any = self.query
+        object.__setattr__(self, "query", tuple(query) if isinstance(query, (list, tuple)) else (query,))
+        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
+        names = [*self.query, *others, self.score, self.label]
+        for name in [*names, *([] if self.weight is None else [self.weight])]:
+            if not isinstance(name, str):
+                has = getattr(name, "name", None)  # a Series has one
+                added = f", as {has!r}" if isinstance(has, str) else ""
+                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
+                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
+            if name == "*" or (name.startswith("^") and name.endswith("$")):
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
+                )
+        twice = [name for name in names[:-2] if names.count(name) > 1]
+        if not self.query:
+            raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
+        if twice:
+            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+
+
+@dataclass(frozen=True)
+class Running:
+    """How a call on a LazyFrame runs; no value depends on it."""
+
+    memory_limit: Annotated[int | None, "how many bytes a call may take"] = None
+    grouped: Annotated[bool, "whether the rows of each query come in one run"] = False
+
+    def __post_init__(self) -> None:
+        if self.memory_limit is not None:
+            object.__setattr__(self, "memory_limit", bytes_of(self.memory_limit, "memory_limit"))
+        read_fields(self)
+
+
+class MetricCall(Protocol):
+    """What a convention looks at in a call."""
+
+    @property
+    def metric(self) -> Any: ...
+
+    @property
+    def said(self) -> frozenset[str]: ...
+
+    def with_defaults(self, options: Mapping[str, Any]) -> Self: ...
+
+
+C = TypeVar("C", bound=MetricCall)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What `on` binds, once for all metrics of a table.
+
+    Attributes
+    ----------
+    roles, policies, running
+        Which column is what, what counts as what, and how to run.
+    convention
+        A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
+    said
+        The policies that were given beside the convention, which leaves them as they are.
+    """
+
+    roles: Roles = Roles()
+    policies: Policies = Policies()  # noqa: RUF009 - frozen
+    running: Running = Running()
+    convention: Annotated[str | None, "count as this tool does; what is said beside it stays as it is said"] = None
+    said: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.policies.unjudged == "bounds" and self.roles.weight is not None:
+            raise InvalidOption(
+                f"weight={self.roles.weight!r}: no bounds are known where documents weigh differently; say another rule for "
+                "the unjudged, as df.rank.on(unjudged='nonrelevant')"
+            )
+
+    def on(self, **options: Any) -> Setup:
+        """The setup with options as users give them: what is ``None``, or ``...`` for the document, stays as it was."""
+        given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        convention = given.pop("convention", None)
+        setup = self
+        if convention is not None:
+            policies = Policies(**convention_of(convention).policies)
+            setup = Setup(self.roles, policies, self.running, convention)
+        setup = setup.changed(**given)
+        return setup if setup.convention is None else replace(setup, said=setup.said.union(given))
+
+    def changed(self, **values: Any) -> Setup:
+        """The setup with other values of roles, policies or settings of how to run."""
+        parts: dict[str, Any] = {}
+        for part, names in PARTS.items():
+            own = {name: values.pop(name) for name in names if name in values}
+            if own:
+                parts[part] = replace(getattr(self, part), **own)
+        return replace(self, **parts, **values)
+
+    def resolve(self, call: C) -> tuple[Setup, C]:
+        """The setup and the call with the policies and options that the convention has for the call's metric."""
+        if self.convention is None:
+            return self, call
+        metrics = convention_of(self.convention).metrics
+        if call.metric.name not in metrics:
+            raise InvalidOption(
+                f"{self.convention} has no {call.metric.name}; it has {', '.join(metrics)}. Evaluate "
+                f"{str(call)!r} apart, without the convention"
+            )
+        settings = metrics[call.metric.name]
+        options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
+        policies = {
+            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.said
+        }
+        return self.changed(**policies, convention=None), call.with_defaults(options)
+
+    def followed(self, names: Container[str]) -> dict[str, Any]:
+        """All options by their names, as they hold for a table with these columns."""
+        values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
+        return values | {"doc": self.roles.doc_in(names), "convention": self.convention}
+
+
+PARTS = {
+    part: tuple(field.name for field in fields(of))
+    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running))
+}
+
+ROLES = PARTS["roles"]
+"""The names of the roles."""
+
+OPTIONS = (*ROLES, *PARTS["policies"], "convention", *PARTS["running"])
+"""The names of all options that `on` takes."""
