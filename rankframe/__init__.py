@@ -94,7 +94,7 @@ LATER = {
     "scan_run": "io",
     "unregister": "_catalog.registry",
 }
-"""Where names are that nobody has to wait for at import: it takes a tenth longer than that of Polars."""
+"""Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
 MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported when they are first named."""
@@ -111,11 +111,11 @@ def rank(frame: pl.DataFrame) -> PolarsRanker[pl.DataFrame]: ...
 @overload
 def rank(frame: pl.LazyFrame) -> PolarsRanker[pl.LazyFrame]: ...
 @overload
-def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-overlap]  # whose interface comes last
+def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-overlap]  # pandas exports Arrow, too
 @overload
 def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
 def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
-    """The ranker of a frame: what ``frame.rank`` is, in a form that type checkers see.
+    """The ranker of a frame: the same as ``frame.rank``, in a form that type checkers see.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
 
     Returns
     -------
-    A ranker, whose methods give frames of the same kind; Polars DataFrames for what came through the PyCapsule interface.
+    A ranker, whose methods return frames of the same kind; Polars DataFrames for tables with the PyCapsule interface.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         raise InvalidData("a Spark table stays where it is: write rankframe.spark.evaluate(table, 'ndcg@10', 'map')")
     if library == "dask":
         return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]
-    pandas = sys.modules.get("pandas")  # never imported for its own sake
+    pandas = sys.modules.get("pandas")  # not imported only for this check
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         from ._rankers.pandas import PandasRanker
 
@@ -167,7 +167,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is first named."""
+    """Import a name on first use."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -183,7 +183,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES, "__version__"} - {"dask", "spark"})  # which may not be installed
+    return sorted({*globals(), *__all__, *MODULES, "__version__"} - {"dask", "spark"})  # may not be installed
 
 
 register()

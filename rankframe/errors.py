@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import EllipsisType, NoneType
+from typing import Any, TypeAlias
 
 __all__ = [
     "MOST_DIGITS",
+    "Advice",
+    "Code",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
@@ -17,11 +22,19 @@ __all__ = [
     "OutOfSpace",
     "RankframeError",
     "RankframeWarning",
+    "Spelling",
+    "Text",
     "UnknownMetric",
+    "Verbatim",
+    "asked_as",
     "did_you_mean",
+    "judge",
     "nearest",
+    "on",
+    "option",
     "shown",
     "warn",
+    "worded",
 ]
 
 MOST_DIGITS = 38
@@ -31,8 +44,130 @@ MOST_LETTERS = 100
 """How many letters an error repeats of what was given."""
 
 
+class Verbatim(str):
+    """A value in an advice that is written as it is, as code."""
+
+    __repr__ = str.__str__
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A call to write, ``df.rank.on(label='rel')``, or options alone, ``ties='order'``; each front spells it its way.
+
+    Attributes
+    ----------
+    method
+        The method of ``df.rank``; empty for options alone.
+    options
+        The values of its options; ``...`` where the reader knows the column.
+    of
+        The code of its arguments that have no name.
+    """
+
+    method: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    of: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join([*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())])
+        return f"df.rank.{self.method}({given})" if self.method else given
+
+
+@dataclass(frozen=True)
+class Code:
+    """Other code in a sentence, and the same as each front spells it.
+
+    Attributes
+    ----------
+    polars, pandas, command
+        The code; that of pandas is the same where none is given, and the command line has none.
+    phrase
+        The words around it, left out with the code where a front has none.
+    """
+
+    polars: str
+    pandas: str | None = None
+    command: str = ""
+    phrase: str = "{}"
+
+    def __str__(self) -> str:
+        return self.spelled(self.polars)
+
+    def spelled(self, code: str) -> str:
+        """The phrase with the code of a front."""
+        return self.phrase.format(code) if code else ""
+
+
+Text: TypeAlias = "str | Advice | Code | tuple[Text, ...]"
+"""What is said: words, and between them what to write."""
+
+Spelling: TypeAlias = Callable[[Advice | Code], str]
+"""How a front spells what to write; `str` gives Python and Polars."""
+
+
+def worded(text: Text, spelling: Spelling = str) -> str:
+    """The sentence, with what to write as a front spells it; as it is written in Python and Polars without one."""
+    if isinstance(text, str):
+        return text
+    return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
+
+
+def on(**options: Any) -> Advice:
+    """The advice to say columns or policies."""
+    return Advice("on", _plain(options))
+
+
+def option(**options: Any) -> Advice:
+    """Options with their values, as they are given or to be given."""
+    return Advice("", _plain(options))
+
+
+def judge(**options: Any) -> Advice:
+    """The advice to bring the judgments of another table."""
+    return Advice("judge", _plain(options), ("qrels",))
+
+
+def asked_as(example: str) -> Code:
+    """The advice to name metrics, with a method's call as an example."""
+    return Code(f"df.rank.{example}", command="-m ndcg")
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with values that another process can read."""
+    return {name: _readable(value) for name, value in options.items()}
+
+
+def _readable(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_readable, value))
+    return value if isinstance(value, (str, int, float, NoneType, EllipsisType)) else Verbatim(shown(value))
+
+
+def _written(value: Any) -> str:
+    """A value of an option in Python."""
+    if isinstance(value, list) and value == [...]:
+        return "[...]"
+    return "..." if value is ... else shown(value)
+
+
 class RankframeError(ValueError):
-    """The base of all errors that rankframe raises itself; a ``ValueError``."""
+    """The base of all errors that rankframe raises itself; a ``ValueError``.
+
+    Attributes
+    ----------
+    said
+        What is said, in parts: words, and between them what to write. The text of the error has them in Python.
+    kind
+        What is wrong with a table, as the column ``problem`` of a check names it; ``None`` for any other error.
+    """
+
+    said: tuple[Text, ...] = ()
+    kind: str | None = None
+
+    def __init__(self, *said: Text, kind: str | None = None) -> None:
+        super().__init__(worded(said))
+        self.said, self.kind = said, kind
 
 
 class MissingColumn(RankframeError):
@@ -50,9 +185,17 @@ class InvalidOption(RankframeError):
 class MissingExtra(ImportError, RankframeError):
     """An optional library that the call needs is not installed."""
 
+    def __init__(self, *said: Text) -> None:
+        ImportError.__init__(self, worded(said))
+        self.said = said
+
 
 class OutOfSpace(OSError, RankframeError):
     """The disk has no room for rows that exceed the memory limit."""
+
+    def __init__(self, *said: Text) -> None:
+        OSError.__init__(self, worded(said))
+        self.said = said
 
 
 class UnknownMetric(RankframeError):
@@ -62,13 +205,17 @@ class UnknownMetric(RankframeError):
 class RankframeWarning(UserWarning):
     """The call has a result, of which something should be known before it is read."""
 
+    def __init__(self, *said: Text) -> None:
+        super().__init__(worded(said))
+        self.said = said
 
-def warn(message: str) -> None:
+
+def warn(*said: Text) -> None:
     """Show a `RankframeWarning` at the line that called this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, RankframeWarning, stacklevel=level)
+    warnings.warn(RankframeWarning(*said), stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

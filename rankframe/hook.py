@@ -1,7 +1,7 @@
-"""`.rank` on pandas frames: put there as soon as pandas is imported, by whomever, and taken off again by `uninstall`.
+"""`.rank` on pandas frames: installed as soon as any module imports pandas, and removed by `uninstall`.
 
-pandas has a method `DataFrame.rank` already. On the class it stays what it is; on a frame it is a ranker that can be
-called, and looks, as the method. Nothing here imports pandas.
+pandas has a method `DataFrame.rank` already. On the class it stays pandas' method; on a frame it is a ranker that can
+be called, and looks, like the method. Nothing here imports pandas.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["install", "uninstall"]
 
 
 class Hook:
-    """What stands in for pandas' method: the method itself on the class, a ranker of the frame on a frame."""
+    """The descriptor in place of pandas' method: it returns the method on the class, and a ranker on a frame."""
 
     rankframe = True
 
@@ -36,7 +36,7 @@ class Hook:
 class Finder(threading.local):
     """Finds pandas where the other finders do, and installs the hook when its import is done.
 
-    It searches thread by thread, and not while it is searching: another such finder may ask it in turn.
+    `searching` is set per thread and stops a search inside a search: another such finder may ask this one in turn.
     """
 
     rankframe = True
@@ -60,7 +60,7 @@ class Finder(threading.local):
 
 
 def _install_after(loader: Any) -> None:
-    """Have this loader of pandas install the hook when it is done; it stays the loader it is."""
+    """Make this loader of pandas install the hook when it is done; the loader stays the same object."""
     execute = loader.exec_module
 
     def execute_and_install(module: ModuleType) -> None:
@@ -73,7 +73,7 @@ def _install_after(loader: Any) -> None:
 
 def _hook(pandas: ModuleType) -> None:
     frame: Any = getattr(pandas, "DataFrame", None)
-    if not isinstance(frame, type):  # pandas has not come that far, or is a stand-in of a tool
+    if not isinstance(frame, type):  # pandas is not yet initialised, or is a tool's replacement
         return
     there: Any = vars(frame).get("rank")
     method = there.method if _ours(there) else getattr(frame, "rank", None)
@@ -84,7 +84,7 @@ def _hook(pandas: ModuleType) -> None:
 
 
 def _ours(thing: object) -> bool:
-    """Whether it comes from here, or from an earlier import of this module."""
+    """Whether `thing` was made by this module, or by an earlier import of it."""
     return getattr(thing, "rankframe", None) is True
 
 

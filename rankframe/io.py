@@ -13,17 +13,17 @@ __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
 
 
 def read_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    r"""What a system returned: one row per query and document, with its score.
+    r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The file's name says what it holds: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``; any other
+    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``; any other
     name means TREC text. Text may be compressed (``.gz``, ``.zst``).
 
-    A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, parted by spaces or tabs. Q0
-    and rank are ignored, as in trec_eval: the score alone makes the order. Blank lines, lines that start with
-    ``#``, a byte-order mark and Windows line ends are passed over. trec_eval also ignores what follows the
-    tag; here that is an error, since most often it comes from a space inside an id, which moves the score. A
+    A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
+    and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
+    ``#``, a byte-order mark and Windows line ends are skipped. trec_eval also ignores further fields after the
+    tag; here they are an error, since most often they come from a space inside an id, which moves the score. A
     score of ``nan`` is read as NaN, and refused when the table is evaluated; one beyond the largest float, as ``1e999``,
-    is read as infinite, as C reads it.
+    is read as infinite, as in C.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     format
         ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"`` or ``"parquet"``, whatever the name says.
     columns
-        New names for the columns of a file that names them: ``{"qid": "query_id"}``. A column that
+        New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
         already has the new name is left out.
 
     Returns
@@ -40,17 +40,17 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     pl.DataFrame
         From TREC text ``query_id``, ``doc_id`` (String), ``score`` (Float64), ``run`` (String: the tag). From
         other files all their columns. From CSV and TSV ids are String (``007`` stays ``007``) and scores
-        Float64, an empty one null, as one that a row lacks; the other formats hold types of their own, which stay.
+        Float64, null if empty or missing at the end of a row; the other formats keep their own types.
 
     Raises
     ------
     InvalidData
-        A malformed line, with its number and what to write instead; bytes that are no UTF-8, compressed data that end
-        early, two columns of one name.
+        A malformed line, with its number and what to write instead; bytes that are not UTF-8, truncated compressed data,
+        two columns with the same name.
     MissingColumn
         A file with named columns that lacks ``query_id``, ``doc_id`` or ``score``.
     InvalidOption
-        A `source` that is no file, such as a folder, a pattern or a list, with what to write instead.
+        A `source` that is not a file, such as a folder, a pattern or a list, with what to write instead.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def read_qrels(
     columns: Mapping[str, str] | None = None,
     label_dtype: DType = pl.Int64,
 ) -> pl.DataFrame:
-    r"""What the judges said: one row per query and document, with its label.
+    r"""Read judgments: one row per query and document, with its label.
 
     As :func:`read_run`, but the four fields of TREC text are ``query_id iteration doc_id label``.
 
@@ -79,11 +79,11 @@ def read_qrels(
     format
         ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"`` or ``"parquet"``, whatever the name says.
     columns
-        New names for the columns of a file that names them: ``{"relevance": "label"}``. A column that already
+        New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already
         has the new name is left out.
     label_dtype
-        The type of a label read from text. The default, Int64, is exact, and refuses a label of 1.5 (trec_eval makes it
-        1); ``pl.Float64`` keeps it; ``pl.String`` keeps labels as they are written.
+        The type of a label read from text. The default, Int64, refuses a label of 1.5 (trec_eval reads it as 1);
+        ``pl.Float64`` keeps it; ``pl.String`` keeps the text of every label.
 
     Returns
     -------
@@ -110,9 +110,10 @@ def read_qrels(
 def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
-    Text is looked through at once, for bytes that are no UTF-8 and for compressed data that end early, of which errors of
-    Polars would not name the file; this takes about a fiftieth of the time of reading it. A malformed line is then an error of Polars (``InvalidOperationError``) that says the same, from any plan
-    that reads a column of that line, also where a filter would have dropped it.
+    Text is checked at once for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors would not
+    name the file; this takes about a fiftieth of the time of reading it. A malformed line is an error when the plan runs
+    (Polars' ``InvalidOperationError``, with the same message), for any plan that reads a column of that line, even if a
+    filter would have dropped it.
 
     Examples
     --------
@@ -146,13 +147,13 @@ def load_example() -> pl.DataFrame:
 
     120 images are queries and 1,077 others the documents; three scorers return 50 documents each, and the
     first 30 of each scorer were judged, as in TREC's pools. So some returned documents are unjudged, and some
-    judged ones were not returned by the scorer you look at: what the two kinds of null say.
+    judged ones were not returned by the scorer you look at: the two kinds of null in the table.
 
     Returns
     -------
     pl.DataFrame
         10,742 rows: ``query_id``, ``doc_id``, ``digit`` (in the query's image), ``doc_digit`` (in the
-        document's, null where no judge looked), ``score`` (cosine of the pixels), ``score_pca`` (negative
+        document's, null if nobody judged it), ``score`` (cosine of the pixels), ``score_pca`` (negative
         distance in six principal components), ``score_forest`` (a random forest's probability, with many
         ties), ``label`` (2: the same digit, 1: the digit that looks most like it, 0: another one, null: not
         judged). A score is null where its scorer did not return the document.

@@ -13,10 +13,10 @@ __all__ = ["Plots"]
 
 
 class Plots:
-    """What ``df.rank.plot`` is.
+    """The plots of a ranker, ``df.rank.plot``.
 
-    Every method gives an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or wherever `ax` is
-    given. Tables of any size make a picture of a few thousand marks at most. A LazyFrame is collected first.
+    Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
+    A picture has a few thousand marks at most, for tables of any size. A LazyFrame is collected first.
     """
 
     def __init__(self, work: Callable[..., Any], library: str) -> None:
@@ -31,16 +31,16 @@ class Plots:
         run: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """The mean of metrics at every cutoff, each with a band: where in the ranking does a run gain.
+        """The mean of metrics at every cutoff, with a band for each: it shows at which ranks a run gains.
 
         Parameters
         ----------
         *metrics
-            Texts without a cutoff, of metrics that may have one, as ``"ndcg"`` or ``"recall"``.
+            Texts without a cutoff, of metrics that accept one, as ``"ndcg"`` or ``"recall"``.
         cutoffs
-            The cutoffs to show; at first every one to 20, then some up to the longest ranking, at equal ratios.
+            The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
         runs, run
-            Score columns of the same rows, or the column that tells runs apart; at first the ranker's score alone.
+            Score columns of the same rows, or the column that tells runs apart; default: the ranker's score only.
         ax
             Matplotlib axes to draw on.
 
@@ -51,7 +51,7 @@ class Plots:
         Raises
         ------
         InvalidOption
-            If a metric takes no cutoff or names one, or if there are more than 12 lines.
+            If a metric accepts no cutoff or already has one, or if there are more than 12 lines.
         MissingExtra
             If the plotting library is not installed.
 
@@ -66,7 +66,7 @@ class Plots:
         return self._draw(ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
     def precision_recall(self, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None) -> Any:
-        """Interpolated precision at eleven levels of recall: what does finding more cost.
+        """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
         Parameters
         ----------
@@ -105,14 +105,14 @@ class Plots:
         runs, run
             Score columns of the same rows, or the column that tells runs apart.
         baseline
-            The run that the others are held against; at first the first one.
+            The run that the others are compared with; default: the first one.
         ax
             As for :meth:`curve`.
 
         Returns
         -------
         A chart or axes: bars for one run against the baseline, a line for each of several. Beyond 400 queries,
-        neighbours in the order are put together in 400 bars of their mean.
+        neighbouring queries are combined into 400 bars of their mean.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class Plots:
     def distribution(
         self, metric: str, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None
     ) -> Any:
-        """How a metric is spread over the queries, per run: is the mean made of equals, or of zeros and ones.
+        """The distribution of a metric over the queries, per run: are the values alike, or mostly zeros and ones.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Plots:
 
         Returns
         -------
-        A chart or axes: a histogram per run, to one scale, with mean and median.
+        A chart or axes: a histogram per run, all on the same scale, with mean and median.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class Plots:
         run: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """A metric in each slice of the queries, with its interval: where is it better or worse than over all.
+        """A metric in each slice of the queries, with its interval: which slices are better or worse than the whole.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Plots:
 
         Returns
         -------
-        A chart or axes: a row for each slice, the best above; of more than 40, the 40 that have most queries.
+        A chart or axes: a row for each slice, the best on top; at most the 40 slices with the most queries.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class Plots:
         return self._draw(ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
     def judged(self, metric: str, *, ax: Any = None) -> Any:
-        """A metric against the number of judged documents: does the number speak of the ranking or of the judging.
+        """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Plots:
 
         Returns
         -------
-        A chart or axes: the queries as dots, put together where they are many, and the mean of queries with like
+        A chart or axes: the queries as dots, combined where they are many, and the mean of queries with similar
         numbers of judged documents. A negative label counts as unjudged.
 
         Examples

@@ -16,16 +16,16 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Parameters
     ----------
     of
-        What ``df.rank.compare`` made, or the frame that ``df.rank.summarize`` made.
+        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize``.
     digits
-        How many decimals numbers have.
+        The number of decimals.
     alpha
-        Below which p-value, corrected, a difference is marked.
+        A difference is marked if its corrected p-value is below this.
 
     Returns
     -------
-    The table; of a comparison with a row per run (and slice), a column per metric, the best in bold, and the letters of
-    the runs that a run is significantly better than, which a note explains.
+    The table. A comparison has a row per run (and slice) and a column per metric, with the best in bold and the letters
+    of the runs that a run is significantly better than, which a note explains.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def latex(
     of, digits, alpha
         As for :func:`markdown`.
     caption, label
-        The caption, as plain text, and the label that ``\ref`` names.
+        The caption, as plain text, and the label for ``\ref``.
 
     Returns
     -------
-    A ``table`` environment; ``\usepackage{booktabs}`` is all that the document needs.
+    A ``table`` environment; the document only needs ``\usepackage{booktabs}``.
 
     Raises
     ------
     InvalidOption
-        If the label has a character that LaTeX does not take as text, such as a brace.
+        If the label has a character that LaTeX does not allow in labels, such as a brace.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def latex(
 
 
 def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
-    """A table in HTML, made by great_tables, with its styles along.
+    """A table in HTML, made by great_tables, including its styles.
 
     Parameters
     ----------
     of, digits, alpha
         As for :func:`markdown`.
     title
-        What stands above the table.
+        The title above the table.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = N
 
 
 def dictionary(of: Any) -> dict[str, Any]:
-    """A comparison as JSON can hold it: its ``settings``, and its ``table``, a dictionary per row."""
+    """A comparison as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 
 

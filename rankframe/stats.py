@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from .errors import InvalidOption
+from .errors import InvalidOption, option
 
 __all__ = [
     "Correction",
@@ -35,17 +35,17 @@ Test: TypeAlias = Literal["permutation", "t", "bootstrap", "tukey"]
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 
 ENUMERATED = 20
-"""Up to how many differences all signs are tried out: a million sums."""
+"""The largest number of differences for which all signs are enumerated: a million sums."""
 
 NOISE = 1e-12
-"""By how much, relative to what was added up, two equal sums may differ."""
+"""The relative rounding error by which two equal sums may differ."""
 
 COUNTABLE = 2**53
-"""Up to which number of queries a float holds each whole number."""
+"""The largest number of queries: up to it a float holds every whole number."""
 
 
 def means(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean of each column, never beyond its values by rounding; NaN where nothing has a weight."""
+    """The weighted mean of each column, never beyond its values by rounding; NaN without a value of positive weight."""
     x, w = _weighed(values, weights)
     return np.clip(_over(x.sum(axis=0), w.sum(axis=0)), *_ends(values, weights))
 
@@ -77,14 +77,14 @@ def intervals(
         The confidence, such as 0.95.
     method
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
-        mean has in closed form), ``"percentile"`` the plain one, ``"t"`` Student's, for which SciPy is needed.
-        ``"bounded"`` holds however few and however skewed the values are: to each end it adds one more query, with the
-        limit of the values and the largest weight, and gives all queries random weights (the Bayesian bootstrap). Of
-        values that are 0 or 1 it is the exact interval of Clopper and Pearson.
+        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy.
+        ``"bounded"`` is valid for few and skewed values: for each end it adds one more query, with the limit of the
+        values and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0
+        and 1 it is the exact interval of Clopper and Pearson.
     resamples, seed
-        How many times the queries are drawn anew, the same ones for all columns; and where the draws start.
+        The number of resamples of the queries, the same for all columns; and the seed of the draws.
     step
-        Called with the resamples that are done and those there are.
+        Called with the number of resamples done and their total.
     limits
         For ``"bounded"``: the least and the greatest value that a query of each column can have.
 
@@ -103,7 +103,7 @@ def intervals(
     bounds = np.full((2, values.shape[1]), np.nan)
     if method == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption("method='bounded' takes limits: the least and the greatest value of each column")
+            raise InvalidOption(option(method=method), " takes limits: the least and the greatest value of each column")
         ends = [limit[fit] for limit in limits]
         bounds[:, fit] = _bounded(values[:, fit], weights, low, high, ends, resamples, seed, step)
     elif fit.any():
@@ -128,10 +128,10 @@ def paired_test(
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
 
-    ``"permutation"`` gives each query's difference either sign: all ways to do so where few differences are not 0,
-    else (b + 1) / (B + 1), where b of B random ways, the same for all columns, come out as large as the difference
-    found. ``"bootstrap"`` resamples the differences less their mean and compares Student's statistic. ``"t"`` is the
-    paired t-test. NaN where there is no difference to test, as with fewer than two queries for t and bootstrap.
+    ``"permutation"`` flips the signs of the queries' differences: in all ways if few differences are not 0, else in B
+    random ways, the same for all columns, of which b give a sum as large as the one found, with p = (b + 1) / (B + 1).
+    ``"bootstrap"`` resamples the differences minus their mean and compares Student's statistic. ``"t"`` is the paired
+    t-test. NaN if there is no difference to test, as with fewer than two queries for t and bootstrap.
 
     References
     ----------
@@ -159,9 +159,9 @@ def paired_test(
 def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None) -> Floats:
     """The p-value of every two columns' difference of means, by the randomised honestly significant difference.
 
-    Each query's values are dealt anew to the runs (the columns); p is the share of deals whose largest mean exceeds
-    the smallest by as much as the two means differ, so that it holds for all pairs at once. A query counts if all
-    runs have a value for it.
+    Each query's values are permuted among the runs (the columns); p is the share of permutations in which the largest
+    mean exceeds the smallest by at least the difference of the two means, so that it holds for all pairs at once. A
+    query counts if all runs have a value for it.
 
     References
     ----------
@@ -190,13 +190,13 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:
-    """P-values corrected for how many there are: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN does not count."""
+    """P-values corrected for multiple tests: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN does not count."""
     adjusted, there = p.copy(), ~np.isnan(p)
     if correction is None or not there.any():
         return adjusted
     given = p[there]
     down = np.argsort(-given, kind="stable")
-    ranks = np.arange(len(given), 0, -1)  # of the p-values from the largest down, counted from the smallest
+    ranks = np.arange(len(given), 0, -1)  # ranks by increasing p-value, from the largest down
     if correction == "holm":
         stepped = np.maximum.accumulate((given[down] * ranks[::-1])[::-1])[::-1]
     else:
@@ -207,17 +207,17 @@ def adjust(p: Floats, correction: Correction | None) -> Floats:
 
 
 def power(effect: float, n: int, alpha: float) -> float:
-    """The chance that a two-sided paired t-test sees a mean of `effect` standard deviations with n queries."""
+    """The power of a two-sided paired t-test for a mean of `effect` standard deviations with n queries."""
     stats = load("scipy.stats", "stats")
     if n < 2:
         return 0.0
     shift, critical = abs(effect) * n**0.5, stats.t.isf(alpha / 2, n - 1)
     above, below = stats.nct.sf(critical, n - 1, shift), stats.nct.cdf(-critical, n - 1, shift)
-    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))  # NaN, far from 0: certain
+    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))  # NaN far from 0: power 1
 
 
 def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
-    """The least number of queries whose paired t-test sees a mean of `effect` standard deviations with that power."""
+    """The least number of queries with which a paired t-test has that power for a mean of `effect` standard deviations."""
     most = 2
     while power(effect, most, alpha) < power_wanted:
         most *= 2
@@ -235,7 +235,7 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
 
 def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The values times their weights, and the weights; 0 where there is no value, or no weight."""
-    there = ~np.isnan(values) & (weights[:, None] > 0)  # the logarithm of 0 may weigh nothing
+    there = ~np.isnan(values) & (weights[:, None] > 0)  # a weight of 0 also removes log 0
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
 
@@ -247,7 +247,7 @@ def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _over(x: Any, y: Any) -> Floats:
-    """The quotient; 0 / 0 and all else over 0 are NaN and infinite, without a warning."""
+    """The quotient; a divisor of 0 gives NaN or an infinity, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.divide(x, y), dtype=np.float64)
 
@@ -260,10 +260,10 @@ def _errors(values: Floats, weights: Floats) -> Floats:
 
 
 def _acceleration(values: Floats, weights: Floats) -> Floats:
-    """A sixth of the skewness of the means that leave one query out."""
+    """The acceleration of BCa: a sixth of the skewness of the jackknife means."""
     x, w = _weighed(values - means(values, weights), weights)
     there = ~np.isnan(values)
-    left = np.where(there, _over(-x, w.sum(axis=0) - w), 0.0)  # the mean without the query, less the mean
+    left = np.where(there, _over(-x, w.sum(axis=0) - w), 0.0)  # the mean without the query, minus the mean
     left = np.where(np.isfinite(left), left, 0.0)
     n = np.count_nonzero(there, axis=0)
     inner = np.where(there, left.sum(axis=0) / n - left, 0.0)
@@ -272,7 +272,7 @@ def _acceleration(values: Floats, weights: Floats) -> Floats:
 
 
 def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> tuple[float, ...]:
-    """Which quantiles of the resampled means bound the BCa interval."""
+    """The levels of the quantiles that bound the BCa interval."""
     normal = NormalDist()
     noise = NOISE * float(np.abs(drawn).max())
     below = (np.count_nonzero(drawn < center - noise) + np.count_nonzero(drawn <= center + noise)) / (2 * len(drawn))
@@ -311,7 +311,7 @@ def _sums(values: Floats, weights: Floats, *, squares: bool = False) -> list[Flo
 
 
 def _student(sums: list[Floats]) -> Floats:
-    """Student's statistic of each resample, but for a factor that all of them have."""
+    """Student's statistic of each resample, up to a common factor."""
     x, w, xx, xw, ww = sums
     mean = _over(x, w)
     error = np.sqrt(np.maximum(xx - 2 * mean * xw + mean**2 * ww, 0))
@@ -321,7 +321,7 @@ def _student(sums: list[Floats]) -> Floats:
 def _signs(
     differences: Floats, weights: Floats, resamples: int, seed: int, step: Step | None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The p-value of each column's sum among those with other signs, and whether all of them were tried."""
+    """The p-value of each column's sum among those with other signs, and whether all signs were enumerated."""
     worth = _weighed(differences, weights)[0]
     differing = worth != 0
     enumerated = differing.sum(axis=0) <= ENUMERATED
@@ -346,7 +346,7 @@ def _signs(
 
 
 def _all_sums(x: Floats) -> Floats:
-    """The sums of the numbers with all combinations of signs, but for that of the first."""
+    """The sums of the numbers with all combinations of signs, except that the first number keeps its sign."""
     sums = x[:1] if len(x) else np.zeros(1)
     for number in x[1:]:
         sums = np.concatenate([sums + number, sums - number])

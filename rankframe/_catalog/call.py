@@ -17,7 +17,7 @@ from .._table.setup import OPTIONS, Setup
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
-from ..errors import InvalidOption, shown
+from ..errors import Code, InvalidOption, Text, on, shown
 from .registry import Bounds, Judging, Metric
 
 __all__ = ["Call", "call_of"]
@@ -27,9 +27,14 @@ class Formulated(Protocol):
     """What a formula takes, as far as every formula's ranking has it."""
 
     used: Used
-    #: The closed forms of tied documents in all orders; None where they stand in one.
-    expected: Any
-    weight: Any
+
+    @property
+    def expected(self) -> object | None:
+        """The closed forms of tied documents in all orders; None where they stand in one."""
+
+    @property
+    def weight(self) -> object | None:
+        """What each document weighs; None where nobody said."""
 
     @property
     def answer(self) -> Answer: ...
@@ -38,6 +43,9 @@ class Formulated(Protocol):
     def n_relevant(self) -> pl.Expr: ...
 
     def with_threshold(self, relevant: float) -> Self: ...
+
+
+WEIGHT = Code("weight=...", command="--weight")
 
 
 @dataclass(frozen=True)
@@ -93,14 +101,14 @@ class Call:
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # that of a sum is known, not what a formula makes of it
         except NoExpectation as error:
-            raise InvalidOption(f"{self.text}: {error}") from None
+            raise InvalidOption(f"{self.text}: ", error.said) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
             raise InvalidOption(
                 f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
         if ranking.weight is not None and not used.weight:
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without weight=...")
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without ", WEIGHT)
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
@@ -162,9 +170,10 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
     except TypeError as error:
         takes = ", ".join(entry.parameters) or "none"
         at = f"; {entry.first} may stand after @" if entry.first else ""
+        advice: Text = ""
         if said := [name for name in options if name in OPTIONS]:
-            at += f". Columns and policies are said first: df.rank.on({said[0]}=...)"
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}") from None
+            advice = ". Columns and policies are said first: ", on(**{said[0]: ...})
+        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}", advice) from None
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default

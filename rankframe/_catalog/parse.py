@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from .._support.option_kinds import is_number
-from ..errors import InvalidOption, RankframeError, UnknownMetric, shown
+from ..errors import InvalidOption, RankframeError, UnknownMetric, on, shown
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
 
@@ -179,7 +179,7 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
                 )
             name, value = "gain", "exponential"
         if name == "judged_only":
-            raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say df.rank.on(unjudged='drop')")
+            raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say ", on(unjudged="drop"))
         if name == "min_rel":
             if value != 0:
                 raise InvalidOption(

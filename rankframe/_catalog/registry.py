@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from ..errors import InvalidOption, UnknownMetric, nearest, shown
+from ..errors import Code, InvalidOption, Text, UnknownMetric, nearest, shown
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -277,7 +277,7 @@ def _refuse_taken(entry: Metric) -> None:
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
         if name.lower() in UNCLEAR:
-            raise InvalidOption(f"{elsewhere(name, name)}; choose a name of one meaning")
+            raise InvalidOption(elsewhere(name, name) or "", "; choose a name of one meaning")
         first, *others = _meanings(entry, name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
@@ -356,7 +356,7 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")
 
 
-def elsewhere(name: str, text: str) -> str | None:
+def elsewhere(name: str, text: str) -> Text | None:
     """What to write for a name that other tools have, and that is no single metric here; None for any other name."""
     base, cutoff = _cut(name)
     if meant := UNCLEAR.get(base.lower()):
@@ -371,8 +371,9 @@ def elsewhere(name: str, text: str) -> str | None:
     if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
         return (
             f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
-            "queries, df.rank.with_ranks().filter(pl.col('rank') <= 10); for diversity by subtopics there is "
-            "'alpha_ndcg@10'"
+            "queries",
+            Code("df.rank.with_ranks()", phrase=", those of {} with the least ranks"),
+            "; for diversity by subtopics there is 'alpha_ndcg@10'",
         )
     return None
 

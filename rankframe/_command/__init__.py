@@ -83,7 +83,7 @@ def said(error: Exception) -> str:
         return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
     if isinstance(error, pl.exceptions.PolarsError):  # whose further lines are for programmers
         return str(error).partition("\n")[0]
-    return in_options(str(error))
+    return in_options(error.said if isinstance(error, RankframeError) else str(error))
 
 
 def parser() -> argparse.ArgumentParser:

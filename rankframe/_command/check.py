@@ -9,6 +9,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .._verbs import verbs
 from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
@@ -22,7 +23,7 @@ from .reading import (
     runs_and_judgments,
     table_of,
 )
-from .words import in_options
+from .words import spelled
 
 __all__ = ["COMMAND"]
 
@@ -43,8 +44,6 @@ def options(sub: Parser) -> None:
 def check(arguments: argparse.Namespace) -> Answer:
     """A row per finding; the exit code is 1 if one of them is an error, which would stop every metric."""
     found = findings(arguments).sort("severity", maintain_order=True)
-    advice = found["advice"].unique()
-    found = found.with_columns(pl.col("advice").replace_strict(advice, [in_options(text) for text in advice]))
     code = int("error" in found["severity"])
     if found.is_empty() and arguments.format in ("table", "markdown"):
         return Answer("nothing found")
@@ -58,18 +57,20 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if arguments.qrels is None:
         table = table_of(arguments, path)
         require([table], others.items())
-        found: pl.DataFrame = ranker(table, arguments).check()
+        found: pl.DataFrame = ranker(table, arguments)._run(verbs.check, None, spelled)
         return found
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)
-    alone: pl.DataFrame = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic).check(qrels)
+    unlabelled = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic)
+    alone: pl.DataFrame = unlabelled._run(verbs.check, qrels, spelled)
     pair = alone.filter(pl.col("problem").is_in(OF_BOTH_FILES))
     if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
         return alone  # the files cannot be joined
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankframeWarning)  # of what stands among the findings
-        found = ranker(join(run, qrels, ("score",), others, arguments.subtopic), arguments).check()
+        joined = join(run, qrels, ("score",), others, arguments.subtopic)
+        found = ranker(joined, arguments)._run(verbs.check, None, spelled)
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # which "judged only" says
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # as judge keeps what was missed

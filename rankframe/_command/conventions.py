@@ -13,13 +13,14 @@ import rankframe as rf
 from .._catalog.call import Call
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS, Convention
+from .._verbs.tool_comparison import conventions as compared
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, ranker
 from .output import formatted
 from .reading import judged
-from .words import in_options
+from .words import spelled
 
 __all__ = ["COMMAND"]
 
@@ -69,7 +70,7 @@ def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:
         policies = {**convention.policies, **{key: x for key, x in settings.items() if key not in of_metric}}
         options = {key: x for key, x in settings.items() if key in of_metric}
         rows.setdefault((listed(policies), listed(options)), []).append(name)
-    return [(tool, *how, " ".join(names), in_options(convention.note)) for how, names in rows.items()]
+    return [(tool, *how, " ".join(names), convention.note) for how, names in rows.items()]
 
 
 def listed(settings: Mapping[str, Any]) -> str:
@@ -81,8 +82,8 @@ def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
     table = ranker(judged(arguments).table, arguments)
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(table.conventions(call.text) for call in calls_of(arguments))
-    return found.with_columns(pl.Series("note", [in_options(text) for text in found["note"]]))
+        found: pl.DataFrame = pl.concat(table._run(compared, call.text, spelled) for call in calls_of(arguments))
+    return found
 
 
 def calls_of(arguments: argparse.Namespace) -> list[Call]:

@@ -14,7 +14,6 @@ from .._table.policies import Policies, declared
 from .._table.setup import Setup
 from .._verbs.verbs import Missing
 from .command import Parser
-from .words import in_options
 
 __all__ = [
     "COLUMNS",
@@ -88,7 +87,7 @@ def add_table(sub: Parser) -> None:
     for name, option in POLICIES.items():
         words = tuple(CONVENTIONS) if name == "convention" else option.words
         kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
-        said = in_options(option.says) + (f": {', '.join(words)}" if words else "")
+        said = option.says + (f": {', '.join(words)}" if words else "")
         default = "" if option.default is None else f"; default: {option.default}"
         metavar = (
             "NAME" if name == "convention" else "RULE" if words else "NUMBER" if kind is not _pair else "LEAST,MOST"

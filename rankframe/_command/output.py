@@ -34,8 +34,8 @@ def warnings_as_notes(of: str = "") -> Iterator[None]:
     show = warnings.showwarning
 
     def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
-        if issubclass(category, RankframeWarning):
-            note(of + in_options(str(message)))
+        if isinstance(message, RankframeWarning):
+            note(of + in_options(message.said))
         else:
             show(message, category, *where, **others)
 

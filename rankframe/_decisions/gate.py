@@ -16,7 +16,7 @@ from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.verb import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
 from .resampling import Resampling, limits
 from .runs import RUN, Design, Values, named
@@ -112,7 +112,7 @@ class Gate:
                     f"the budget of {metric!r} is {budget!r}; write how much worse its mean may be, 0 or more"
                 )
         if not (is_number(self.confidence) and 0.5 < self.confidence < 1):
-            raise InvalidOption(f"confidence={self.confidence!r}: write a number between 0.5 and 1, as 0.95")
+            raise InvalidOption(option(confidence=self.confidence), ": write a number between 0.5 and 1, as 0.95")
         most = self.most_moved
         if isinstance(most, bool) or not isinstance(most, Integral) or most < 0:
             raise InvalidOption(f"most_moved={most!r}: write a whole number from 0 on")
@@ -176,7 +176,10 @@ def _first(design: Design) -> str:
     """The run that the others are to replace, where none is named."""
     if not design.runs:
         raise InvalidOption(
-            f"run={design.run!r} without a baseline; write baseline='base', the run that the others may replace"
+            option(run=design.run),
+            " without a baseline; write ",
+            option(baseline="base"),
+            ", the run that the others may replace",
         )
     return design.runs[0]
 

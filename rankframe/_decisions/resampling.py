@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._support.progress import Progress
 from .._table.policies import check_word, is_number
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class Resampling:
         for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InvalidOption(f"{name}={value!r}: write a whole number from {least} on{why}")
+                raise InvalidOption(option(**{name: value}), f": write a whole number from {least} on{why}")
 
     @property
     def least(self) -> int:

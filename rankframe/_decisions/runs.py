@@ -15,7 +15,7 @@ from .._table.policies import check_word
 from .._table.roles import require
 from .._table.run_and_judgments import to_name
 from .._table.setup import Setup
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 from .summary import by_query, keys
 
 if TYPE_CHECKING:
@@ -57,11 +57,14 @@ class Design:
     def __post_init__(self) -> None:
         if bool(self.runs) == (self.run is not None):
             raise InvalidOption(
-                "say which runs to compare: runs=['bm25', 'ltr'], columns of scores, or run='system', the column that "
-                f"names the run of each row{'; not both' if self.runs else ''}"
+                "say which runs to compare: ",
+                option(runs=["bm25", "ltr"]),
+                ", columns of scores, or ",
+                option(run="system"),
+                f", the column that names the run of each row{'; not both' if self.runs else ''}",
             )
         if len(set(self.runs)) < len(self.runs):
-            raise InvalidOption(f"runs={list(self.runs)!r} names a column twice; name each once")
+            raise InvalidOption(option(runs=list(self.runs)), " names a column twice; name each once")
         check_word("missing", self.missing, Lacking)
 
     @property
@@ -75,7 +78,7 @@ class Design:
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            raise InvalidOption(f"baseline={self.baseline!r} is none of the runs, which are {', '.join(runs)}")
+            raise InvalidOption(option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}")
         first = runs.index(self.baseline)
         return [(first, other) for other in range(len(runs)) if other != first]
 
@@ -128,9 +131,9 @@ def values_of(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: 
     names = [call.text for call in calls]
     query = [name for name in setup.roles.query if name != design.run]
     if not query:
-        raise InvalidOption(f"run={design.run!r} is the only query column; say df.rank.on(query=...), too")
+        raise InvalidOption(option(run=design.run), " is the only query column; say ", on(query=...), ", too")
     if alone := [name for name in design.by if name in query]:
-        raise InvalidOption(f"by={alone[0]!r} tells queries apart; name a column that several queries share")
+        raise InvalidOption(option(by=alone[0]), " tells queries apart; name a column that several queries share")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     for name in design.runs:
         require(frame.collect_schema(), name, "runs")
@@ -183,7 +186,7 @@ def named(frame: pl.DataFrame, setup: Setup, run: str, query: Sequence[str]) -> 
     return named, setup.changed(query=(RUN, *query))
 
 
-def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> str:
+def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
     """Why rows have no run: documents that no run retrieved, or names that are missing."""
     rows = frame.filter(pl.col(run).is_null())
     missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
@@ -191,20 +194,24 @@ def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> str:
     if missed:
         return (
             f"{null}, {missed} of them documents that were judged but not retrieved: judgments were joined to a table of "
-            "runs as if it were one, and no run counts what it missed. Start from that table, without labels: "
-            f"df.rank.judge(qrels, run={run!r})"
+            "runs as if it were one, and no run counts what it missed. Start from that table, without labels: ",
+            judge(run=run),
         )
-    return f"{null}; {to_name(run, frame.schema[run])}"
+    return f"{null}; ", to_name(run, frame.schema[run])
 
 
-def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> str:
+def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
     """Which run lacks how many queries, and what can be done about it."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
     first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
     return (
         f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
-        f"{' ...' if len(rows) > 3 else ''}); missing='zero' counts them 0 for it, missing='drop' leaves them out for all"
+        f"{' ...' if len(rows) > 3 else ''}); ",
+        option(missing="zero"),
+        " counts them 0 for it, ",
+        option(missing="drop"),
+        " leaves them out for all",
     )
 
 
@@ -212,5 +219,7 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
     for call in calls:
         if not call.metric.higher_is_better or (call.bounds[0] or 0) > 0:
             raise InvalidOption(
-                f"{call.text} of a query that a run lacks is not 0; say missing='drop', or compare it apart"
+                f"{call.text} of a query that a run lacks is not 0; say ",
+                option(missing="drop"),
+                ", or compare it apart",
             )

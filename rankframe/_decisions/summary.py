@@ -15,7 +15,7 @@ from .._table.roles import require, require_number
 from .._table.setup import Setup
 from .._table.table import NO_WEIGHT, failing, is_weight
 from .._verbs import verbs
-from ..errors import InvalidOption
+from ..errors import InvalidOption, asked_as, option
 from .resampling import Resampling, intervals_of
 
 __all__ = ["by_query", "calls_of", "in_slices", "keys", "refuse_bounds", "summarize"]
@@ -193,7 +193,7 @@ def calls_of(requests: Sequence[verbs.Request], example: str) -> list[Call]:
             raise InvalidOption("an expression has no name among the metrics; evaluate it, and sum its column up")
         calls += [call_of(of(request), (), {})] if callable(request) else parse(request)
     if not calls:
-        raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
+        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))
     refuse_texts(calls)
     return list(dict.fromkeys(calls))
 
@@ -201,4 +201,4 @@ def calls_of(requests: Sequence[verbs.Request], example: str) -> list[Call]:
 def refuse_bounds(setup: Setup) -> None:
     """Refuse a policy that gives each metric two columns."""
     if setup.policies.unjudged == "bounds":
-        raise InvalidOption("unjudged='bounds' gives each metric two columns; evaluate them, and sum up each")
+        raise InvalidOption(option(unjudged="bounds"), " gives each metric two columns; evaluate them, and sum up each")

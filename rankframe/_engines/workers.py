@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ..errors import RankframeError
+from ..errors import Advice, Code, RankframeError, worded
 from .arrow_kernel import as_arrow
 from .works import Work
 
@@ -65,11 +65,16 @@ class Guarded:
         try:
             found = self.function(*parts)
         except RankframeError as error:
-            message = str(error)
+            message = worded(error.said, _spelled)
             found = self.function(*(part.schema.empty_table() for part in parts))
             found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
         found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
         return found.cast(pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema]))
+
+
+def _spelled(advice: Advice | Code) -> str:
+    """What to write where the table is one of Spark's, which has other steps than Polars and pandas."""
+    return "" if isinstance(advice, Code) and advice.pandas is not None else str(advice)
 
 
 def _in_utc(x: pa.DataType) -> pa.DataType:

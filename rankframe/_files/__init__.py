@@ -1,1 +1,1 @@
-"""Runs and judgments in files: rows of any format, and what is wrong with a file that cannot be read."""
+"""Runs and judgments in files: rows of any format, and the faults of files that cannot be read."""

@@ -1,4 +1,4 @@
-"""The rows of a file of any format: what is wrong with them is found while they are read."""
+"""The rows of a file of any format, checked while they are read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OTHER_NAMES = {
     "label": (*USUAL_NAMES["label"], "score"),
 }
 
-PROBLEM, NUMBER = "__problem", "__number"  # what is wrong with a row (null: nothing), and which it is
+PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
 
 class Layout(NamedTuple):
@@ -68,17 +68,17 @@ QRELS = Layout(
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a file. Those read from text have the columns NUMBER and PROBLEM: what is wrong with a row, or null."""
+    """The rows of a file. Rows read from text have the columns NUMBER and PROBLEM, the fault of the row or null."""
 
     name: str
     content: Content
     kind: Format
     table: pl.LazyFrame
-    text: Mapping[str, DType]  # the columns read from text, and what they become
-    stored: Collection[str]  # the columns under the names that the file gives them
+    text: Mapping[str, DType]  # the columns read from text, and their dtypes
+    stored: Collection[str]  # the columns by their names in the file
 
     def read(self, *, once: Sequence[str] = ()) -> pl.DataFrame:
-        """The rows, or InvalidData; of the columns `once` that there are, no two rows may have the same values."""
+        """The rows, or InvalidData; no two rows may have the same values in the columns `once`, as far as they exist."""
         with as_invalid_data(self.name, self.content, self.kind):
             frame = self.table.collect()
         if self.text:
@@ -92,7 +92,7 @@ class Rows:
         return frame.drop(PROBLEM, NUMBER, strict=False)
 
     def refuse_repeated(self, frame: pl.DataFrame, once: Sequence[str]) -> None:
-        """Refuse two rows with the same values, and say where they stand."""
+        """Refuse two rows with the same values, and name their lines."""
         numbered = frame if NUMBER in frame.columns else frame.with_row_index(NUMBER, 1)
         again = numbered.filter(~pl.struct(once).is_first_distinct())
         if again.is_empty():
@@ -107,11 +107,11 @@ class Rows:
         )
 
     def scan(self) -> pl.LazyFrame:
-        """The rows as a plan. Every column read from text has the check in it, whatever else is dropped."""
+        """The rows as a plan. Every column read from text includes the check, so that a projection cannot drop it."""
         if not self.text:
             return self.table
         refuse_unreadable(self.name, self.content, self.kind)
-        failure = pl.col(PROBLEM).cast(pl.Int8)  # a cast that cannot succeed shows the value: the message
+        failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the value, the message
         checked = (
             pl.when(pl.col(PROBLEM).is_null()).then(column).otherwise(failure.cast(dtype)).alias(column)
             for column, dtype in self.text.items()
@@ -130,10 +130,10 @@ def rows(
     comments: bool = True,
     say: Say = "{}={!r}".format,
 ) -> Rows:
-    """The rows of a file of any format; `say` words an option and its value where an error proposes one.
+    """The rows of a file of any format; `say` writes an option with its value for the advice of errors.
 
-    Of `columns`, those that become one of `must` have to be there, even where the usual name is. With `comments` lines of
-    TREC text that start with # are passed over.
+    A column that `columns` renames to one of `must` has to exist, even if the usual name does. With `comments`, lines of
+    TREC text that start with # are skipped.
     """
     columns = renaming(columns)
     name, content = named_content(source, layout)
@@ -183,7 +183,7 @@ def named_content(source: Source, layout: Layout) -> tuple[str, Content]:
         if not os.path.exists(path):
             refuse_path(path, layout)
         name = spelled(path)
-        return name, path if name == path else Path(path).read_bytes()  # Polars opens names of UTF-8 only
+        return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
     name = spelled(str(getattr(source, "name", "the input")))
     if not hasattr(source, "read"):
         raise InvalidOption(f"{no_source(source, layout)}. {layout.reader} reads a path, or an open file")
@@ -201,7 +201,7 @@ def named_content(source: Source, layout: Layout) -> tuple[str, Content]:
 
 
 def refuse_path(path: str, layout: Layout) -> None:
-    """Refuse a text in place of a path, and a pattern; what else is not there is an error of Polars."""
+    """Refuse a pattern, or a text in place of a path; other missing files raise Polars' error."""
     if "\n" in path:
         raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{layout.reader}(io.StringIO(text))")
     if "://" not in path and re.search(r"[*?\[]", path):
@@ -212,7 +212,7 @@ def refuse_path(path: str, layout: Layout) -> None:
 
 
 def no_source(given: object, layout: Layout) -> str:
-    """Why something is no source, and what to write for it."""
+    """Why something cannot be a source, and what to write instead."""
     kind = type(given).__name__
     if isinstance(given, (bytes, bytearray, memoryview)):
         return f"{kind} is the content of a file; write rf.{layout.reader}(io.BytesIO(content))"
@@ -232,7 +232,7 @@ def no_source(given: object, layout: Layout) -> str:
 def from_lines(
     content: Content, name: str, layout: Layout, numeric: Mapping[str, DType], say: Say, *, comments: bool
 ) -> Rows:
-    """TREC text: fields parted by what C calls space, as in trec_eval; an id may hold a no-break space."""
+    """TREC text: fields separated by white space as C defines it, as in trec_eval; an id may hold a no-break space."""
     fields = pl.col("fields")
     n_fields, n = fields.list.len(), len(layout.fields)
     lines = (
@@ -294,11 +294,11 @@ def from_table(
 
 
 def scan_table(content: Content, kind: Format, text: list[str]) -> pl.LazyFrame:
-    """The table as stored; from CSV the columns of `text` as text, and NUMBER, the number of the row."""
+    """The table as stored; for CSV the columns of `text` as text, with NUMBER, the number of the row."""
     if kind == "parquet":
         return pl.scan_parquet(content, glob=False)
     if kind == "ndjson":
-        # From the first rows alone a type may be wrong, or a column missing.
+        # The first rows alone may suggest a wrong type, or lack a column.
         return pl.scan_ndjson(content, infer_schema_length=None)
     return pl.scan_csv(
         content,
@@ -312,8 +312,8 @@ def scan_table(content: Content, kind: Format, text: list[str]) -> pl.LazyFrame:
 
 
 def refuse_twice(name: str, content: Content, kind: Format, stored: Sequence[str], roles: Iterable[str]) -> None:
-    """Refuse a header that names a column twice that counts."""
-    renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # as Polars names the second one
+    """Refuse a header that names a needed column twice."""
+    renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars' name of the second one
     if renamed:
         header = pl.scan_csv(content, separator=delimiter(kind), has_header=False, infer_schema=False, glob=False)
         names = header.head(1).collect().row(0)
@@ -332,7 +332,7 @@ def is_empty(content: Content) -> bool:
 
 
 def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
-    """What to write when columns are missing: new names for those that look meant, else how to give them."""
+    """The advice for missing columns: new names for the likely ones, else how to name columns."""
     said = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
     plain = {column.lower().replace("-", "_"): column for column in reversed(found)}
     meant = {plain[other]: new for new in lacking for other in (new, *OTHER_NAMES[new]) if other in plain}
@@ -344,12 +344,12 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
 
 
 def spelled(name: str) -> str:
-    """The name of a file as text that can be printed and put into a table; bytes that are no UTF-8 become a mark."""
+    """The name of a file as printable text; bytes that are not UTF-8 become a replacement mark."""
     return os.fsencode(name).decode(errors="replace")
 
 
 def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
-    """The columns with numbers made of text, and for each of these what is wrong with the text, or null."""
+    """The columns with numbers parsed from text, and for each of these the fault of the text, or null."""
     values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
     return values, [
         pl.format(
@@ -363,7 +363,7 @@ def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[
 
 
 def kind_of(text: pl.Expr, dtype: DType) -> pl.Expr:
-    """What a text that is no number of the type should have been."""
+    """The expected form of a text that is not a number of the type."""
     if not dtype.is_integer():
         return pl.lit("number")
     value = text.cast(pl.Float64, strict=False)
@@ -375,12 +375,12 @@ def kind_of(text: pl.Expr, dtype: DType) -> pl.Expr:
 
 
 def number(text: pl.Expr, dtype: DType) -> pl.Expr:
-    """The number that a text says, null where it says none that the type holds."""
+    """The number that a text represents; null if it is none, or beyond the type."""
     if dtype == pl.String:
         return text
     value = text.cast(pl.Float64, strict=False)
     if dtype.is_float():
         return value.cast(dtype)
-    exact = value.abs() < 2**53  # from there on a float stands for several whole numbers
-    whole = pl.when(exact & (value == value.floor())).then(value).cast(dtype, strict=False)  # as 2.0 or 2e3
+    exact = value.abs() < 2**53  # beyond, a float stands for several whole numbers
+    whole = pl.when(exact & (value == value.floor())).then(value).cast(dtype, strict=False)  # such as 2.0 or 2e3
     return pl.coalesce(text.cast(dtype, strict=False), whole)

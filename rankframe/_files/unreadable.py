@@ -1,4 +1,4 @@
-"""What is wrong with a file that cannot be read: looked for once reading it has failed."""
+"""Find the fault in a file that cannot be read, once reading it has failed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..errors import InvalidData
 __all__ = ["BROKEN", "as_invalid_data", "delimiter", "refuse_unreadable"]
 
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What Python raises where compressed data end early or are damaged."""
+"""Python's errors for compressed data that are truncated or damaged."""
 
 NO_UTF_8 = "is no UTF-8; convert the file, as with iconv -f latin1 -t utf-8"
 AGAIN = "the compressed file is damaged or ends early ({}); fetch or write it anew"
@@ -34,7 +34,7 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
     except OSError as error:
         if (
             type(error) is not OSError or error.errno or not _can_be_read_again(content)
-        ):  # not there, or not to be opened
+        ):  # the file is missing, or cannot be opened
             raise
         raise InvalidData(f"{name}: {AGAIN.format(str(error).splitlines()[0])}") from error
     except pl.exceptions.PolarsError as error:
@@ -51,7 +51,7 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
 
 
 def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None:
-    """Refuse a text file that is no UTF-8, or whose compressed data are damaged, before a plan of Polars meets it.
+    """Refuse a text file that is not UTF-8, or whose compressed data are damaged, before a plan of Polars reads it.
 
     The plan's own error would not name the file. This takes about a fiftieth of the time of reading the rows.
     """
@@ -61,17 +61,17 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
 
 
 def _can_be_read_again(content: str | Path | bytes) -> bool:
-    """Whether the content is at hand, and no pipe or address."""
+    """Whether the content can be read again: it is not a pipe or an address."""
     return isinstance(content, bytes) or Path(content).is_file()
 
 
 def delimiter(kind: str) -> str:
-    """What parts the fields of a line of CSV or TSV."""
+    """The separator of fields, for CSV or TSV."""
     return "," if kind == "csv" else "\t"
 
 
 def _first_problem(content: str | Path | bytes, kind: str) -> str | None:
-    """The first line with a problem that Polars does not place, and the problem, to stand after the file's name."""
+    """The first line with a problem that Polars does not locate, and the problem, as text after the file's name."""
     with _opened(content) as file:
         for number, line in enumerate(file, 1):
             if not _is_utf_8(line):
@@ -85,7 +85,7 @@ def _first_problem(content: str | Path | bytes, kind: str) -> str | None:
 
 @contextmanager
 def _opened(content: str | Path | bytes) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed; nothing where a compression hides them that Python does not know."""
+    """The bytes of a file, decompressed; none for a compression that Python does not support."""
     with io.BytesIO(content) if isinstance(content, bytes) else Path(content).open("rb") as file:
         start = file.read(2)
         file.seek(0)

@@ -1,4 +1,4 @@
-"""How much memory a call may take: what was said, else a share of the machine's or the container's."""
+"""The memory that a call may take: an option or variable, else a share of the machine's or the container's."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SHARE = 1 / 6
 """The share of the machine's memory that a call may take by default."""
 
 UNKNOWN = 24 * 10**9
-"""The memory that a machine is taken to have where it does not say."""
+"""The assumed memory of a machine that does not report it."""
 
 OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where a container says how much memory it may take, by cgroups of version 2 and 1."""
+"""Files with a container's memory limit, for cgroups of version 2 and 1."""
 
 
 def memory_limit(said: int | None) -> int:
-    """The bytes that a call may take: those said, else those of the environment variable, else a share of the machine's."""
+    """The bytes that a call may take: the option, else the environment variable, else a share of the machine's memory."""
     if said is not None:
         return said
     if given := os.environ.get(VARIABLE):
@@ -34,7 +34,7 @@ def memory_limit(said: int | None) -> int:
 
 
 def size_of(frame: pl.DataFrame) -> int:
-    """The bytes that a frame takes; Polars leaves the 16 bytes out that each text has in its column."""
+    """The bytes of a frame, with the 16 bytes per text in its column, which Polars' estimate leaves out."""
     texts = sum(dtype == pl.String for dtype in frame.dtypes)
     return int(frame.estimated_size()) + 16 * texts * frame.height
 

@@ -1,4 +1,4 @@
-"""A verb over whole queries as a node of a lazy plan: in memory, spilled to disk, or query by query as they come."""
+"""A verb over whole queries as a node of a lazy plan: in memory, spilled to disk, or in batches as rows arrive."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .rows_on_disk import Room, buckets_of, temporary_folder
 __all__ = ["Run", "source"]
 
 Run: TypeAlias = Callable[[pl.DataFrame, float | None, Sequence[str] | None], pl.DataFrame]
-"""A verb over rows of whole queries that gives the result's columns with these names; all of them for None.
+"""A verb over rows of whole queries; it gives the columns with these names, or all of them for None.
 
-In between stands the largest label of the table, where the rows are a part of it and a value depends on it.
+The second argument is the largest label of the table, if the rows are a part of it and a value depends on it.
 """
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
-"""Hands a frame on, and says whether no more are wanted."""
+"""Passes a frame on, and returns True if no more are needed."""
 
 Largest: TypeAlias = Callable[[pl.LazyFrame], float]
 """The largest label of a table."""
 
 WORK = 4
-"""How many times the bytes of its rows a verb takes while it runs."""
+"""The memory that a verb takes while it runs, as a multiple of the bytes of its rows."""
 
 GIVEN = 3
 """How many batches' results there may be at a time: one is computed, one waits, and one is read."""
@@ -40,19 +40,19 @@ UNKNOWN = 4.0
 """How many times the bytes of its rows the first batch may take, whose results have a size that nobody knows yet."""
 
 PATIENCE = 0.1
-"""After how many seconds of waiting a thread looks whether its results are still wanted."""
+"""Seconds of waiting after which a thread checks whether its results are still needed."""
 
 
 def source(
     rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], largest: Largest | None = None
 ) -> pl.LazyFrame:
-    """The verb `run`, called `name`, over the rows when a plan asks for it.
+    """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
-    buckets of whole queries; `largest` then gives the label that all of them are told. Errors are those of `run`.
+    buckets of whole queries; `largest` then gives the largest label of all of them to `run`. Errors are those of `run`.
     """
     schema = rows.collect_schema()
-    result = run(schema.to_frame(), None, None).schema  # refuses at the call what rows are not needed for
+    result = run(schema.to_frame(), None, None).schema  # raises errors that need no rows at the call
     rows = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def read(
@@ -78,7 +78,7 @@ def source(
 def _run(
     rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
 ) -> None:
-    """Give the results of a verb as they come."""
+    """Yield the results of a verb as they are computed."""
     limit = max(memory_limit(setup.running.memory_limit) // WORK, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if table is not None:
@@ -117,14 +117,14 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
         nonlocal size
         size += size_of(batch)
         batches.append(batch)
-        return size > limit  # which ends the collection
+        return size > limit  # True ends the collection
 
     rows.sink_batches(take, engine="streaming")
     return None if size > limit else pl.concat(batches)
 
 
 def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
-    """Batches of whole queries of a table in which each query is one run of rows; a query that comes back is refused."""
+    """Batches of whole queries of a table whose queries are contiguous; a query in two places is refused."""
     rest = seen = rows.collect_schema().to_frame()
     seen = seen.select(query)
     with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
@@ -142,7 +142,7 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
 
 
 def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.DataFrame:
-    """The queries that were seen and those of the batch, each of which has to be new, and one run of rows."""
+    """The queries seen so far with those of the batch, each of which has to be new and contiguous."""
     starts = pl.struct(query).rle_id().diff().fill_null(1) > 0
     runs = batch.select(query).filter(starts)
     back = runs.filter(pl.struct(query).is_duplicated())
@@ -157,7 +157,7 @@ def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.D
 
 
 def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
-    """Give the rows in the order they come, in batches of about as many bytes as there is room for."""
+    """Pass the rows on in their order, in batches of about as many bytes as there is room for."""
     batches: list[pl.DataFrame] = []
 
     def take(batch: pl.DataFrame) -> bool:
@@ -174,9 +174,9 @@ def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
 
 
 def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
-    """The frames that `work` gives, from a thread of its own; it is told when the iterator has been closed.
+    """Yield the frames that `work` gives, from a thread of its own; closing the iterator stops it.
 
-    A plan calls a source in a thread of Polars' own, in which nothing may wait for the others.
+    A plan calls a source in one of Polars' threads, which must not wait for the others.
     """
     results: Queue[pl.DataFrame | BaseException | None] = Queue(1)
     closed = threading.Event()

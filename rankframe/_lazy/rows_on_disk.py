@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import OutOfSpace
+from ..errors import OutOfSpace, on
 
 __all__ = ["Room", "buckets_of", "temporary_folder"]
 
@@ -21,7 +21,7 @@ Room: TypeAlias = Callable[[], int]
 """How many bytes of rows the next batch may have, which the results of those before it tell."""
 
 BUCKETS = 32
-"""Into how many files rows are split at a time."""
+"""The number of files that rows are split into at a time."""
 
 ENOUGH = 250_000_000
 """Up to how many bytes files are read together; to rank more at a time takes longer, for all the memory that it asks for."""
@@ -33,15 +33,15 @@ PAUSE, QUIET, MOST = 0.02, 25, 500
 """A folder is gone for good if it is not there at 25 looks in a row, 0.02 seconds apart; 500 looks are the most."""
 
 OLD = 3600
-"""After how many seconds a folder without a lock is an abandoned one."""
+"""Seconds after which a folder without a lock counts as abandoned."""
 
 FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
-"""How the operating system says that a file cannot grow."""
+"""Messages of the operating system for a file that cannot grow."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of this process, which goes away at the end; so do those of processes that were killed."""
+    """A folder of this process, removed at the end, together with folders of processes that were killed."""
     root = Path(tempfile.gettempdir())
     _remove_abandoned(root)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name:
@@ -49,7 +49,7 @@ def temporary_folder() -> Iterator[Path]:
         lock = os.open(unlocked, os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock)
-            unlocked.rename(Path(name, LOCK))  # only now, so that no other process finds a lock that nobody holds
+            unlocked.rename(Path(name, LOCK))  # once locked, so that no other process finds a lock that is free
             yield Path(name)
         except BaseException:
             _remove_for_good(Path(name))
@@ -59,7 +59,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _remove_for_good(folder: Path) -> None:
-    """Remove a folder that threads of Polars may make again: after an error they go on writing for some milliseconds."""
+    """Remove a folder that Polars' threads may create again: after an error they write for some more milliseconds."""
     gone = 0
     for _ in range(MOST):
         shutil.rmtree(folder, ignore_errors=True)
@@ -74,7 +74,7 @@ def buckets_of(
 ) -> Generator[pl.LazyFrame, None, None]:
     """The rows, in buckets of whole queries that there is room for; a query that is larger is a bucket of its own.
 
-    A bucket is on disk until the next one is asked for. Rows of a query stay in order.
+    A bucket stays on disk until the next one is read. Rows of a query stay in order.
     """
     taken: list[Path] = []
     for path in _split(rows, query, room, folder, 0):
@@ -90,7 +90,7 @@ def buckets_of(
 def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
-    """Files of whole queries; one that exceeds the room and holds several is split again, by other digits of the hash."""
+    """Files of whole queries; a file of several queries beyond the room is split again, by other digits of the hash."""
     digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
@@ -100,8 +100,8 @@ def _split(
         if any(word in str(error).lower() for word in FULL):
             raise OutOfSpace(
                 f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
-                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as "
-                "df.rank.on(memory_limit='8GB')"
+                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as ",
+                on(memory_limit="8GB"),
             ) from error
         raise
     for path in sorted(here.rglob("*.ipc")):
@@ -154,7 +154,7 @@ def _lock(file: int) -> bool:
 
 
 def _remove_abandoned(root: Path) -> None:
-    """Remove the folders of processes that were killed: nobody holds the lock in them, or they are old and have none."""
+    """Remove the folders of processes that were killed: their lock is free, or they are old and have no lock."""
     for folder in root.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if not Path(folder, LOCK).exists():

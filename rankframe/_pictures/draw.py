@@ -14,16 +14,16 @@ from .figure import Axis, Figure, Mark
 __all__ = ["GREY", "altair", "matplotlib"]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours, less the two that white or black would swallow."""
+"""Okabe and Ito's colours, without the two that would be invisible on white or on black."""
 DASHES = ((), (6, 3))
 GREY = "#7f7f7f"
-"""What Altair's words and axes are drawn in: of about one contrast to white and to a dark page."""
+"""The grey of Altair's text and axes, with about the same contrast to white and to a dark page."""
 FAINT = 0.25
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
-"""Fonts of one width, so that what is measured in one place fits in another."""
+"""Fonts of the same metrics, so that text measured on one machine fits on another."""
 WIDTH = 520
 DRAWN = {"x", "x2", "y", "y2", "size", "series"}
-"""The columns that are drawn; the others are told where a reader points at a mark."""
+"""The columns that are drawn; the others are shown in tooltips."""
 
 
 def colour(figure: Figure, name: str) -> str:
@@ -32,12 +32,12 @@ def colour(figure: Figure, name: str) -> str:
 
 
 def dashes(figure: Figure, name: str) -> tuple[int, ...]:
-    """A series' dashes, which tell apart what has the same colour."""
+    """A series' dashes, which distinguish series of the same colour."""
     return DASHES[figure.series.index(name) // len(PALETTE) % len(DASHES)]
 
 
 def altair(figure: Figure) -> Any:
-    """The figure as an Altair chart, transparent and in colours that read on light and on dark."""
+    """The figure as an Altair chart, transparent and in colours readable on light and dark pages."""
     alt = load("altair", "plot")
     figure = figure.written(_without_markup)
     words = {"labelColor": GREY, "titleColor": GREY, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
@@ -134,7 +134,7 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
 
 
 def matplotlib(figure: Figure, ax: Any = None) -> Any:
-    """The figure on Matplotlib axes, new ones if none are given; words and page follow the user's style."""
+    """The figure on Matplotlib axes, new ones if none are given; text and background follow the user's style."""
     pyplot = load("matplotlib.pyplot", "plot")
     lines = [_without_formulas(line) for line in _wrapped(visible(figure.subtitle))]
     figure = figure.written(_without_formulas)
@@ -214,17 +214,17 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
 
 
 def _few(mark: Mark) -> bool:
-    """Whether a line's points are so far apart that each is worth a dot."""
+    """Whether a line has so few points that each gets a dot."""
     return len(mark.rows) <= 40 * mark.rows["series"].n_unique()
 
 
 def _opacity(mark: Mark) -> float:
-    """A few dots are to be seen, many to be seen through."""
+    """The opacity of dots: high if they are few, low if they are many."""
     return 0.85 if len(mark.rows) <= 100 else 0.5
 
 
 def _largest(mark: Mark) -> float:
-    """The size that the largest dot stands for; a few queries in one place are no large dot yet."""
+    """The number of queries of the largest dot, with a minimum so that a few queries are not drawn large."""
     return max(float(mark.rows["size"].max() or 0), 4.0)  # type: ignore[arg-type]
 
 
@@ -238,5 +238,5 @@ def _without_markup(text: str) -> str:
 
 
 def _without_formulas(text: str) -> str:
-    """Text as Matplotlib shows it as it is: a dollar would begin a formula."""
+    """Text escaped for Matplotlib, where a dollar would begin a formula."""
     return visible(text).replace("$", r"\$")

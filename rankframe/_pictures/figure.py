@@ -1,4 +1,4 @@
-"""What a plot is made of, and what all plots are made from: axes and marks, runs, means with their intervals."""
+"""The parts of a plot, and the data of all plots: axes and marks, runs, means with their intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._support.extras import load
 from .._table.roles import require, score_columns
 from .._table.setup import Setup
 from .._text.user_text import rewritten
-from ..errors import InvalidOption
+from ..errors import InvalidOption, asked_as, on, option
 
 __all__ = [
     "LINES",
@@ -38,16 +38,16 @@ __all__ = [
 
 RUN = "#run"
 LINES = 12
-"""How many lines a reader tells apart: six colours, each whole and dashed."""
+"""The largest number of lines that readers can tell apart: six colours, each solid and dashed."""
 ROWS = 40
-"""How many slices or runs stand under each other."""
+"""The largest number of slices or runs below each other."""
 
 Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title and scale; where it is labelled with what, and where it ends, if not left to the library."""
+    """An axis: its title and scale, and its labels and ends if they are not left to the library."""
 
     title: str
     log: bool = False
@@ -63,9 +63,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind: a row each, with `x`, `y`, as it may be `x2`, `y2`, `size`, and the `series` it belongs to.
+    """Marks of one kind, one row per mark: x, y, optionally x2, y2 and size, and its `series`.
 
-    Further columns are told where a reader points at the mark.
+    Further columns are shown in tooltips.
     """
 
     kind: Kind
@@ -111,7 +111,7 @@ class Runs:
 
     @classmethod
     def of(cls, runs: Sequence[str] | None, run: str | None) -> Runs:
-        """What the caller said."""
+        """The runs from the caller's arguments."""
         if runs is not None and run is not None:
             raise InvalidOption("runs names score columns, run a column that tells runs apart; give one of them")
         return cls(
@@ -120,7 +120,7 @@ class Runs:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that are named."""
+        """The columns of the table that the arguments name."""
         return (*self.scores, *([] if self.column is None else [self.column]))
 
     def names(self, found: pl.DataFrame) -> list[str]:
@@ -129,7 +129,7 @@ class Runs:
 
 
 def require_runs(frame: pl.DataFrame, runs: Runs) -> None:
-    """Refuse names of runs that are no columns of the table."""
+    """Refuse names of runs that are not columns of the table."""
     for name in runs.scores:
         require(frame.schema, name, "runs")
     if runs.column is not None:
@@ -140,7 +140,9 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
     """A row per run and query: the query columns, the run, and a column per metric."""
     if setup.policies.unjudged == "bounds":
         raise InvalidOption(
-            "unjudged='bounds' gives each metric two columns; plot with another rule: df.rank.on(unjudged='nonrelevant')"
+            option(unjudged="bounds"),
+            " gives each metric two columns; plot with another rule: ",
+            on(unjudged="nonrelevant"),
         )
     require_runs(frame, runs)
     if runs.column is not None:
@@ -157,7 +159,7 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
 def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None = None) -> pl.DataFrame:
     """The mean of a metric per key as `y`, its 95% interval by Student's t as `low` and `high`, and `queries`.
 
-    An interval goes no further than the metric does.
+    Intervals are cut off at the metric's bounds.
     """
     value = pl.col(name or call.text)
     summed = found.group_by(key, maintain_order=True).agg(
@@ -188,14 +190,14 @@ def legible(names: Sequence[str], most: int, what: str) -> None:
 
 
 def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
-    """What a line is called: by its metric, its run, or both, whatever tells it from the others."""
+    """The name of a line: its metric, its run, or both, as far as needed to distinguish it."""
     if not runs:
         return pl.lit(metric)
     return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if metrics else pl.col(RUN)
 
 
 def count(found: pl.DataFrame) -> str:
-    """How many queries there are behind a picture, a query of several runs counted once."""
+    """The number of queries in a picture; a query of several runs counts once."""
     n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
     return f"{n:,} {'query' if n == 1 else 'queries'}"
 
@@ -203,10 +205,10 @@ def count(found: pl.DataFrame) -> str:
 def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
     for text in metrics:
         if not isinstance(text, str):
-            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in df.rank.plot.{example}")
+            raise InvalidOption(f"{text!r} is no text; write a metric as text, as in ", asked_as(f"plot.{example}"))
     calls = list(dict.fromkeys(call for text in metrics for call in parse(text)))
     if not calls:
-        raise InvalidOption(f"no metric given; name at least one, as in df.rank.plot.{example}")
+        raise InvalidOption("no metric given; name at least one, as in ", asked_as(f"plot.{example}"))
     refuse_texts(calls)
     return calls
 
@@ -214,5 +216,5 @@ def calls_of(metrics: Sequence[str], example: str) -> list[Call]:
 def one_call(metric: str, example: str) -> Call:
     calls = calls_of([metric], example)
     if len(calls) > 1:
-        raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in df.rank.plot.{example}")
+        raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in ", asked_as(f"plot.{example}"))
     return calls[0]

@@ -1,4 +1,4 @@
-"""What each plot shows: a title, two axes and a few thousand marks at most, whatever draws them."""
+"""The content of each plot, for any drawing library: a title, two axes and a few thousand marks at most."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._catalog.parse import parse
 from .._plan.per_query import by_document
 from .._table.roles import require
 from .._table.setup import Setup
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .figure import (
     LINES,
     ROWS,
@@ -35,11 +35,11 @@ from .figure import (
 __all__ = ["curve", "differences", "distribution", "judged", "precision_recall", "slices"]
 
 BARS = 400
-"""How many bars the sorted queries are put together in."""
+"""The largest number of bars; more queries are combined."""
 BINS = 20
-"""How many bars a histogram has."""
+"""The number of bars of a histogram."""
 CELLS = 30
-"""Into how many rows and columns many dots are put together."""
+"""The number of rows and columns of cells in which dots are combined."""
 
 
 def curve(
@@ -107,12 +107,14 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
     names = runs.names(found)
     if len(names) < 2:
         raise InvalidOption(
-            "differences are those between runs; name at least two score columns, as runs=['bm25', 'ltr'], or the column "
-            "that tells runs apart, as run='run'"
+            "differences are those between runs; name at least two score columns, as ",
+            option(runs=["bm25", "ltr"]),
+            ", or the column that tells runs apart, as ",
+            option(run="run"),
         )
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
-        raise InvalidOption(f"baseline={baseline!r} is none of the runs, {', '.join(names)}")
+        raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
     query = [name for name in setup.roles.query if name in found.columns]
     wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
     paired = (
@@ -152,7 +154,7 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
-    """Bars, better and worse, for one run; a line for each of several."""
+    """Bars for better and worse queries of one run, or a line for each of several runs."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
         gain = pl.col("y") if call.metric.higher_is_better else -pl.col("y")
@@ -173,7 +175,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 
 def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> Figure:
-    """How a metric's values are spread over the queries: a histogram per run, with its mean and median."""
+    """The distribution of a metric over the queries: a histogram per run, with its mean and median."""
     call = one_call(metric, "distribution('ndcg@10')")
     found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
     names = runs.names(found)
@@ -264,7 +266,7 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
 
 
 def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
-    """A metric against how many documents of the query were judged."""
+    """A metric against the number of judged documents of the query."""
     call = one_call(metric, "judged('ndcg@10')")
     found = values(frame, setup, Runs(), [call])
     docs, of_docs = by_document(frame, setup)
@@ -312,7 +314,7 @@ def middles(name: str, of: pl.DataFrame) -> pl.Expr:
 
 
 def reach(found: pl.Series, call: Call) -> tuple[float, float]:
-    """From where to where a metric's axis goes: its bounds, or else its values."""
+    """The ends of a metric's axis: its bounds, or if it has none, its values."""
     low, high = call.bounds
     low = low if low is not None else float(found.min() or 0)  # type: ignore[arg-type]
     high = high if high is not None else float(found.max() or 0)  # type: ignore[arg-type]
@@ -335,7 +337,7 @@ def parse_one(call: Call, k: int) -> Call:
 
 
 def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:
-    """The most documents that a query has in any run."""
+    """The largest number of documents of a query in any run."""
     require_runs(frame, runs)
     docs, _ = by_document(frame, setup)
     key = [*setup.roles.query, *([] if runs.column is None or runs.column in setup.roles.query else [runs.column])]

@@ -1,4 +1,4 @@
-"""One HTML file that says how good a ranking is, and everything that its numbers depend on."""
+"""The report: one HTML file with the quality of a ranking and all settings that its numbers depend on."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from .figure import RUN, Figure, Runs, values
 __all__ = ["Contents", "write"]
 
 SHOWN = 10
-"""How many documents of a query are shown, from the top."""
+"""The number of documents shown of a query, from the top."""
 MISSED = 5
-"""How many relevant documents are shown that were not retrieved."""
+"""The number of relevant documents shown that were not retrieved."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a report is about.
+    """The contents of a report.
 
     Attributes
     ----------
     metrics
         Texts; plots and worst queries are those of the first.
     runs
-        Which runs the table holds.
+        The runs of the table.
     baseline
-        The run that the others are held against; ``None`` compares every two.
+        The run that the others are compared with; ``None`` compares all pairs.
     by
-        The columns of slices, each of which gets a part.
+        The columns of slices, each with its own section.
     worst
-        How many queries are shown with their documents, per run.
+        The number of worst queries shown with their documents, per run.
     show
         Further columns of the table to show beside the documents.
     title
         The report's title.
     resamples, seed
-        How often queries are drawn anew, and where the draws of the intervals and tests start.
+        The number of resamples for intervals and tests, and the seed of the draws.
     """
 
     metrics: tuple[str, ...]
@@ -74,7 +74,7 @@ class Contents:
 
     @property
     def design(self) -> Design | None:
-        """How runs are compared, if there are several."""
+        """The settings of the comparison, if there are several runs."""
         if not self.runs.columns:
             return None
         return Design(self.runs.scores, self.runs.column, self.baseline, (), None, "error")
@@ -86,17 +86,17 @@ class Contents:
 
     @property
     def resampling(self) -> Resampling:
-        """How intervals are drawn."""
+        """The settings of resampling for intervals."""
         return Resampling(0.95, "bca", self.resamples, self.seed, progress=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that are named."""
+        """The columns of the table that the arguments name."""
         return (*self.runs.columns, *self.by, *self.show)
 
 
 def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Contents) -> Path:
-    """Write the report, and say where it is."""
+    """Write the report, and return its path."""
     design = contents.design
     for name in contents.show:
         require(frame.schema, name, "show")
@@ -201,7 +201,7 @@ def _without_cutoff(call: Call) -> str:
 
 
 def _picture(figure: Callable[..., Figure], *args: Any) -> str:
-    """A plot as a drawing inside the page, its words in the page's colour; or why there is none."""
+    """A plot as SVG in the page, with text in the page's colour; or the reason why there is none."""
     try:
         chart = altair(figure(*args))
     except MissingExtra:
@@ -215,7 +215,7 @@ def _picture(figure: Callable[..., Figure], *args: Any) -> str:
 
 
 def _worst(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call) -> str:
-    """The queries with the least values, and their documents."""
+    """The worst queries, and their documents."""
     found = values(frame, setup, contents.runs, [call]).drop_nulls(call.text)
     lower = call.metric.higher_is_better
     text = ""
@@ -234,7 +234,7 @@ def _worst(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call) ->
 
 
 def _of_run(frame: pl.DataFrame, setup: Setup, runs: Runs, name: str) -> tuple[pl.DataFrame, Setup]:
-    """The rows of one run, and how they are ranked."""
+    """The rows of one run, and the columns and policies that rank them."""
     if runs.column is None:
         return frame, setup.changed(score=name)
     query = tuple(x for x in setup.roles.query if x != runs.column)
@@ -244,7 +244,7 @@ def _of_run(frame: pl.DataFrame, setup: Setup, runs: Runs, name: str) -> tuple[p
 def _explained(
     frame: pl.DataFrame, setup: Setup, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
-    """The documents of the chosen queries, with what each adds if the metric is such a sum."""
+    """The documents of the chosen queries, with the contribution of each if the metric is a sum over ranks."""
     queries = chosen.lazy().select(setup.roles.query)
     kept = [name for name in show if name not in setup.roles.query]
     try:
@@ -286,7 +286,7 @@ def _query(
 
 
 def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> str:
-    """All that the numbers depend on, to be read and to be copied."""
+    """All settings that the numbers depend on, as JSON to read and to copy."""
     said = {
         "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
         "metrics": [call.text for call in calls],

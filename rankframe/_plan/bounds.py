@@ -1,9 +1,9 @@
-"""What judging the unjudged documents could make of a metric: its least and its greatest value.
+"""Bounds of a metric: the least and the greatest value that judging the unjudged documents could give.
 
-Each bound is attained by one of a few ways to judge them, whatever the other ways give. A way is a column of labels;
-the plain metrics are measured under each way, and the least and the greatest of a query's values are its bounds.
+Each bound is attained by one of a few ways to judge them. A way is a column of labels; the plain metrics are measured
+under each way, and the least and the greatest of a query's values are its bounds.
 
-- A metric that a higher label moves in one direction only ("monotone"): all at the least label; all at the greatest.
+- A metric that moves in one direction when a label rises ("monotone"): all at the least label; all at the greatest.
 - A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are one
   extreme and the last m the other; so these two, for every m. The average relevance position goes by gains, and its
   extremes by the same ways: a ratio of two sums over the documents is extreme where each gain is.
@@ -18,14 +18,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._table.setup import Setup
 from .._table.table import Table, fresh, is_finite
-from ..errors import InvalidOption
+from ..errors import InvalidOption, Text, on
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from .plan import position, with_row
 
@@ -33,9 +33,10 @@ __all__ = ["bounds", "bounds_of"]
 
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
+R = TypeVar("R", pl.DataFrame, pl.LazyFrame)
 
 ROWS = 5_000_000
-"""How many rows are held at once."""
+"""The number of rows held in memory at once."""
 
 
 def bounds_of(call: Call) -> tuple[str, str]:
@@ -52,12 +53,12 @@ def bounds(
     for call in calls:
         _refuse(call, setup, labels)
     settled = setup.changed(unjudged="nonrelevant")
-    if setup.roles.score == setup.roles.label:  # the label is about to change
+    if setup.roles.score == setup.roles.label:  # the labels will change
         settled = settled.changed(score=fresh("#score", table.schema))
         frame = frame.with_columns(pl.col(setup.roles.score).alias(settled.roles.score))
 
     def all_at(label: int, of: Sequence[Call]) -> pl.DataFrame:
-        """The values where all unjudged documents have a label; errors of the data name the caller's own columns."""
+        """The values if all unjudged documents get one label; errors in the data name the caller's columns."""
         judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
         return measure(frame.with_columns(judged.alias(setup.roles.label)), settled, *of)
 
@@ -85,7 +86,7 @@ def bounds(
 
 
 def _extremes(found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]) -> pl.DataFrame:
-    """The least and the greatest value of each call and query; values that are null, or not there, do not count."""
+    """The least and the greatest value of each call and query, over the values that are not null."""
     values = [x for call in calls for x in _least_and_greatest(call)]
     return pl.concat(found, how="diagonal").group_by(key).agg(values)
 
@@ -96,24 +97,24 @@ def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _unjudged(table: Table) -> pl.Expr:
-    """Whether nobody judged the document; a label that is no number stays what it is, an error."""
+    """Whether the document is unjudged; a label that is NaN or infinite stays in the table, an error."""
     return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
 
 
 def _range(frame: pl.DataFrame, table: Table, largest: float | None) -> tuple[int, int]:
-    """The least and the greatest label that an unjudged document may turn out to have."""
+    """The least and the greatest label that judging may give an unjudged document."""
     if table.setup.policies.unjudged_labels is not None:
         return table.setup.policies.unjudged_labels
     if largest is None:
-        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item() or 0
-    return 0, max(math.floor(largest), math.ceil(table.setup.policies.relevant), 0)
+        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item()
+    return 0, max(math.floor(largest or 0), math.ceil(table.setup.policies.relevant), 0)
 
 
 def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     """Refuse a call whose bounds are not known."""
     judging, options = call.judging, call.arguments
     if judging is None:
-        reason = "its value follows the judgments in no way that is known"
+        reason: Text = "its value follows the judgments in no way that is known"
         if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
             reason = (
                 "the top of its label scale would depend on the judgments; where max_label is a number, err has bounds"
@@ -134,25 +135,26 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
             reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
     if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
         reason = (
-            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: df.rank.on(unjudged_labels=(0, 4))"
+            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: ",
+            on(unjudged_labels=(0, 4)),
         )
     if reason:
-        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
+        raise InvalidOption(f"no bounds are known for {call.text!r}: ", reason)
 
 
 def _just_relevant(call: Call, setup: Setup, least: int) -> int:
-    """The least label that an unjudged document may have to be relevant."""
+    """The least label that makes an unjudged document relevant."""
     return max(least, math.ceil(threshold_of(call, setup)))
 
 
 def _follows(call: Call) -> str | None:
-    """How the call follows the judgments: as its metric says, but that a perfect ideal is the largest gain alone."""
+    """How the value reacts to judgments: as declared, but with a perfect ideal the largest gain alone decides."""
     perfect = call.judging == "gain" and call.arguments.get("ideal") == "perfect"
     return "largest gain" if perfect else call.judging
 
 
 def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
-    """The ways to judge that are the same for all queries: all documents at a label, or the last one alone."""
+    """The ways to judge that are the same for all queries: one label for all documents, or for the last one only."""
     ways: list[Way] = []
     if _follows(call) == "monotone":
         ways.append(("all", greatest))
@@ -165,7 +167,7 @@ def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
 
 
 def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """The rows with what judging them takes: which are open to it, and in which order they stand."""
+    """The rows with their place and rank, and their number among the open documents, which judging may change."""
     ranked, depth = pl.col("score").is_not_null(), table.setup.policies.depth
     if depth is not None:
         ranked &= pl.col("place") <= depth
@@ -179,12 +181,12 @@ def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
     return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
 
 
-def _last_at(rows: Any, label: int, least: int) -> Any:
-    """The rows where the last open document has a label, and the others the least."""
+def _last_at(rows: R, label: int, least: int) -> R:
+    """The rows with `label` for the last open document, and the least label for the others."""
     return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
 
 
-def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
+def _with_labels(rows: R, at: pl.Expr, label: int, otherwise: int) -> R:
     judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
     return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
 
@@ -192,7 +194,7 @@ def _with_labels(rows: Any, at: pl.Expr, label: int, otherwise: int) -> Any:
 def _by_number(
     rows: pl.DataFrame, calls: Sequence[Call], setup: Setup, labels: tuple[int, int], measure: Measure
 ) -> Iterator[pl.DataFrame]:
-    """The least and the greatest values where the first m open documents are relevant, or the last, for every m."""
+    """The least and the greatest value over every m, with the first m or the last m open documents relevant."""
     if not calls:
         return
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Int64), pl.col("n_open").first())

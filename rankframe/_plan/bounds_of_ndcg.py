@@ -1,7 +1,7 @@
-"""Which judgments of the unjudged documents make nDCG least, and which greatest.
+"""The judgments of the unjudged documents for which nDCG is least, and for which it is greatest.
 
-By what a gain is above 0, level by level, both DCG and the DCG of the best order are sums: a level between two
-neighbouring gains adds its width times the discounts of the ranks of the documents above it, and for the best order
+Split at the possible gains into levels, both DCG and the DCG of the best order are sums over levels: a level between
+two neighbouring gains adds its width times the discounts of the ranks of the documents above it, and for the best order
 times the discounts of as many ranks from the top. Of m open documents above a level the first m are best, the last m
 worst; so a way to judge is a number of documents for each level, and its value a ratio of two sums over levels.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_RANGE", "extreme_labels", "gains_of", "threshold_of"]
 
 CELLS = 5_000_000
-"""How many cells an array has at most."""
+"""The largest number of cells of an array."""
 
 LARGEST_RANGE = 1000
 
@@ -42,12 +42,12 @@ def threshold_of(call: Call, setup: Setup) -> float:
 
 
 def gains_of(call: Call, setup: Setup, labels: tuple[int, int]) -> list[float | None]:
-    """What each label from the least to the greatest is worth; None where a mapping does not say."""
+    """The gain of each label from the least to the greatest; None for a label missing from the mapping."""
     return [_worth(call, setup, float(label)) for label in range(labels[0], labels[1] + 1)]
 
 
 def _option(call: Call, name: str) -> Any:
-    """What the call says, or what the formula takes where it does not; None where it has no such option."""
+    """The value of an option: the call's, or the formula's default; None if it has no such option."""
     parameter = call.metric.parameters.get(name)
     return call.arguments.get(name, None if parameter is None else parameter.default)
 
@@ -68,7 +68,7 @@ def extreme_labels(
     rows: pl.DataFrame, call: Call, setup: Setup, labels: tuple[int, int], just_relevant: int
 ) -> Iterator[pl.DataFrame]:
     """The rows with the labels that make the call least, then with those that make it greatest."""
-    import numpy as np  # only here, so that nobody else waits for it
+    import numpy as np  # imported late, to keep other calls fast
 
     least, greatest = labels
     # whether the label changes any gain
@@ -103,7 +103,7 @@ def extreme_labels(
 
 
 def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.DataFrame]:
-    """The queries that have open documents, in parts: of like size, so that arrays have little room to spare."""
+    """The queries with open documents, in batches of similar size so that arrays need little padding."""
     u, size = pl.col("n_open"), pl.col("size")
     queries = rows.group_by("query", maintain_order=True).agg(
         pl.col("open").sum().cast(pl.Int64).alias("n_open"), pl.len().alias("size"), has_relevant.alias("has_relevant")
@@ -154,7 +154,7 @@ class _Sums:
                 self.best += width * discounts[above[:, step] + (self.n_open if level == 0 else 0)]
 
     def worst_number(self, lowest: Array) -> Array:
-        """How many open documents, the last ones, are to have the greatest label, for the least value."""
+        """For the least value, the number of open documents, counted from the last, that get the greatest label."""
         import numpy as np
 
         others = np.maximum(self.n_open[:, None] - self.numbers, 0)
@@ -165,7 +165,7 @@ class _Sums:
         return worst
 
     def best_numbers(self, lowest: Array, relevant_levels: int) -> Array:
-        """How many open documents, the first ones, are to stand above each level, for the greatest value."""
+        """For the greatest value, the number of open documents, counted from the first, above each level."""
         import numpy as np
 
         founds = self.widths[:, None] * self.found[:, None, :]
@@ -176,7 +176,7 @@ class _Sums:
             worth = np.where(self.numbers <= self.n_open[:, None, None], worth, -np.inf)
             worth[lowest, :relevant_levels, 0] = -np.inf
             found = worth.argmax(axis=2)
-            for level in np.flatnonzero(self.widths == 0):  # a label that is worth no more than the one below
+            for level in np.flatnonzero(self.widths == 0):  # a label with the same gain as the one below
                 found[:, level] = found[:, level - 1] if level else self.n_open
             found = np.minimum.accumulate(found, axis=1)
             found_value = self._value(founds, found)

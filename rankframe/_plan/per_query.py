@@ -1,8 +1,7 @@
-"""The metrics of a frame: one row per query, whatever the policies, conventions and kinds of metric."""
+"""The metrics of a frame: one row per query, for all policies, conventions and kinds of metric."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
@@ -12,10 +11,10 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import Metric
 from .._lazy.node import source
-from .._table.check import describe
+from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
-from .._table.table import MARK, Table
+from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption
 from . import shortcuts
 from .bounds import bounds, bounds_of
@@ -64,11 +63,40 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
 
 
 def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    if setup.convention is None or not calls:
+        return _resolved(frame, setup, calls, largest)
+    of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may have policies of their own for some metrics
+    for call in calls:
+        resolved, meant = setup.resolve(call)
+        of_setups.setdefault(resolved, {})[call] = meant
+    query = list(setup.roles.query)
+    results = [
+        _resolved(frame, resolved, list(dict.fromkeys(named.values())), largest)
+        .lazy()
+        .select(
+            *query,
+            *(
+                pl.col(x).alias(y)
+                for call, meant in named.items()
+                for x, y in zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
+            ),
+        )
+        for resolved, named in of_setups.items()
+    ]
+    result = results[0]
+    for other in results[1:]:
+        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
+    names = [name for call in calls for name in names_of(setup, call)]
+    return collect(result.select(*query, *names), frame, setup)
+
+
+def _resolved(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    """The metrics of a table under policies that no convention changes any more."""
     names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
         refuse_without_subtopics(of_subtopics)
-        return _of_documents(frame, setup, calls, largest)
+        return _measure(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
             f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
@@ -76,11 +104,11 @@ def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: fl
     others = [call for call in calls if call not in of_subtopics]
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
-        return _of_documents(docs, of_docs, calls, largest)
+        return _measure(docs, of_docs, *calls, largest=largest)
     table = Table.of(setup, frame.collect_schema(), label=False)
     result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
     if others:
-        values = _of_documents(docs, of_docs, others, largest).lazy()
+        values = _measure(docs, of_docs, *others, largest=largest).lazy()
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
     return collect(result.select(*setup.roles.query, *names), frame, setup)
 
@@ -97,7 +125,7 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
-    """What finds the largest label of a table that comes in parts; None where no value depends on it."""
+    """A function that finds the largest label of a table in parts; None if no value depends on it."""
     if not needs_largest_label(setup, frame.collect_schema(), calls):
         return None
     return partial(_largest_label, setup=setup, calls=calls)
@@ -107,24 +135,24 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     """The largest label of a table that may be larger than memory."""
     setup, shown = columns_of_largest(setup, rows.collect_schema(), calls)
     label = pl.col(setup.roles.label)
-    if not shown:  # policies may leave labels out, so that each query has to be ranked to know
+    if not shown:  # policies may leave labels out, so that each query has to be ranked first
         rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
 def columns_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
-    """The policies under which `LARGEST` finds the largest label that the calls see, and whether all rows show it."""
+    """The policies under which `LARGEST` sees the calls' labels, and whether a plain maximum over the rows will do."""
     if setup.policies.unjudged == "bounds":
         setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
-    else:  # all that ask for it go by the same policies
+    else:  # all calls that need it have the same policies
         asking = next(call for call in calls if needs_largest_label(setup, schema, [call]))
         setup, _ = setup.resolve(asking)
     return setup.changed(weight=None, no_relevant="zero"), setup.policies.unretrieved == "missed"
 
 
 LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
-"""The largest label of a query, as a metric that has no name among them."""
+"""The largest label of a query, as an unregistered metric."""
 
 
 def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Setup]:
@@ -140,35 +168,6 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
         return frame, of_docs
     docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
     return like(frame, docs, setup), of_docs
-
-
-def _of_documents(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
-    """The metrics of documents, each of which stands on a row."""
-    if setup.convention is None:
-        return _measure(frame, setup, *calls, largest=largest)
-    names = [name for call in calls for name in names_of(setup, call)]
-    under_policies: dict[Setup, dict[Call, Call]] = {}  # a convention may have several
-    for call in calls:
-        policies, meant = setup.resolve(call)
-        under_policies.setdefault(policies, {})[call] = meant
-    query = list(setup.roles.query)
-    results = [
-        _measure(frame, policies, *dict.fromkeys(named.values()), largest=largest)
-        .lazy()
-        .select(
-            *query,
-            *(
-                pl.col(x).alias(y)
-                for call, meant in named.items()
-                for x, y in zip(names_of(policies, meant), names_of(policies, call), strict=True)
-            ),
-        )
-        for policies, named in under_policies.items()
-    ]
-    result = results[0]
-    for other in results[1:]:
-        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
-    return collect(result.select(*query, *names), frame, setup)
 
 
 def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
@@ -223,15 +222,15 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
 
 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:
-    """The columns of a result that a call makes."""
+    """The result columns of a call."""
     return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
 
 
 def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
-    """Refuse what no metric of the frame is defined for, with the rows that have it."""
+    """Refuse faults of the table that leave metrics undefined, and show their rows."""
     fault = fault_of(frame, table)
     if fault is not None:
-        raise InvalidData(describe(frame, setup, fault.message))
+        raise fault_in(frame, setup, fault.kind)
 
 
 def refuse_texts(calls: Sequence[Call]) -> None:
@@ -250,18 +249,19 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> Non
 
 
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
-    """The result as the kind of frame that was given."""
+    """The result as the caller's kind of frame."""
     return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a message of ours comes out as our own error."""
-    # to optimize the plan of a small table takes longer than that saves
+    # optimizing the plan of a small table takes longer than it saves
     how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
-        found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+        found = failed(error)
         if found is None:
             raise
-        raise InvalidData(describe(frame, setup, found[1])) from None
+        kind, sentence = found
+        raise (InvalidData(sentence) if kind is None else fault_in(frame, setup, kind)) from None

@@ -1,4 +1,4 @@
-"""The way through the data: rows in rank order, the columns that formulas ask for, and their sums per query."""
+"""The plan: rows in rank order, the columns that formulas need, and their sums per query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._words.expected_ties import Expectation
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import LABEL, RANK, RAW, SortedRows
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .sort import starts_of
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """The rows, numbered where their own order is what tells tied ones apart."""
+    """The rows, numbered if their own order breaks ties."""
     return lf.with_row_index(table.row) if table.needs_row else lf
 
 
@@ -45,22 +45,6 @@ def position(table: Table) -> pl.Expr:
     keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
     place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
-
-
-def _with_rank(rows: pl.LazyFrame, table: Table, *, complete: bool) -> pl.LazyFrame:
-    """The rows with the rank that their position and the policies give them, still in rank order."""
-    if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
-        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
-    if table.setup.policies.depth is not None:
-        rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
-    if table.setup.policies.drops_after_cut:
-        place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
-        rows = rows.sort(QUERY, POSITION)
-    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if table.setup.policies.unretrieved == "missed":
-        return rows
-    return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
@@ -74,7 +58,7 @@ def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
 
 
 def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
-    """Which rows in rank order are retrieved documents, as far as ``depth`` goes."""
+    """Whether each row, in rank order, is a retrieved document within ``depth``."""
     kept = score.is_not_null()
     if table.setup.policies.depth is not None:
         kept &= place <= table.setup.policies.depth
@@ -105,7 +89,7 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The columns of a frame that its rows take along to their ranking: the labels as they are, and further columns."""
+    """The columns of a frame that are needed in rank order: the unchanged labels, and further columns."""
     return frame.select(pl.col(table.setup.roles.label).alias("#raw"), **columns)
 
 
@@ -120,11 +104,11 @@ def run_formulas(
     *,
     largest_label: float | None = None,
 ) -> Asked:
-    """Run the formulas, which note what they ask of the rows; `top` is the largest label, if labels are few whole numbers.
+    """Run the formulas, which note the columns and sums they need; `top` is the largest of few whole labels, or None.
 
     Where the rows are a part of a table, `largest_label` is that of the whole table, if it is known.
 
-    The result is kept for formulas that ask for the same again, as the library's own do.
+    The result is cached if all formulas are the library's own, without functions as options.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     run = _kept_formulas if all(call.is_constant for call in calls) else _run_formulas
@@ -144,11 +128,13 @@ def _run_formulas(
     if answer == "document":
         if setup.policies.ties == "expected":
             raise InvalidOption(
-                "ties='expected' is an average over orders, to which ranks contribute, not documents; say another rule "
-                "for ties to explain, as in df.rank.on(ties='doc_desc')"
+                option(ties="expected"),
+                " is an average over orders, to which ranks contribute, not documents; say another rule for ties to "
+                "explain, as in ",
+                on(ties="doc_desc"),
             )
         if no_relevant == "one":
-            no_relevant = "null"  # nothing contributed to a 1 that stands by convention
+            no_relevant = "null"  # no document contributed to a 1 that is set by policy
     if largest is None and setup.policies.unretrieved == "missed":  # then no label of the table is left out
         largest = top
     rows = SortedRows(asked, answer, largest)
@@ -160,15 +146,15 @@ def _run_formulas(
     return asked
 
 
-_kept_formulas = lru_cache(maxsize=512)(_run_formulas)  # a third of the time that a small table takes
+_kept_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
 
 
 def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
-    """What `values_of` needs of each query, from rows in rank order.
+    """The sums, maxima and constants of each query for `values_of`, from rows in rank order.
 
-    The columns of the rows are `run` and added up by NumPy, for a fraction of what groups cost.
+    `run` computes the columns of the rows; NumPy adds them up, for a fraction of the cost of groups.
     """
-    import numpy as np  # only here, so that nobody else waits for it
+    import numpy as np  # imported late, to keep other calls fast
 
     flags, constant = _refused_labels(asked), _constant(asked)
     found = run(_compute(rows, asked, table).select("#query", *constant, **asked.sums, **asked.maxima, **flags))
@@ -185,14 +171,14 @@ def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.Laz
 
 def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
     """The values of each query."""
-    return sums.lazy().select("#query", *guarded(asked, [])).drop("#query")  # it says how many there are
+    return sums.lazy().select("#query", *guarded(asked, [])).drop("#query")  # the key sets the number of rows
 
 
 def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:
-    """The rows with a column per call: the metric down to each rank, or what each document contributes."""
+    """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
     flags = _refused_labels(asked)
     rows = _compute(rows, asked, table).with_columns(**flags)
-    if answer == "rank":  # a row with a refused label stays until it has failed
+    if answer == "rank":  # a row with a refused label is kept, so that it fails
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
     return rows.with_columns(guarded(asked, []))
 
@@ -203,7 +189,7 @@ def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
     if asked.gains_only:
         # the first row stands for a query in which nothing is relevant
         listed = (RAW > 0).fill_null(False) | (POSITION == 1)
-        if table.setup.policies.ties == "expected":  # of tied documents each stands at each of their ranks
+        if table.setup.policies.ties == "expected":  # each tied document may be at any rank of its group
             listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
         rows = rows.filter(listed)
     return asked.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
@@ -222,13 +208,13 @@ def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
 
 def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
     """The values, each of which fails with the message of a fault or a refused label where one is seen."""
-    refused = [(pl.col(fault.column), fault.message) for fault in asked.refused.values()]
+    refused = [(pl.col(fault.column), fault.in_plan) for fault in asked.refused.values()]
     if not faults and not refused:
         return [value.alias(text) for text, value in asked.values.items()]
     guard = failing(
         [
             *((label.is_not_null(), naming(message, label)) for label, message in refused),
-            *((pl.col(fault.column), fault.message) for fault in faults),
+            *((pl.col(fault.column), fault.in_plan) for fault in faults),
         ]
     )
     return [pl.coalesce(guard, value).alias(text) for text, value in asked.values.items()]

@@ -1,4 +1,4 @@
-"""The way through the data for metrics of diversity: rank the documents, then look at their relevant subtopics alone."""
+"""The plan for metrics of diversity: rank the documents, then use only their relevant subtopics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._table.setup import Setup
+from .._table.steps import one_kept
 from .._table.subtopics import row_faults
 from .._table.table import Table
 from .._words.asked import Asked
 from .._words.subtopics import Topics
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .plan import guarded, ranks
 
 __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
@@ -21,8 +22,6 @@ __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without
 def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     setup = table.setup
-    for call in calls:
-        setup.resolve(call)  # which refuses it: no tool's convention has metrics of diversity
     _refuse_ties(setup.policies.ties, calls[0])
     asked = Asked(table.key)
     topics = Topics(asked, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
@@ -30,7 +29,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
 
     rows, rank = ranks(docs, table)
     ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
-    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.name != "repeated document"]
+    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.kind != "repeated document"]
     if table.lists_subtopics:
         faults = [*table.faults(label=False), *row_faults(table)]
     queries = ranked.group_by(table.query, maintain_order=True).agg(
@@ -50,7 +49,7 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
 
 
 def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:
-    """A row for each document and subtopic with a label from `least` on: who they are, and the document's rank."""
+    """A row for each document and subtopic with a label from `least` on: their keys, and the document's rank."""
     setup = table.setup
     rank = pl.col(table.place).alias("#rank")
     doc = -pl.col(table.row).cast(pl.Int64) if setup.roles.doc_name is None else pl.col(setup.roles.doc_name)
@@ -70,22 +69,26 @@ def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float
 def _refuse_ties(ties: str, call: Call) -> None:
     if ties in ("best", "worst"):
         raise InvalidOption(
-            f"{call.text}: ties={ties!r} orders tied documents by label, which does not say what a document adds to those "
-            "above it; say another rule for ties, as in df.rank.on(ties='doc_desc')"
+            f"{call.text}: ",
+            option(ties=ties),
+            " orders tied documents by label, which does not say what a document adds to those above it; say another "
+            "rule for ties, as in ",
+            on(ties="doc_desc"),
         )
     if ties == "expected":
         raise InvalidOption(
             f"{call.text}: its expectation over the orders of tied documents has no closed form; say another rule for "
-            "ties, as in df.rank.on(ties='doc_desc')"
+            "ties, as in ",
+            on(ties="doc_desc"),
         )
 
 
 def refuse_without_subtopics(calls: Sequence[Call]) -> None:
-    """Refuse metrics of diversity where no column holds subtopics."""
+    """Refuse metrics of diversity without a column of subtopics."""
     for call in calls:
         raise InvalidOption(
-            f"{call.text} looks at the subtopics of each document; say which column holds them: "
-            "df.rank.on(subtopic='subtopic')"
+            f"{call.text} looks at the subtopics of each document; say which column holds them: ",
+            on(subtopic="subtopic"),
         )
 
 
@@ -99,9 +102,10 @@ def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
 
 
 def refuse_agreement(table: Table) -> None:
-    """Refuse to compare documents that stand on several rows."""
+    """Refuse to compare documents that have several rows."""
     if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents
         raise InvalidOption(
-            f"agreement compares rows, of which a document has several here; keep one of each: df.unique({key}).rank"
+            "agreement compares rows, of which a document has several here; keep one of each: ",
+            one_kept(key, then=".rank"),
         )

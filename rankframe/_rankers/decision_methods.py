@@ -1,4 +1,4 @@
-"""From numbers to decisions: what a ranker of a frame says of all queries at once, and of several runs."""
+"""From numbers to decisions: summaries over all queries, comparisons of runs, power and gates as methods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DecidingRanker(Ranker[R]):
 
     @abstractmethod
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
-        """The verb's result as the caller's kind of frame, or what has several such."""
+        """The verb's result as the caller's kind of frame, or an object with several such frames."""
 
     @asks_for_metrics
     def summarize(
@@ -51,36 +51,36 @@ class DecidingRanker(Ranker[R]):
             The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
             query. ``None`` for all queries in one.
         ci
-            The confidence of the intervals; ``None`` for none, which costs no resampling.
+            The confidence of the intervals; ``None`` for no intervals and no resampling.
         method
             The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
-            plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, which holds however few queries there
-            are and however they spread, as long as values stay within the metric's bounds (or where it has none, within
-            those found), and is wider; ``"poisson"``, the plain bootstrap of tables in parts, which draws each query by
-            a number made of its id and the seed: the same for any number of parts. Spark and Dask have this one alone,
-            and say so in a further column, ``ci_method``.
+            plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and
+            any values within the metric's bounds (or, if it has none, within the values found);
+            ``"poisson"``, the bootstrap of tables in parts, which draws each query by a number made of its id and the seed:
+            the same for any number of parts. Spark and Dask have this one alone, and say so in a further column,
+            ``ci_method``.
         weights
             The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
             query. ``None`` weighs them alike.
         resamples
-            How many times the queries of a slice are drawn anew; the same draws serve all metrics.
+            The number of resamples of the queries of a slice; all metrics share the same draws.
         seed
-            Where the draws start. Equal seeds give equal intervals, on every machine and whatever the rows' order.
+            The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
         progress
-            Whether long work shows a bar, which it does on a terminal where ``rich`` is installed.
+            Whether long computations show a progress bar, on a terminal and if ``rich`` is installed.
 
         Returns
         -------
-        A frame with the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the
+        A frame with the slice's columns, ``metric``, ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
         geometric mean), ``std`` (the standard deviation over the queries; null for fewer than two), ``ci_low`` and
         ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64,
-        ``n_queries`` (UInt32), those whose value is not null, and ``total`` (Float64; the sum, as trec_eval sums counts
-        up).
+        ``n_queries`` (UInt32, the queries whose value is not null), and ``total`` (Float64; the sum, which trec_eval
+        prints for counts).
 
         Raises
         ------
         InvalidData
-            If a query has several values of a slice or a weight, or a weight is no number from 0 on.
+            If a query has several values of a slice or a weight, or a weight is not a number from 0 on.
 
         References
         ----------
@@ -117,7 +117,7 @@ class DecidingRanker(Ranker[R]):
         seed: int = 0,
         progress: bool = True,
     ) -> Comparison[R]:
-        """Two or more runs compared on the same queries, by paired tests.
+        """Compare two or more runs on the same queries, by paired tests.
 
         Parameters
         ----------
@@ -128,15 +128,15 @@ class DecidingRanker(Ranker[R]):
         run
             Instead: the column that names the run of each row, in a table with a row per run and document.
         baseline
-            The run that the others are compared with; ``None`` compares every two.
+            The run that the others are compared with; ``None`` compares all pairs.
         test
-            Two-sided, of the differences per query. ``"permutation"`` gives them random signs; all there are where no
-            more than twenty queries differ, else p is (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
-            t-test (SciPy), ``"bootstrap"`` resamples the differences less their mean. ``"tukey"`` is the randomised
+            The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
+            twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
+            t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
             honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
         correction
-            For how many rows the table has: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and ``"by"``
-            (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
+            The correction over all rows of the table: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
+            ``"by"`` (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
         by
             The columns whose values slice the queries, as for :meth:`summarize`.
         ci, method
@@ -145,9 +145,9 @@ class DecidingRanker(Ranker[R]):
             The column of the queries' weights, as for :meth:`summarize`.
         missing
             With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
-            ``"zero"`` counts them 0. With `runs`, a query without scores is one where nothing was retrieved.
+            ``"zero"`` counts them 0. With `runs`, nothing was retrieved for a query without scores.
         resamples, seed, progress
-            As for :meth:`summarize`; the same draws serve all metrics and runs.
+            As for :meth:`summarize`; all metrics and runs share the same draws.
 
         Returns
         -------
@@ -157,9 +157,9 @@ class DecidingRanker(Ranker[R]):
         Raises
         ------
         InvalidOption
-            If there are no two runs, or no such baseline.
+            If there are fewer than two runs, or no such baseline.
         InvalidData
-            If a run lacks queries and nothing says what becomes of them.
+            If a run lacks queries and `missing` is ``"error"``.
 
         References
         ----------
@@ -195,27 +195,27 @@ class DecidingRanker(Ranker[R]):
         by: str | Sequence[str] | None = None,
         missing: Lacking = "error",
     ) -> R:
-        """How many queries it takes to see a difference, by how far the runs' differences spread over the queries.
+        """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
 
         Parameters
         ----------
         *metrics
             Texts and functions, as for :meth:`evaluate`.
         difference
-            The difference of the means to be seen, above 0; or several.
+            The difference of the means to detect, above 0; or several.
         power
-            The chance to see it that is wanted.
+            The required probability of detecting it.
         alpha
-            The level of the two-sided paired t-test that is to see it.
+            The level of the two-sided paired t-test.
         runs, run, baseline, by, missing
             As for :meth:`compare`.
 
         Returns
         -------
         A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``difference``, ``std`` (of the differences
-        per query), ``power`` (the chance with the table's queries), all Float64, ``n_queries`` (UInt32, the table's)
-        and ``queries_needed`` (Int64; null where the differences do not spread). A LazyFrame is collected first.
-        SciPy is needed.
+        per query), ``power`` (with the table's number of queries), all Float64, ``n_queries`` (UInt32, the table's)
+        and ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+        Needs SciPy.
 
         Raises
         ------
@@ -255,26 +255,26 @@ class DecidingRanker(Ranker[R]):
         seed: int = 0,
         progress: bool = True,
     ) -> Verdict[R]:
-        """Whether no metric may have fallen by more than its budget, in any slice: the gate before a release.
+        """Gate a release: pass only if no metric may have fallen by more than its budget, in any slice.
 
-        A run passes where the confidence bound of its difference from the baseline, to the worse side, stays within the
-        budget. Too few queries to tell is no pass: where nothing changes, a budget of 0.01 takes 299 queries, one of 0.05
-        takes 59. All of metrics, slices and runs have to pass, so no correction is needed.
+        A run passes if the confidence bound of its difference from the baseline, on the worse side, is within the
+        budget. With too few queries it does not pass: if nothing changes, a budget of 0.01 needs 299 queries, one of
+        0.05 needs 59. All metrics, slices and runs have to pass, so no correction is needed.
 
         Parameters
         ----------
         budgets
             How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``.
         runs, run, baseline, by, weights, missing
-            As for :meth:`compare`; without a baseline it is the first of `runs`.
+            As for :meth:`compare`; the default baseline is the first of `runs`.
         confidence
-            That of the one-sided bound: a run that is worse by the whole budget passes with a chance of 1 less that at
-            the most, however its losses spread over the queries, if the queries are a random draw.
+            The confidence of the one-sided bound: a run that is worse by the whole budget passes with a probability of
+            at most 1 minus it, for any distribution of its losses, if the queries are a random draw.
         method
-            Of the bound, as for :meth:`summarize`. Only ``"bounded"`` keeps that promise; the others take 50 queries,
-            pass more runs that are no worse, and more that are where few queries lose much.
+            The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability; the
+            others need 50 queries and pass more runs: more that are no worse, and more whose losses are rare but large.
         most_moved
-            How many of the queries that moved most are shown per metric and run.
+            The number of queries to show per metric and run, those that moved most.
         resamples, seed, progress
             As for :meth:`summarize`.
 
@@ -301,7 +301,7 @@ class DecidingRanker(Ranker[R]):
     def noninferior(
         self, *metrics: verbs.Request, margin: float, baseline: str | None = None, **options: Any
     ) -> Verdict[R]:
-        """Whether runs are no worse than the baseline by more than one margin: :meth:`gate` with equal budgets.
+        """Gate runs by one margin for all metrics: :meth:`gate` with equal budgets.
 
         Parameters
         ----------

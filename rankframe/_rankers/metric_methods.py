@@ -1,4 +1,4 @@
-"""The rankers: what stands behind `.rank`, as a table of contents."""
+"""The rankers behind `.rank`: all metrics as methods, as a table of contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._plan.aggregation import aggregation
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from .._table.roles import USUAL_NAMES
 from .._table.setup import OPTIONS, Setup
-from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, worded
 
 __all__ = ["ExprRanker", "Ranker", "expr", "options_of", "refuse_unknown"]
 
@@ -45,7 +45,7 @@ def options_of(function: Callable[..., Any]) -> list[str]:
 
 
 def refuse_unknown(where: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse options that there are none of, and say which is meant."""
+    """Refuse unknown options, and propose the likely one."""
     for name, value in given.items():
         if name not in known:
             raise InvalidOption(f"{where} has no option {name!r}{_meant(where, name, value, known)}")
@@ -86,9 +86,9 @@ def _declared(on: Callable[P, T]) -> Callable[P, T]:
 
 
 def _instead(name: str, methods: Sequence[str]) -> str:
-    """The method to write for a name that is none: that of the metric it means elsewhere, or the nearest."""
+    """The method to write instead of an unknown name: the metric that other tools call so, or the nearest name."""
     if (said := elsewhere(name, name)) is not None:
-        return f"; {said}"
+        return f"; {worded(said)}"
     if name in ("mean", "average", "avg") and "summarize" in methods:
         return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
     try:
@@ -127,82 +127,82 @@ class Ranker(ABC, Generic[R]):
         memory_limit: int | str | None = None,
         grouped: bool | None = None,
     ) -> S:
-        """The same ranker with other column names or policies; what is not given stays as it was.
+        """The same ranker with other column names or policies; those not given stay unchanged.
 
         Parameters
         ----------
         query
-            The column, or columns, that name a query; at first ``"query_id"``.
+            The column, or columns, that identify a query; default: ``"query_id"``.
         doc
-            The column that names a document, which must be there; at first ``"doc_id"`` if the table has it.
+            The column that identifies a document, which must exist; default: ``"doc_id"`` if the table has it.
             ``None`` for no document column, so that ties keep the order of the rows.
         score
-            The column to rank by, descending; at first ``"score"``. Null means judged, but not retrieved.
+            The column to rank by, descending; default: ``"score"``. Null means judged, but not retrieved.
         label
-            The column of relevance labels; at first ``"label"``. Null means not judged; a negative label, in the
+            The column of relevance labels; default: ``"label"``. Null means not judged; a negative label, in the
             pool but not judged.
         subtopic
-            The column of subtopics, for metrics of diversity; at first none. Either lists, of the subtopics that the
-            row's document is relevant to, whatever its label; or single subtopics, a row for each that a document was
-            judged for (null where it was for none): its label says whether it is relevant to that one, and for metrics
-            of documents the largest label of its rows counts.
+            The column of subtopics, for metrics of diversity; default: none. It holds lists, of the subtopics that the
+            row's document is relevant to, whatever its label; or single subtopics, a row for each one that the document
+            was judged for (null if for none), whose label says whether the document is relevant to it. Metrics of
+            documents use the largest label of a document's rows.
         weight
-            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; at first every
-            document counts once. Metrics that add up what documents are worth (cg, dcg, ndcg, precision, recall,
-            hits) multiply it with the weight; others refuse.
+            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
+            document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
+            them by the weight; others refuse.
         relevant
-            The least label that counts as relevant; at first 1.
+            The least label that counts as relevant; default: 1.
         ties
-            How documents with equal scores stand: ``"doc_desc"`` (at first; trec_eval's rule) or ``"doc_asc"`` by
-            document, ``"order"`` as the rows do, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the
-            document's text whatever its type, descending; ``"expected"`` in all orders at once, whose mean is
-            taken by closed forms (a metric that has none refuses); ``"error"`` forbids them.
+            The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
+            document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's text
+            whatever its type, descending. ``"expected"`` takes the mean of the metric over all orders, by closed
+            forms (a metric that has none refuses); ``"error"`` forbids ties.
         unjudged
-            What retrieved documents that nobody judged are: ``"nonrelevant"`` (at first), or ``"drop"`` to take
-            them out before ranks are given, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
-            as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
+            How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
+            them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
+            such as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
             unjudged documents of the table, retrieved or not, could give.
         unjudged_labels
             The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
-            ``unjudged="bounds"``: any whole number from one to the other. At first from 0 to the largest label of the
-            table, at least ``relevant``.
+            ``unjudged="bounds"``: any whole number from one to the other. Default: from 0 to the largest label of
+            the table, at least ``relevant``.
         unretrieved
-            What judged documents that were not retrieved are: ``"missed"`` (at first; they count in recall, in the
+            How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
             divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
-            tools do that see only the list at hand.
+            tools do that see only the retrieved list.
         no_relevant
-            What a query without relevant documents counts: ``"zero"`` (at first) as 0 where the metric would
-            divide by 0, ``"null"`` as null in every metric, so that means leave it out, ``"one"`` as 1 in every
+            The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide
+            by 0, ``"null"`` is null in every metric, so that means leave the query out, ``"one"`` is 1 in every
             metric whose range is 0 to 1 and whose best is 1.
         depth
-            How many documents of each ranking count as retrieved, trec_eval's ``-M``; at first all. Tied documents
-            are cut by the tie rule, and before ``unjudged="drop"`` takes any out.
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
+            decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
         collection_size
-            How many documents there are to retrieve from, trec_eval's ``-N``; only utility and fall-out ask for it.
+            The number of documents in the collection, trec_eval's ``-N``; only utility and fall-out use it.
         scores
-            ``"as_given"`` (at first), or ``"float32"``, where scores tie that differ by less than such floats can
-            tell, as in trec_eval 9 and the boosters.
+            ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
+            tie, as in trec_eval 9 and the boosters.
         convention
-            A tool whose numbers to give: all policies become the tool's, and options that a metric leaves at their
-            defaults those that the tool has. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+            The tool whose results to reproduce: all policies become the tool's, and so do the defaults of the
+            metrics' options. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
             ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
-            ``"tf_ranking"``, ``"ptranking"``. Policies that are said beside it, or later, stay as they are said.
+            ``"tf_ranking"``, ``"ptranking"``. Policies that are given with it, or later, take precedence.
         memory_limit
             The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
             variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
             are spilled to the temporary folder (``TMPDIR``) and come back in buckets of whole queries.
         grouped
-            True if the rows of each query of a LazyFrame come in one run, as in most exports: then they are taken as
-            they come, in constant memory and without a disk. A query whose rows come back later is an error.
+            True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of whole queries
+            are then evaluated as they come, in constant memory and without a disk. A query in two places is an error.
 
         Returns
         -------
-        A ranker; the one at hand stays as it is.
+        A new ranker; this one is unchanged.
 
         Raises
         ------
         InvalidOption
-            If a value is none of those listed.
+            If a value is not one of those listed.
 
         Examples
         --------
@@ -244,20 +244,20 @@ class Ranker(ABC, Generic[R]):
     hit_rate = method(metrics.hit_rate)
     r_precision = method(metrics.r_precision)
 
-    # readers who stop
+    # user models: readers who stop when satisfied
     err = method(metrics.err)
     nerr = method(metrics.nerr)
     pfound = method(metrics.pfound)
     rbp = method(metrics.rbp)
 
-    # readers who go on with a certain chance
+    # user models: the C/W/L family
     sdcg = method(metrics.sdcg)
     bpm = method(metrics.bpm)
     insq = method(metrics.insq)
     inst = method(metrics.inst)
     rbp_residual = method(metrics.rbp_residual)
 
-    # readers near to ERR's
+    # user models: variants of ERR in the C/W/L framework
     nerr8 = method(metrics.nerr8)
     nerr9 = method(metrics.nerr9)
     nerr10 = method(metrics.nerr10)
@@ -281,14 +281,14 @@ class Ranker(ABC, Generic[R]):
     dcg = method(metrics.dcg)
     ndcg = method(metrics.ndcg)
 
-    # what is known of the documents
+    # metrics of the judgments
     judged = method(metrics.judged)
     pairwise_accuracy = method(metrics.pairwise_accuracy)
     inferred_ap = method(metrics.inferred_ap)
     num_retrieved = method(metrics.num_retrieved)
     num_relevant = method(metrics.num_relevant)
 
-    # where the relevant documents stand
+    # order of the relevant documents
     average_precision = method(metrics.average_precision)
     reciprocal_rank = method(metrics.reciprocal_rank)
     bpref = method(metrics.bpref)
@@ -324,8 +324,8 @@ class ExprRanker(Ranker[pl.Expr]):
 
     An expression ranks the rows of its group by itself, so it can be mixed with anything else that Polars
     aggregates; many of them at once are slower than ``df.rank.evaluate``, which shares the work. It is named by
-    the canonical text of the metric. Its names and policies are those of ``rf.expr.on(...)``, also inside ``evaluate``:
-    what ``df.rank.on(...)`` says holds for texts only.
+    the canonical text of the metric. Its column names and policies are those of ``rf.expr.on(...)``, also inside
+    ``evaluate``: ``df.rank.on(...)`` applies to texts only.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import polars as pl
 
@@ -19,7 +18,7 @@ class Namespace:
 
     rankframe = True
 
-    def __get__(self, frame: Any, owner: type) -> Any:
+    def __get__(self, frame: object, owner: type) -> object:
         from .polars import PolarsRanker
 
         return PolarsRanker if frame is None else PolarsRanker(frame)

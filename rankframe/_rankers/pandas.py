@@ -18,7 +18,7 @@ from .._table.setup import ROLES, Setup
 from .._verbs.verb import Gives, verb_of
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
-from .pandas_messages import in_words_of_pandas
+from .pandas_messages import in_words_of_pandas, spelled
 from .verb_methods import FrameRanker
 
 __all__ = ["PandasRanker", "RankMethod", "Source", "as_pandas", "of_pandas"]
@@ -56,12 +56,6 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
                 return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
             except RankframeError as error:
                 raise of_pandas(error, self._frame) from None
-
-        def __getattr__(self, name: str) -> Any:
-            try:
-                return super().__getattr__(name)
-            except AttributeError as error:
-                raise AttributeError(in_words_of_pandas(str(error)), name=name) from None
 
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
@@ -278,9 +272,8 @@ def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.Data
     """A table of its own, such as that of `check`; ids are there as Polars has them."""
     source = _source(frame, setup, verb, args)
     args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    result = verb(source.polars, setup, *args)
-    table = as_pandas(result)
-    return table.assign(advice=table["advice"].map(in_words_of_pandas)) if "advice" in table else table
+    spell = [spelled] if "spelling" in verb_of(verb).parameters else []
+    return as_pandas(verb(source.polars, setup, *args, *spell))
 
 
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
@@ -366,4 +359,4 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
     if isinstance(error, NotNumbers):
         error = error.among(Source(frame, {error.column}).polars)
-    return type(error)(in_words_of_pandas(str(error)))
+    return in_words_of_pandas(error)

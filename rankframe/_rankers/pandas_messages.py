@@ -1,45 +1,30 @@
-"""Code of Polars in messages, and the same in pandas."""
+"""What the library says, with the code that it advises as pandas spells it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
 
-__all__ = ["in_words_of_pandas"]
+from ..errors import Advice, Code, RankframeError, Text
 
-IN_WORDS_OF_PANDAS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (
-        r"df\.sort\((.*?), descending=True, nulls_last=True\)\.unique\((\[.*?\]), keep='first', maintain_order=True\)",
-        r"df.sort_values(\1, ascending=False).drop_duplicates(\2)",
-    ),
-    (
-        r"\.sort\(([^()]*?)\)\.unique\((\[.*?\]), keep='last'\)",
-        r".sort_values(\1, na_position='first').drop_duplicates(\2, keep='last')",
-    ),
-    (r"df\.unique\((\[.*?\])\)", r"df.drop_duplicates(\1)"),
-    (r"df\.with_columns\(pl\.col\(([^()]*?)\)\.fill_null\((.*?)\)\)", r"df.fillna({\1: \2})"),
-    (
-        r"df\.with_columns\(pl\.col\(([^()]*?)\)\.cast\(pl\.String\)\.fill_null\((.*?)\)\)",
-        r"df.assign(**{\1: df[\1].astype(object).fillna(\2)})",
-    ),
-    (
-        r"(\w+)\.with_columns\(pl\.col\((.*?)\)(?:\.cast\(pl\.String\))?\.cast\(pl\.(\w+)\)\)",
-        lambda cast: f"{cast[1]}.astype({{{cast[2]}: {'str' if cast[3] == 'String' else repr(cast[3].lower())}}})",
-    ),
-    (r"df\.with_columns\(pl\.col\((.*?)\)\.replace_strict\((\{.*?\})\)\)", r"df.assign(**{\1: df[\1].map(\2)})"),
-    (r"df\.with_columns\(-pl\.col\((.*?)\)\.cast\(pl\.Float64\)\)", r"df.assign(**{\1: -df[\1].astype(float)})"),
-    (r"df\.with_columns\(score=-pl\.col\((.*?)\)\.cast\(pl\.Int64\)\)", r"df.assign(score=-df[\1].astype('int64'))"),
-    (r"df\.with_columns\(score=-pl\.col\((.*?)\)\)", r"df.assign(score=-df[\1])"),
-    (r"(\w+)\.with_columns\((\w+)=pl\.lit\((.*?)\)\)", r"\1.assign(\2=\3)"),
-    (r"df\.with_columns\(\.\.\.\)", "df.assign(...)"),
-    (r"by replace_strict\b", "by map"),
-    (r"\.filter\(pl\.col\('rank'\) <= 10\)", ".query('rank <= 10')"),
-    (r"(\w+)\.rename\((\{.*?\})\)", r"\1.rename(columns=\2)"),
-)
+__all__ = ["in_words_of_pandas", "spelled"]
+
+E = TypeVar("E", bound=RankframeError)
 
 
-def in_words_of_pandas(message: str) -> str:
-    """The message with the code that it advises as pandas spells it."""
-    for polars, pandas in IN_WORDS_OF_PANDAS:
-        message = re.sub(polars, pandas, message)
-    return message
+def spelled(advice: Advice | Code) -> str:
+    """What to write where the table is a pandas frame."""
+    return advice.spelled(advice.pandas) if isinstance(advice, Code) and advice.pandas is not None else str(advice)
+
+
+def in_words_of_pandas(error: E) -> E:
+    """The error, which says in pandas what to write."""
+    found = type(error)(*map(_respelled, error.said))
+    found.kind = error.kind
+    return found
+
+
+def _respelled(text: Text) -> Text:
+    if isinstance(text, tuple):
+        return tuple(map(_respelled, text))
+    return replace(text, polars=text.pandas) if isinstance(text, Code) and text.pandas is not None else text

@@ -1,4 +1,4 @@
-"""What a ranker shows: plots and a report."""
+"""The plots and the report of a ranker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._pictures.figure import Runs
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from ..plot import Plots
 
 __all__ = ["Showing"]
@@ -25,7 +25,7 @@ class Showing(ABC):
 
     @abstractmethod
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
-        """What `work` makes of the table as a Polars DataFrame, with the columns of the ranker and those named."""
+        """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
 
     @property
     def plot(self) -> Plots:
@@ -46,7 +46,7 @@ class Showing(ABC):
         resamples: int = 10_000,
         seed: int = 0,
     ) -> Path:
-        """One HTML file that needs no other: how good the ranking is, and all that its numbers depend on.
+        """Write one HTML file that needs no other: how good the ranking is, and all settings that its numbers depend on.
 
         Parameters
         ----------
@@ -55,32 +55,32 @@ class Showing(ABC):
         *metrics
             Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
         by
-            The columns whose values slice the queries, each for itself.
+            The columns whose values slice the queries; each column gets its own section.
         runs, run, baseline
-            What is compared, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
-            apart; at first the ranker's score alone.
+            The runs to compare, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
+            apart; default: the ranker's score only.
         worst
-            How many of the worst queries are shown with their documents, per run.
+            The number of worst queries to show with their documents, per run.
         show
             Further columns to show beside these documents, such as titles.
         title
             The report's title.
         resamples, seed
-            How many times queries are drawn anew for intervals and tests, and where the draws start, as for
-            :meth:`summarize`; a thousand will do for hundreds of thousands of queries.
+            The number of resamples for intervals and tests, and the seed of the draws, as for :meth:`summarize`; a
+            thousand is enough for hundreds of thousands of queries.
 
         Returns
         -------
         The path. The file holds the summary, a part per column of slices, the comparison, plots, the worst queries with
-        what each document adds, and the settings: policies, versions, seeds, numbers of rows. It follows the reader's
-        choice of a light or a dark page, and loads nothing.
+        the contribution of each document, and the settings: policies, versions, seeds, numbers of rows. It follows the
+        reader's choice of light or dark mode, and loads no other file.
 
         Raises
         ------
         MissingExtra
             If Altair or vl-convert is not installed.
         InvalidOption
-            If `path` is no path, `title` no text, or `worst` no whole number from 0 on.
+            If `path` is not a path, `title` not a text, or `worst` not a whole number from 0 on.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class Showing(ABC):
         if not isinstance(title, str):
             raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
         if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
-            raise InvalidOption(f"worst={worst!r}: write how many queries to show, a whole number from 0 on")
+            raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
         slices = (by,) if isinstance(by, str) else tuple(by or ())
         shown = (show,) if isinstance(show, str) else tuple(show)
         chosen = Runs.of(runs, run)

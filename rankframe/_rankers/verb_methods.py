@@ -1,4 +1,4 @@
-"""What a ranker of a frame can do beyond the metrics: its verbs, as a table of contents."""
+"""The verbs of a ranker, which are its methods beyond the metrics, as a table of contents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class FrameRanker(Showing, DecidingRanker[R]):
-    """The verbs on a frame: what a ranker can do beyond the metrics."""
+    """The verbs of a ranker over a frame: its methods beyond the metrics."""
 
     def _measure(self, call: Call) -> R:
         return self._run(verbs.evaluate, call)
@@ -42,10 +42,10 @@ class FrameRanker(Showing, DecidingRanker[R]):
         UnknownMetric, InvalidOption
             If a text names no metric, or an option is out of its range.
         MissingColumn, InvalidData
-            If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document stands
-            twice in a query. What only the rows of a LazyFrame show is raised when it is collected.
+            If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
+            twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
         OutOfSpace
-            If the rows of a LazyFrame exceed the memory limit, and the disk has no room for them.
+            If the rows of a LazyFrame exceed the memory limit and the disk is full.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
 
         Returns
         -------
-        The frame with one Float64 column more per metric. A metric named like a column of the table is an error.
+        The frame with one more Float64 column per metric. A metric with the name of a column of the table is an error.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
 
         Returns
         -------
-        The frame with a UInt32 column more: 1 for the first; null for a document that was not retrieved.
+        The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved.
 
         Examples
         --------
@@ -106,7 +106,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Parameters
         ----------
         *metrics
-            Texts without a cutoff, of metrics that are a sum of what each rank contributes.
+            Texts without a cutoff, of metrics that are a sum over ranks.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         Raises
         ------
         InvalidOption
-            If a metric is no such sum (interpolated precision, AUC) or names a cutoff.
+            If a metric is not such a sum (interpolated precision, AUC) or has a cutoff.
 
         Examples
         --------
@@ -129,24 +129,24 @@ class FrameRanker(Showing, DecidingRanker[R]):
 
     @asks_for_metrics
     def explain(self, *metrics: str) -> R:
-        """What each document contributed to its query's value.
+        """The contribution of each document to its query's value.
 
         Parameters
         ----------
         *metrics
-            Texts of metrics that are a sum of what each rank contributes.
+            Texts of metrics that are a sum over ranks.
 
         Returns
         -------
         A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-        that was not retrieved) and one Float64 column per metric, which sums to the metric. Only where a query counts
-        1 by ``no_relevant="one"`` it is null: no document contributed. Eager frames come query by query, in rank
+        that was not retrieved) and one Float64 column per metric, which sums to the metric; null if a query counts 1
+        by ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
         order, documents that were not retrieved last.
 
         Raises
         ------
         InvalidOption
-            If a metric is no such sum.
+            If a metric is not such a sum.
 
         Examples
         --------
@@ -167,24 +167,24 @@ class FrameRanker(Showing, DecidingRanker[R]):
     ) -> R:
         """The run with its judgments: the full outer join of two tables by query and document.
 
-        Judged documents that the run lacks get a null score, documents that nobody judged a null label. Judgments
-        without one of the query columns hold for each of its values.
+        Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
+        judgments lack one of the query columns, they apply to each of its values.
 
         Parameters
         ----------
         qrels
             The judgments: a frame with the query, document and label columns.
         run
-            The column that names the run of each row, where the table holds several: each of them lacks documents of its
-            own. ``None`` for one run; or, where an eager table holds documents of a query more than once, for the one
-            column that tells them apart and is called as runs often are (``run``, ``system``, ``model`` ...).
+            The column that names the run of each row, if the table holds several, each of which misses other documents.
+            ``None`` for one run. If documents repeat in a query of an eager table, ``None`` takes the one column with a
+            usual name (``run``, ``system``, ``model`` ...) that tells them apart.
         judged_only
             Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
             them out; ``"error"`` refuses them.
         run_only
             Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out, too, and
-            warns with their number.
+            relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
+            warning that gives their number.
 
         Returns
         -------
@@ -196,14 +196,14 @@ class FrameRanker(Showing, DecidingRanker[R]):
         MissingColumn, InvalidData, InvalidOption
             If a column is missing, types of the two tables differ, both have a column of the same name, a query is
             refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
-            judgments may, for several subtopics). What takes the rows to see, a LazyFrame raises inside Polars'
+            judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
             ``InvalidOperationError`` when it is collected.
 
         Warns
         -----
         RankframeWarning
-            If queries of the run are left out that nobody judged, or no retrieved document is judged, as where the two
-            tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` says the same.
+            If queries of the run that nobody judged are left out, or if no retrieved document is judged, as when the two
+            tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
 
         Examples
         --------
@@ -216,24 +216,24 @@ class FrameRanker(Showing, DecidingRanker[R]):
         return self._run(verbs.judge, qrels, run, judged_only, run_only)
 
     def check(self, qrels: Any = None) -> R:
-        """Everything that is wrong with the table, and what is worth knowing before its numbers are read.
+        """Everything that is wrong with the table, or worth knowing before its numbers are read.
 
         Parameters
         ----------
         qrels
-            Judgments that the table is to be joined with, to see which queries only one of the two has, whether ids are
-            written alike, and what is judged twice.
+            Judgments that the table will be joined with: then queries in one of the two only, ids written differently
+            and documents judged twice are reported as well.
 
         Returns
         -------
         A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
         not), ``problem``, the query and document it concerns (null for a finding in the whole table; of tied scores the
-        first query), ``rows`` (UInt32, how many), ``tied_fraction`` (Float64, the share of all retrieved documents whose
-        score is tied; null for other problems) and ``advice``, what to write. Empty if there is nothing to say.
+        first query), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
+        whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
 
-        Notes on the whole table: scores that are 1, 2, 3 ... in every query, as ranks are; labels all of which are
-        relevant, or some of which are between 0 and 1 and not relevant; no retrieved document that is judged; and no row
-        without a score or a label, as after an inner join.
+        Notes on the whole table: scores are 1, 2, 3 ... in every query, as ranks are; all labels are relevant; labels
+        between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
+        inner join.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         return self._run(verbs.check, qrels)
 
     def agreement(self, other: str, *measures: str) -> R:
-        """How far the order by another column of the same rows agrees with the ranker's own, query by query.
+        """Agreement of the order by another column of the same rows with the ranker's own order: one row per query.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
             A numeric column: another system's score, or the label; null for a document that it does not retrieve.
         *measures
             Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
-            that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` all.
+            that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
         return self._run(verbs.agreement, other, *measures)
 
     def conventions(self, metric: str) -> R:
-        """What each tool would print for this table, and which of its choices make the difference.
+        """The value that each tool would print for this table, and which of its choices make the difference.
 
         Parameters
         ----------
@@ -279,10 +279,10 @@ class FrameRanker(Showing, DecidingRanker[R]):
 
         Returns
         -------
-        A frame with a row per tool that has the metric, ours first: ``tool``, the ``value`` it gives as the mean of
-        its queries (Float64; null where its way cannot be repeated, as ``note`` says), the ``metric`` as it is
-        computed, ``differs_by``, those choices without which the value would be another, and ``note``, what no
-        setting repeats. A LazyFrame is collected first.
+        A frame with a row per tool that has the metric, rankframe first: ``tool``, ``value``, the tool's mean over
+        queries (Float64; null if it cannot be reproduced, as ``note`` says), ``metric``, the text of the metric as
+        computed, ``differs_by``, the tool's choices that change the value, and ``note``, behaviour that no setting
+        reproduces. A LazyFrame is collected first.
 
         Examples
         --------

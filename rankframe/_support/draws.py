@@ -1,4 +1,4 @@
-"""Random draws of queries: the same on every machine, whatever is held in memory at a time.
+"""Random draws of queries: the same on every machine, for any batch size.
 
 Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone.
 """
@@ -18,35 +18,35 @@ Step: TypeAlias = Callable[[int, int], None]
 Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
 
 BLOCK = 100
-"""How many resamples take their numbers from one stream; another block size would change every result."""
+"""The number of resamples that share one stream; another block size would change every result."""
 
 CHUNK = 2**18
-"""About how many numbers are held at a time, which changes no result."""
+"""About how many numbers are held at a time; it changes no result."""
 
 
 def streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
-    """A generator for each block of resamples, how many it is for, and how many are done after them."""
+    """For each block of resamples: its generator, its size, and the number of resamples done after it."""
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
         done = min((i + 1) * BLOCK, resamples)
         yield np.random.PCG64(child), done - i * BLOCK, done
 
 
 def parts(size: int, width: int) -> Iterator[int]:
-    """How many of `size` rows of `width` numbers to take at a time."""
+    """Split `size` rows of `width` numbers into batches, and give the number of rows of each."""
     most = max(1, CHUNK // max(width, 1))
     for start in range(0, size, most):
         yield min(most, size - start)
 
 
 def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
-    """`rows` times `n` whole numbers of a type, cut off the stream's 64 bits from the lowest on; any rest is thrown away."""
+    """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the rest is dropped."""
     width = 8 // np.dtype(kind).itemsize
     drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
     return drawn.view(kind).reshape(rows, -1)[:, :n]
 
 
 def counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
-    """How often each of n queries is drawn, of n draws, a row per resample."""
+    """How often each of n queries is drawn in n draws, a row per resample."""
     drawn = np.multiply(words(stream, rows, n, "<u4"), np.uint64(n), dtype=np.uint64)
     drawn >>= np.uint64(32)
     at = drawn.view(np.int64)
@@ -69,7 +69,7 @@ def resampled(
     step: Step | None,
     draw: Draw = counts,
 ) -> Floats:
-    """The statistic of each resample, from the sums of the columns over it, each query as often as drawn."""
+    """The statistic of each resample, from the sums of the columns, with each query counted as often as drawn."""
     n = len(columns[0])
     cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
     stacked = np.hstack(columns)

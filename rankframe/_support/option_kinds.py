@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, shown
+from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, option
 
 __all__ = ["CUTOFF", "Kind", "Range", "annotation_of", "as_number", "check", "fits", "is_number", "kind_of"]
 
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that an option takes, said beside its type: ``Annotated[float, Range(above=0, below=1)]``.
+    """The range of an option's numbers, declared with its type: ``Annotated[float, Range(above=0, below=1)]``.
 
     `least` and `most` belong to the range, `above` and `below` do not.
     """
@@ -54,7 +54,7 @@ class Range:
 
     @property
     def example(self) -> float:
-        """A number of the range."""
+        """An example of a number in the range."""
         ends = [x for x in (self.least, self.most, self.above, self.below) if x is not None]
         middle = sum(ends) / max(1, len(ends))
         return next(x for x in (0.5 if 1 in ends else 1, *ends, middle, middle + 1, middle - 1) if x in self)
@@ -66,9 +66,9 @@ CUTOFF = Range(least=1)
 
 @dataclass(frozen=True)
 class Part:
-    """One alternative of a kind: how an error names it, how a value is read, and a value of it.
+    """One alternative of a kind: its name in errors, the function that reads a value, and an example.
 
-    `read` gives the value as formulas take it, and raises TypeError or ValueError for one of another kind.
+    `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of another kind.
     """
 
     text: str
@@ -83,14 +83,14 @@ class Kind:
     parts: tuple[Part, ...]
 
     def read(self, given: Any) -> Any:
-        """The value as formulas take it; TypeError if it is of no part."""
+        """The value as formulas take it; TypeError if no alternative accepts it."""
         for part in self.parts:
             with suppress(TypeError, ValueError):
                 return part.read(given)
         raise TypeError
 
     def fits(self, given: Any) -> bool:
-        """Whether `given` is such a value."""
+        """Whether `given` is a value of this kind."""
         try:
             self.read(given)
         except TypeError:
@@ -105,30 +105,30 @@ class Kind:
 
     @property
     def example(self) -> Any:
-        """A value that can stand in text; None if there is none."""
+        """An example that can be written in a text; None if there is none."""
         return next((part.example for part in self.parts if part.example is not None), None)
 
     @property
     def words(self) -> list[str]:
-        """The words among the values."""
+        """The values that are words."""
         return [part.example for part in self.parts if isinstance(part.example, str)]
 
     def hint(self, given: object) -> str:
-        """The word that was likely meant."""
+        """The word nearest to a misspelt one."""
         return did_you_mean(given, self.words) if isinstance(given, str) else ""
 
 
-def check(option: str, given: Any, annotation: object) -> Any:
-    """`given` as formulas take it; refused if it is none of the values that the annotation names."""
+def check(name: str, given: Any, annotation: object) -> Any:
+    """`given` as formulas take it; refused if the annotation does not include it."""
     kind = cast("Kind", kind_of(annotation))
     try:
         return kind.read(given)
     except TypeError:
-        raise InvalidOption(f"{option}={shown(given)}: write {kind}.{kind.hint(given)}") from None
+        raise InvalidOption(option(**{name: given}), f": write {kind}.{kind.hint(given)}") from None
 
 
 def fits(given: object, annotation: object) -> bool:
-    """Whether `given` is one of the values that the annotation names."""
+    """Whether the annotation includes `given`."""
     return cast("Kind", kind_of(annotation)).fits(given)
 
 
@@ -145,9 +145,9 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., Any]) ->
 
 @lru_cache(maxsize=512)
 def kind_of(annotation: object, within: Range = Range()) -> Kind | None:
-    """The values that an annotation names, or None if it names others than options have, so that nothing is checked.
+    """The kind of an annotation; None, for no check, if it has types that options do not have.
 
-    `within` is the range of numbers whose annotation has none.
+    `within` is the range of numbers if the annotation has none.
     """
     parts = _parts(annotation, within)
     return None if parts is None else Kind(parts)
@@ -183,7 +183,7 @@ def _parts(annotation: Any, within: Range) -> tuple[Part, ...] | None:
 
 
 def _mapping(keys: tuple[Part, ...] | None, values: tuple[Part, ...] | None) -> tuple[Part, ...] | None:
-    """A mapping from numbers to numbers; no other one can stand in a call's text."""
+    """A mapping from numbers to numbers; no other mapping can be written in a call's text."""
     sides = [parts[0] for parts in (keys, values) if parts and isinstance(parts[0].read, _Number)]
     if len(sides) < 2:
         return None
@@ -257,7 +257,7 @@ def _function(given: Any) -> Any:
 
 
 def is_number(given: object) -> TypeGuard[float]:
-    """Whether something is a real number, as Python's, NumPy's or a fraction, that a float can hold; no truth value."""
+    """Whether something is a real number (Python's, NumPy's or a fraction) that a float can hold; not a bool."""
     if not isinstance(given, Real) or isinstance(given, bool):
         return False
     try:
@@ -268,5 +268,5 @@ def is_number(given: object) -> TypeGuard[float]:
 
 
 def as_number(given: float) -> float:
-    """A number of any library as Python's own; a whole number stays one where a float has all its digits."""
+    """A number of any library as Python's own; a whole number stays an int if a float has all its digits."""
     return int(given) if isinstance(given, Integral) and abs(given) <= 2**53 else float(given)

@@ -1,11 +1,11 @@
-"""What long work shows where somebody watches: on a terminal, with rich installed."""
+"""Progress of long computations, shown on a terminal if rich is installed."""
 
 from __future__ import annotations
 
 import sys
 from threading import Lock, Timer
 from time import monotonic
-from typing import Any
+from typing import Protocol
 
 from ..errors import MissingExtra
 from .extras import load
@@ -15,16 +15,32 @@ __all__ = ["Busy", "Progress"]
 PATIENCE = 1.0
 """Seconds before anything is shown."""
 SCREEN = Lock()
-"""Held by what is shown, since a screen has place for one."""
+"""Held by the bar or spinner that is shown, since a screen has room for one."""
+
+
+class Shown(Protocol):
+    """What rich shows until it is stopped."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Bar(Shown, Protocol):
+    """A bar of rich, which shows how far one task has come."""
+
+    task_ids: list[int]
+
+    def add_task(self, description: str, *, total: float | None) -> int: ...
+    def update(self, task_id: int, *, completed: float, total: float) -> None: ...
 
 
 class Progress:
-    """Called with what is done and what there is to do; shows nothing in scripts, or without rich."""
+    """A bar, called with the work done and the total; shows nothing in scripts, or without rich."""
 
     def __init__(self, what: str, show: bool) -> None:
         self._what = what
         self._since = monotonic()
-        self._bar: Any = None
+        self._bar: Bar | None = None
         self._wanted = show and sys.stderr is not None and sys.stderr.isatty()
 
     def __enter__(self) -> Progress:
@@ -49,17 +65,18 @@ class Progress:
             return
         if not SCREEN.acquire(blocking=False):
             return
-        self._bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
-        self._bar.add_task(self._what, total=None)
-        self._bar.start()
+        bar: Bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
+        bar.add_task(self._what, total=None)
+        bar.start()
+        self._bar = bar
 
 
 class Busy:
-    """Says what goes on while work lasts of which nobody knows how much is left; shows nothing in scripts, or without rich."""
+    """A spinner for work of unknown length; shows nothing in scripts, or without rich."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._shown: Any = None
+        self._shown: Shown | None = None
         self._later = Timer(PATIENCE, self._show)
         self._later.daemon = True
 
@@ -83,5 +100,6 @@ class Busy:
             return
         if not SCREEN.acquire(blocking=False):
             return
-        self._shown = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
-        self._shown.start()
+        shown: Shown = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
+        shown.start()
+        self._shown = shown

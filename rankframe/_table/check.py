@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import InvalidOption, RankframeError
+from ..errors import (
+    Code,
+    InvalidData,
+    InvalidOption,
+    RankframeError,
+    Spelling,
+    Text,
+    Verbatim,
+    judge,
+    on,
+    option,
+    worded,
+)
 from .roles import USUAL_NAMES, carried, require
-from .run_and_judgments import STRANGERS, UNMATCHED, Tables, found_in, types_differ
+from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
+from .steps import negated, renamed
 from .subtopics import documents, row_faults
-from .table import Table
+from .table import TEXTS, Table
 
-__all__ = ["check", "describe"]
+__all__ = ["check", "fault_in"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, beside those that say where it is."""
 
 
-def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """One row per thing found: severity, problem, where it is, in how many rows, and what to do."""
-    found = findings(frame, setup, qrels)
+def check(
+    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None = None, spelling: Spelling = str
+) -> pl.LazyFrame:
+    """One row per thing found: severity, problem, where it is, in how many rows, and what to do, as a front spells it."""
+    found = findings(frame, setup, qrels, spelling)
     where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
     for name in where.values():
         if name in SAYS:
             raise InvalidOption(
-                f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table, as with "
-                f"df.rename({{{name!r}: ...}})"
+                f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table",
+                renamed(name),
             )
     return found.rename(where)
 
 
-def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> pl.LazyFrame:
+def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
     """The table of a check, the caller's columns under names that are `carried`."""
+    note, finding = partial(_note, spelling), partial(_finding, spelling)
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
     given = setup
@@ -44,16 +62,17 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> p
         table = Table.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
-        return _finding(frame, "error", "table", str(error), there, one=True)
+        return finding(frame, "error", "table", error.said, there, one=True)
     setup = table.setup
     query = list(setup.roles.query)
     where = query if setup.roles.doc_name is None else [*query, setup.roles.doc_name]
     if setup.roles.subtopic is not None:
         parts += [
-            _finding(frame.filter(fault.rows), "error", fault.name, fault.message, where) for fault in row_faults(table)
+            finding(frame.filter(fault.rows), "error", fault.kind, TEXTS[fault.kind](setup), where)
+            for fault in row_faults(table)
         ]
         of_docs = setup.changed(subtopic=None)
-        rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels)
+        rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels, spelling)
         if table.lists_subtopics:  # which say by themselves what is relevant
             rest = rest.filter(pl.col("problem") != "no labels")
         parts.append(rest)
@@ -61,22 +80,25 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> p
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
-        parts.append(_finding(rows, "error", fault.name, fault.message, where))
+        parts.append(finding(rows, "error", fault.kind, TEXTS[fault.kind](setup), where))
     if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
-            _finding(
+            finding(
                 frame, "note", "documents not named",
-                f"column {name!r} seems to name documents; say df.rank.on(doc={name!r}), otherwise ties keep the order "
-                "of the rows and repeated documents are not seen", query, one=True,
+                (
+                    f"column {name!r} seems to name documents; say ",
+                    on(doc=name),
+                    ", otherwise ties keep the order of the rows and repeated documents are not seen",
+                ), query, one=True,
             )
             for name in [name for name in schema if name.lower() in USUAL_NAMES["doc"] and name not in query][:1]
         ]  # fmt: skip
     if qrels is not None:
-        parts += _against(frame, qrels, given.changed(doc=setup.roles.doc))
+        parts += _against(frame, qrels, given.changed(doc=setup.roles.doc), spelling)
     elif not has_label:
-        parts.append(_finding(frame, "error", "no labels", _message(schema, setup), where, one=True))
+        parts.append(finding(frame, "error", "no labels", _message(schema, setup), where, one=True))
     parts.append(
-        _finding(
+        finding(
             frame.filter(pl.any_horizontal(pl.col(name).is_null() for name in query)),
             "note", "query without id", "rows whose query is null form a query of their own", where,
         )
@@ -84,34 +106,39 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> p
     if has_label:
         relevant = (table.label >= max(setup.policies.relevant, 0)).any().over(query)
         parts.append(
-            _finding(
+            finding(
                 frame.filter(~relevant.fill_null(False)), "note", "no relevant document",
-                f"no label of the query reaches relevant={setup.policies.relevant}; it counts as no_relevant={setup.policies.no_relevant!r} says",
-                query,
+                (
+                    "no label of the query reaches ",
+                    option(relevant=setup.policies.relevant),
+                    "; it counts as ",
+                    option(no_relevant=setup.policies.no_relevant),
+                    " says",
+                ), query,
             )
         )  # fmt: skip
         judged = (table.label >= 0).any().over(query)
         parts.append(
-            _finding(
+            finding(
                 frame.filter(~judged.fill_null(False)), "note", "query without judgments",
                 "no document of the query is judged; it counts all the same", query,
             )
         )  # fmt: skip
     retrieved = table.score.is_not_null().any().over(query)
     parts.append(
-        _finding(
+        finding(
             frame.filter(~retrieved), "note", "nothing retrieved",
             "no document of the query has a score; its metrics count nothing found", query,
         )
     )  # fmt: skip
-    parts += _of_scores(frame, table)
+    parts += _of_scores(frame, table, note)
     if has_label:
-        parts += _of_labels(frame, setup)
-        parts += [] if qrels is not None else _of_both(frame, setup)
+        parts += _of_labels(frame, setup, note)
+        parts += [] if qrels is not None else _of_both(frame, setup, note)
     return pl.concat(parts, how="diagonal")
 
 
-def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
+def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.LazyFrame]:
     """What the scores of all queries tell: ties, and whether they are ranks."""
     setup = table.setup
     at = [carried(name) for name in setup.roles.query]
@@ -135,46 +162,52 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
             tied.sum().alias("rows"),
             (tied.sum() / n.sum()).alias("tied_fraction"),
         )
-        says = pl.format(
-            f"documents share a score in {{}} of {{}} queries, the first of which is named; they stand as ties={setup.policies.ties!r} "
-            "says", "#queries", "#all",
-        )  # fmt: skip
-        yield _note(figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction")
+        says: Text = (
+            "documents share a score in {} of {} queries, the first of which is named; they stand as ",
+            option(ties=setup.policies.ties),
+            " says",
+        )
+        yield note(
+            figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")
+        )
     figures = queries.select(n.sum().alias("rows"), (pl.col("#ranks").all() & (n > 1).any()).alias("#holds"))
-    yield _note(
-        figures.filter("#holds"), "scores like ranks",
-        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round: "
-        f"df.with_columns(-pl.col({setup.roles.score!r}).cast(pl.Float64))",
-    )  # fmt: skip
+    says = (
+        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round",
+        negated(setup.roles.score, ": {}"),
+    )
+    yield note(figures.filter("#holds"), "scores like ranks", says)
 
 
-def _of_labels(frame: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
+def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
     """What all labels tell of the threshold of relevance."""
     label = pl.col(setup.roles.label).cast(pl.Float64)
     judged = pl.col(setup.roles.label).filter((label >= 0) & label.is_finite())
     figures = frame.select(judged.len().alias("rows"), judged.min().alias("#least"), judged.max().alias("#most"))
+    relevant, problem = option(relevant=setup.policies.relevant), "every judged document relevant"
     if setup.policies.relevant <= 0:
-        holds, says = pl.col("rows") > 0, pl.lit(
-            f"relevant={setup.policies.relevant}: every judged document counts as relevant, whatever its label; say the least label "
-            "that is relevant, as df.rank.on(relevant=1)"
-        )  # fmt: skip
+        says: Text = (
+            relevant,
+            ": every judged document counts as relevant, whatever its label; say the least label that is relevant, as ",
+            on(relevant=1),
+        )
+        yield note(figures.filter(pl.col("rows") > 0), problem, says)
     else:
         least, most = (pl.col(name).cast(pl.Float64) for name in ("#least", "#most"))
+        says = (
+            "labels go from {} to {}, so that ",
+            relevant,
+            " counts every judged document; say the least label that is relevant, as ",
+            on(relevant=Verbatim("{}")),
+        )
         holds = (least >= setup.policies.relevant) & (most > least)
-        says = pl.format(
-            f"labels go from {{}} to {{}}, so that relevant={setup.policies.relevant} counts every judged document; say the least "
-            "label that is relevant, as df.rank.on(relevant={})", "#least", "#most", "#most",
-        )  # fmt: skip
-    yield _note(figures.filter(holds), "every judged document relevant", says)
+        yield note(figures.filter(holds), problem, says, filled=("#least", "#most", "#most"))
     if setup.policies.relevant == 1:
         figures = frame.select(((label > 0) & (label < 1)).sum().alias("rows"))
-        yield _note(
-            figures.filter(pl.col("rows") > 0), "labels between 0 and 1",
-            f"relevant={setup.policies.relevant} leaves them out; say the least label that is relevant, as df.rank.on(relevant=0.5)",
-        )  # fmt: skip
+        says = (relevant, " leaves them out; say the least label that is relevant, as ", on(relevant=0.5))
+        yield note(figures.filter(pl.col("rows") > 0), "labels between 0 and 1", says)
 
 
-def _of_both(frame: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
+def _of_both(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
     """What scores and labels tell of how a run and its judgments became one table."""
     retrieved, judged = pl.col(setup.roles.score).is_not_null(), pl.col(setup.roles.label).cast(pl.Float64) >= 0
     figures = frame.select(
@@ -185,72 +218,99 @@ def _of_both(frame: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
     )
     both = pl.col("#both")
     none = (both == 0) & (pl.col("rows") > 0) & (pl.col("#judged") > 0)
-    yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
+    yield note(figures.filter(none), "no retrieved document judged", UNMATCHED)
     if setup.policies.unretrieved != "drop":
-        yield _note(
-                figures.filter((both == pl.col("#n")) & (both > 0)), "nothing missed",
-                "every row has a score and a label; if an inner join made the table, it lost the judged documents that were "
-                "not retrieved, which df.rank.judge(qrels) keeps",
-            )  # fmt: skip
+        says = (
+            "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
+            "retrieved, which ",
+            judge(),
+            " keeps",
+        )
+        yield note(figures.filter((both == pl.col("#n")) & (both > 0)), "nothing missed", says)
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator[pl.LazyFrame]:
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[pl.LazyFrame]:
     """What a run's judgments in another table tell of both."""
+    note, finding = partial(_note, spelling), partial(_finding, spelling)
     tables, schema, query = Tables(frame, qrels, setup), qrels.collect_schema(), list(setup.roles.query)
     if not tables.query:
         require(schema, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]
-    if message := types_differ(frame.collect_schema(), schema, keys):
-        yield _finding(frame, "error", "types differ", message, query, one=True)
+    if differ := types_differ(frame.collect_schema(), schema, keys):
+        yield finding(frame, "error", "types differ", differ, query, one=True)
         return
     strangers = frame.select(pl.len().alias("rows")).join(tables.strangers("drop").places, how="cross")
-    yield _note(strangers, "no common query", STRANGERS, severity="error")
-    unjudged = "nobody judged the query (unjudged queries of the run: {}); judge leaves it out, or keeps it with run_only='keep'"
-    yield _finding(tables.run_only, "note", "run only", pl.format(unjudged, pl.len()), query)
-    yield _finding(
-        tables.judged_only, "note", "judged only",
-        "the run has nothing for the query; judge counts it, or leaves it out with judged_only='drop'", query,
-    )  # fmt: skip
+    yield note(strangers, "no common query", STRANGERS, severity="error")
+    unjudged = (
+        "nobody judged the query (unjudged queries of the run: {}); ",
+        Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with "),
+        option(run_only="keep"),
+    )
+    yield finding(tables.run_only, "note", "run only", unjudged, query, filled=(pl.len(),))
+    lacking = (
+        "the run has nothing for the query; ",
+        Code("judge counts it, or leaves it out with ", command="it counts, or is left out with "),
+        option(judged_only="drop"),
+    )
+    yield finding(tables.judged_only, "note", "judged only", lacking, query)
     if keys != tables.query:
         message, places, _ = tables.qrels_repeat()
         *key, _ = places.collect_schema().names()
         repeated = qrels.join(places, on=key, how="semi", nulls_equal=True, maintain_order="left")
-        yield _finding(repeated, "error", "repeated judgment", message, tables.keys)
+        yield finding(repeated, "error", "repeated judgment", message, tables.keys)
         common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(pl.len().alias("rows"))
         figures = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
         none = (pl.col("rows") > 0) & (pl.col("#matched") == 0)
-        yield _note(figures.filter(none), "no retrieved document judged", UNMATCHED)
+        yield note(figures.filter(none), "no retrieved document judged", UNMATCHED)
     if setup.roles.label in schema and setup.roles.label not in frame.collect_schema():
-        yield from _of_labels(qrels, setup)
+        yield from _of_labels(qrels, setup, note)
 
 
-def describe(frame: pl.DataFrame, setup: Setup, message: str) -> str:
-    """A fault's message with the number of its rows and the first few of them."""
-    found = findings(frame.lazy(), setup, None).filter(pl.col("advice") == message).collect(engine="in-memory")
-    if found.is_empty():
-        return message
-    where = [name for name in found.columns if name not in SAYS]
-    places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
-    return message + found_in(places, int(found["rows"].sum()), "df.rank.check()")
+def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
+    """The error for a fault, with the number of its rows and the first few of them."""
+    said = TEXTS[kind](setup)
+    found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
+    if not found.is_empty():
+        where = [name for name in found.columns if name not in SAYS]
+        places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
+        said = (*said, found_in(places, int(found["rows"].sum()), CHECK))
+    return InvalidData(*said, kind=kind)
+
+
+Note: TypeAlias = Callable[..., pl.LazyFrame]
+"""`_note`, as a front spells it."""
 
 
 def _note(
-    figures: pl.LazyFrame, problem: str, advice: str | pl.Expr, *others: str, severity: str = "note"
+    spelling: Spelling,
+    figures: pl.LazyFrame,
+    problem: str,
+    advice: Text,
+    *others: str,
+    severity: str = "note",
+    filled: Sequence[str] = (),
 ) -> pl.LazyFrame:
     """One finding in the whole table, where `figures` has a row: its column `rows`, and others."""
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
-    says = pl.lit(advice) if isinstance(advice, str) else advice
-    return figures.select(*named, *others, pl.col("rows").cast(pl.UInt32), says.alias("advice"))
+    return figures.select(*named, *others, pl.col("rows").cast(pl.UInt32), _advice(advice, spelling, filled))
+
+
+def _advice(advice: Text, spelling: Spelling, filled: Sequence[str | pl.Expr]) -> pl.Expr:
+    """The column of what is said, with the values of columns in the place of each ``{}`` if some are `filled` in."""
+    sentence = worded(advice, spelling)
+    return (pl.format(sentence, *filled) if filled else pl.lit(sentence)).alias("advice")
 
 
 def _finding(
+    spelling: Spelling,
     rows: pl.LazyFrame,
     severity: str,
     problem: str,
-    advice: str | pl.Expr,
+    advice: Text,
     where: Sequence[str],
     *,
     one: bool = False,
+    filled: Sequence[pl.Expr] = (),
 ) -> pl.LazyFrame:
     """The places among `rows`, each once, as findings; `one` gives a single finding with no place."""
     at = [carried(name) for name in where]
@@ -262,13 +322,12 @@ def _finding(
         counted = places.group_by(at, maintain_order=True).agg(pl.len().cast(pl.UInt32).alias("rows"))
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
     share = pl.lit(None, dtype=pl.Float64).alias("tied_fraction")
-    says = pl.lit(advice) if isinstance(advice, str) else advice
-    return counted.select(*named, *at, "rows", share, says.alias("advice"))
+    return counted.select(*named, *at, "rows", share, _advice(advice, spelling, filled))
 
 
-def _message(schema: pl.Schema, setup: Setup) -> str:
+def _message(schema: pl.Schema, setup: Setup) -> Text:
     try:
         require(schema, setup.roles.label, "label")
     except RankframeError as error:
-        return str(error)
+        return error.said
     return ""

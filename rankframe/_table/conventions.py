@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..errors import InvalidOption, nearest, shown
+from ..errors import InvalidOption, nearest, option
 
 __all__ = ["CONVENTIONS", "Convention", "convention_of"]
 
@@ -157,7 +157,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "map": {"k": 32, "divisor": "min(k,R)"},
             "precision": {"k": 32, "divisor": "min(k,n)", "no_relevant": "zero"},
         },
-        "with a minus after the cutoff, a query without a relevant document counts 0: say no_relevant='zero'",
+        "with a minus after the cutoff, a query without a relevant document counts 0, as it does where the policy no_relevant is zero",
     ),
     "catboost": Convention(
         {**LIST_ONLY, "ties": "worst", "relevant": ABOVE_HALF},
@@ -222,5 +222,5 @@ def convention_of(name: object) -> Convention:
         known = {called: tool for tool, convention in CONVENTIONS.items() for called in (tool, *convention.also)}
         near = nearest(name, known) if isinstance(name, str) else None
         hint = "" if near is None else f" Did you mean {known[near]!r}?"
-        raise InvalidOption(f"convention={shown(name)}: write one of {', '.join(map(repr, CONVENTIONS))}.{hint}")
+        raise InvalidOption(option(convention=name), f": write one of {', '.join(map(repr, CONVENTIONS))}.{hint}")
     return CONVENTIONS[name]

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from .._support.option_kinds import Range, check, fits, is_number, kind_of
-from ..errors import InvalidOption, shown
+from ..errors import Code, InvalidOption, on, option
 
 __all__ = [
     "GREATEST",
@@ -84,9 +84,9 @@ def declared(of: Any) -> Mapping[str, Option]:
 
 def read_fields(of: Any) -> None:
     """Refuse values that a field does not take, and hold the others as Python's own."""
-    for name, option in declared(of.__class__).items():
-        if kind_of(option.values) is not None:
-            object.__setattr__(of, name, check(name, getattr(of, name), option.values))
+    for name, field in declared(of.__class__).items():
+        if kind_of(field.values) is not None:
+            object.__setattr__(of, name, check(name, getattr(of, name), field.values))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Policies:
     unjudged: Annotated[Unjudged, "what retrieved documents are that nobody judged"] = "nonrelevant"
     unjudged_labels: Annotated[
         tuple[int, int] | None,
-        "for unjudged='bounds': the least and the greatest label that an unjudged document may have, as (0, 3)",
+        "the least and the greatest label that an unjudged document may have, by which its bounds go",
     ] = None
     unretrieved: Annotated[Unretrieved, "what judged documents are that were not retrieved"] = "missed"
     no_relevant: Annotated[NoRelevant, "what a query without a relevant document counts"] = "zero"
@@ -131,17 +131,25 @@ class Policies:
         pair = isinstance(labels, tuple) and len(labels) == 2 and all(fits(x, Count) for x in labels)
         if labels is not None and not (pair and labels[0] <= labels[1] <= GREATEST):
             raise InvalidOption(
-                f"unjudged_labels={shown(labels)}: write the least and the greatest label that an unjudged document may turn "
-                f"out to have, whole numbers from 0 on, as (0, 3), at most {GREATEST:g}"
+                option(unjudged_labels=labels),
+                ": write the least and the greatest label that an unjudged document may turn out to have, whole numbers "
+                "from 0 on, as ",
+                Code("(0, 3)", command="0,3"),
+                f", at most {GREATEST:g}",
             )
         if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
             raise InvalidOption(
-                f"ties={self.ties!r} goes by labels, which unjudged='bounds' leaves open; say another rule for ties, as in "
-                "df.rank.on(ties='doc_desc')"
+                option(ties=self.ties),
+                " goes by labels, which ",
+                option(unjudged="bounds"),
+                " leaves open; say another rule for ties, as in ",
+                on(ties="doc_desc"),
             )
         if self.depth is not None and self.ties == "expected":
             raise InvalidOption(
-                "depth cuts off some orders of tied documents; with ties='expected' say a cutoff: ndcg@10"
+                "depth cuts off some orders of tied documents; with ",
+                option(ties="expected"),
+                " say a cutoff: ndcg@10",
             )
 
 
@@ -149,8 +157,9 @@ def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that no judged label could be held against."""
     if not fits(relevant, Label):
         raise InvalidOption(
-            f"relevant={shown(relevant)} is no threshold; give the least label that is relevant, from 0 to {GREATEST:g} "
-            "(a negative label means: in the pool, not judged)"
+            option(relevant=relevant),
+            f" is no threshold; give the least label that is relevant, from 0 to {GREATEST:g} (a negative label means: in "
+            "the pool, not judged)",
         )
 
 

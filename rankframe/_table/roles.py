@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from ..errors import InvalidData, InvalidOption, MissingColumn, nearest
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, judge, nearest, on, option
+from .steps import cast, mapped, ones, renamed, turned_round
 
 __all__ = [
     "USUAL_NAMES",
@@ -32,7 +34,7 @@ USUAL_NAMES = {
 LEAST_FIRST = ("rank", "ranking", "position", "pos", "place", "distance", "dist")
 """What columns are called whose least value is the best, which scores are not."""
 
-JUDGE = "; or bring the judgments of another table: df.rank.judge(qrels)"
+JUDGE = ("; or bring the judgments of another table: ", judge())
 """What else may be done where labels are lacking."""
 
 
@@ -47,17 +49,18 @@ def require(schema: Collection[str], name: str, role: str, where: str = "the tab
         return
     there = _of_caller(schema)
     near = _meant(there, name, role)
+    advice: Text
     if where == "qrels" and role == "label":
-        advice = f"Say df.rank.on(label={near!r})" if near else "Say df.rank.on(label=...) with the column's name"
-        advice += f"; or, if all rows are relevant, qrels.with_columns({name}=pl.lit(1))" if name.isidentifier() else ""
+        every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
+        advice = ("Say ", on(label=near or ...), "" if near else " with the column's name", every)
     elif where == "qrels":
-        advice = f"Rename it, as with qrels.rename({{{near or '...'!r}: {name!r}}})"
+        advice = ("Rename it", renamed(near or "...", name, frame="qrels"))
     elif role in ("agreement", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
         advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
     else:
         advice = _on(schema, [(name, role)])
-    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. {advice}")
+    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 
 def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
@@ -68,29 +71,29 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> No
     elif lacking:
         there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        advice = _on(schema, lacking)
-        raise MissingColumn(f"no column {names}; the table has {', '.join(there) or 'no columns'}. {advice}")
+        raise MissingColumn(
+            f"no column {names}; the table has {', '.join(there) or 'no columns'}. ", _on(schema, lacking)
+        )
 
 
-def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> str:
+def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
     """What to write for columns that are lacking, given with their roles."""
     meant = {role: _meant(_of_caller(schema), name, role) for name, role in lacking}
-    turn, rank = "", meant.get("score")
+    said: list[Text] = []
+    rank = meant.get("score")
     if rank is not None and rank.lower() in LEAST_FIRST:
         unsigned = isinstance(schema, Mapping) and schema[rank].is_unsigned_integer()  # which Polars does not negate
-        score = f"-pl.col({rank!r}){'.cast(pl.Int64)' if unsigned else ''}"
-        turn = (
-            f"The highest score is the best, the lowest {rank} is: turn it round, as in df.with_columns(score={score})"
-        )
+        turn = f"The highest score is the best, the lowest {rank} is: turn it round"
+        said += [turn, turned_round(rank, unsigned=unsigned)]
         meant["score"] = "score"
         if ("score", "score") in lacking:
             del meant["score"]
-    on = ", ".join(f"{role}={'...' if near is None else repr(near)}" for role, near in meant.items())
-    names = ""
+    if meant:
+        advice = on(**{role: near or ... for role, near in meant.items()})
+        said += [". " if said else "", "Say ", advice]
     if None in meant.values():
-        names = " with the columns' names" if len(meant) > 1 else " with the column's name"
-    say = f"Say df.rank.on({on}){names}" if on else ""
-    return ". ".join(filter(None, [turn, say])) + (JUDGE if "label" in meant else "")
+        said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
+    return (*said, JUDGE if "label" in meant else "")
 
 
 def _of_caller(schema: Iterable[str]) -> list[str]:
@@ -107,8 +110,12 @@ def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
     """The columns of scores that were named, none or several."""
     if isinstance(runs, str):
         raise InvalidOption(
-            f"runs={runs!r} names one column; list the columns of scores, as runs=['bm25', 'ltr'], or say run={runs!r}, if "
-            "that column names the run of each row"
+            option(runs=runs),
+            " names one column; list the columns of scores, as ",
+            option(runs=["bm25", "ltr"]),
+            ", or say ",
+            option(run=runs),
+            ", if that column names the run of each row",
         )
     refuse_tables(runs.values() if isinstance(runs, Mapping) else runs or ())
     return tuple(runs or ())
@@ -122,7 +129,12 @@ def refuse_tables(given: Iterable[object]) -> None:
         if type(tables[0]).__module__.startswith("pandas"):
             library, named = "pd", "{0}.assign(run={1!r})"
         stacked = f"{library}.concat([{named.format('df_a', 'a')}, {named.format('df_b', 'b')}])"
-        raise InvalidOption(f"runs are compared in one table; stack theirs, as with {stacked}, and say run='run'")
+        raise InvalidOption(
+            "runs are compared in one table; stack theirs",
+            Code(stacked, phrase=", as with {}"),
+            ", and say ",
+            option(run="run"),
+        )
 
 
 class NotNumbers(InvalidData):
@@ -134,17 +146,17 @@ class NotNumbers(InvalidData):
     def among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
         """The error with advice for the values of the column, where they are at hand."""
         if isinstance(frame, pl.LazyFrame) or self.column not in frame.columns or not is_text(frame[self.column].dtype):
-            return InvalidData(str(self))
+            return InvalidData(*self.said)
         values = frame[self.column]
         words = values.drop_nulls().unique().cast(pl.String).sort().to_list()
-        return InvalidData(_no_numbers(self.column, values.dtype, self.role, words))
+        return InvalidData(*_no_numbers(self.column, values.dtype, self.role, words))
 
 
 def require_number(schema: pl.Schema, name: str, role: str) -> None:
     """Refuse a column of another type where numbers belong."""
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        error = NotNumbers(_no_numbers(name, dtype, role, None))
+        error = NotNumbers(*_no_numbers(name, dtype, role, None))
         error.column, error.role = name, role
         raise error
 
@@ -158,22 +170,28 @@ FEW_WORDS = 12
 """How many words an error lists."""
 
 
-def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] | None) -> str:
+def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] | None) -> tuple[Text, ...]:
     """What is said of a column that holds no numbers; its `words`, if any, are known in a DataFrame and of an Enum."""
     if words is None and isinstance(dtype, pl.Enum):
         words = dtype.categories.to_list()
-    text = ".cast(pl.String)" if dtype in (pl.Categorical, pl.Enum) else ""  # which have no cast to numbers
-    cast = f"df.with_columns(pl.col({name!r}){text}.cast(pl.Float64))"
-    other = f"name another column: {role}=..." if role == "weights" else f"name another column: df.rank.on({role}=...)"
+    as_numbers = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum))  # which have no cast to numbers
+    other: Text = ("name another column: ", option(weights=...) if role == "weights" else on(**{role: ...}))
     numbers = [] if words is None else pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).to_list()
-    advice = f"cast it, as in {cast}, or {other}"
+    advice: Text = ("cast it", replace(as_numbers, phrase=", as in {}"), ", or ", other)
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         advice = other
     elif is_text(dtype) and words is None:
-        advice = f"cast numbers that are text, as in {cast}, make numbers of words by replace_strict, or {other}"
+        advice = (
+            "cast numbers that are text",
+            replace(as_numbers, phrase=", as in {}"),
+            ", make numbers of words",
+            Code("replace_strict", "map", phrase=" by {}"),
+            ", or ",
+            other,
+        )
     elif words is not None and None in numbers:
         some = numbers.count(None) < len(numbers)
         number_of = {word: x if some else i for i, (word, x) in enumerate(zip(words, numbers, strict=True))}
-        each = f"df.with_columns(pl.col({name!r}).replace_strict({number_of}))"
-        advice = f"say which number each word is, as in {each}, or {other}" if len(words) <= FEW_WORDS else other
-    return f"column {name!r} for {role} holds {dtype}, not numbers; {advice}"
+        each = ("say which number each word is", mapped(name, number_of, ", as in {}"), ", or ", other)
+        advice = each if len(words) <= FEW_WORDS else other
+    return f"column {name!r} for {role} holds {dtype}, not numbers; ", advice

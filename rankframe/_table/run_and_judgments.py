@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from ..errors import InvalidData, InvalidOption, warn
+from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
+from .steps import filled, last_kept, of_one_type
 from .table import failing, fresh, is_list
 
 __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
@@ -22,7 +23,9 @@ Missing: TypeAlias = Literal["keep", "drop", "error"]
 SHOWN = 3
 """How many rows, or ids, a message shows."""
 
-LISTED = "df.rank.check(qrels)"
+CHECK = Advice("check")
+LISTED = Advice("check", of=("qrels",))
+"""The calls that list all rows of which an error shows the first."""
 
 STRANGERS = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01', nor 'a' 'A'"
 UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
@@ -42,16 +45,16 @@ class Refusal(NamedTuple):
         The call that lists the places.
     """
 
-    message: str
+    message: Text
     places: pl.LazyFrame
-    listed: str = LISTED
+    listed: Advice = LISTED
 
     def refuse(self) -> None:
         """Raise the message with the first places, if there are any."""
         found = self.places.collect()
         if not found.is_empty():
             *at, rows = found.columns
-            raise InvalidData(self.message + found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed))
+            raise InvalidData(self.message, found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed))
 
 
 @dataclass(frozen=True)
@@ -79,13 +82,15 @@ class Tables:
         run_schema, qrels_schema = run.collect_schema(), qrels.collect_schema()
         doc = setup.roles.doc_name
         if doc is None:
-            raise InvalidOption("judge joins by document; name the column that holds it: df.rank.on(doc=...)")
+            raise InvalidOption("judge joins by document; name the column that holds it: ", on(doc=...))
         require_all(
             run_schema, [*((name, "query") for name in setup.roles.query), (doc, "doc"), (setup.roles.score, "score")]
         )
         if setup.roles.label in run_schema:
             raise InvalidOption(
-                f"the run already has a column {setup.roles.label!r}; drop it before judge, or evaluate the table as it is"
+                f"the run already has a column {setup.roles.label!r}; ",
+                Code("drop it before judge, or evaluate", command="leave --qrels out to evaluate"),
+                " the table as it is",
             )
         tables = cls(run, qrels, setup)
         if not tables.query:
@@ -95,7 +100,7 @@ class Tables:
         tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
         run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
         if message := types_differ(run_schema, qrels_schema, tables.keys):
-            raise InvalidData(message)
+            raise InvalidData(*message)
         shared = [name for name in qrels_schema if name in run_schema and name not in tables.keys]
         if shared:
             raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
@@ -184,14 +189,26 @@ class Tables:
         yield self.qrels_repeat()
         if run_only == "error":
             yield Refusal(
-                "a query of the run has no judgments; run_only='drop' leaves it out, run_only='keep' counts it as having "
-                f"none; {LISTED} lists them",
+                (
+                    "a query of the run has no judgments; ",
+                    option(run_only="drop"),
+                    " leaves it out, ",
+                    option(run_only="keep"),
+                    " counts it as having none; ",
+                    LISTED,
+                    " lists them",
+                ),
                 _counted(self.run_only, self.query),
             )
         if judged_only == "error":
             yield Refusal(
-                "a judged query is not in the run; judged_only='keep' counts it with nothing retrieved, 'drop' leaves it "
-                f"out; {LISTED} lists them",
+                (
+                    "a judged query is not in the run; ",
+                    option(judged_only="keep"),
+                    " counts it with nothing retrieved, 'drop' leaves it out; ",
+                    LISTED,
+                    " lists them",
+                ),
                 _counted(self.judged_only, self.setup.roles.query),
             )
 
@@ -199,22 +216,25 @@ class Tables:
         """Rows of which nobody knows the run."""
         message = (
             f"column {named!r} names the run of each row, and is null on some. Where these have no score, labels were "
-            "joined before: start from the table of the runs alone. Where they have one, "
-            f"{to_name(named, self.run.collect_schema()[named])}"
+            "joined before: start from the table of the runs alone. Where they have one, ",
+            to_name(named, self.run.collect_schema()[named]),
         )
-        return Refusal(message, _counted(self.run.filter(pl.col(named).is_null()), self.key), "df.rank.check()")
+        return Refusal(message, _counted(self.run.filter(pl.col(named).is_null()), self.key), CHECK)
 
     def _run_repeats(self, apart: Sequence[str]) -> Refusal:
         """Documents that the run holds more than once in a query, most often because it is several runs."""
-        cures = " or ".join(f"df.rank.judge(qrels, run={name!r})" for name in apart) or "df.rank.judge(qrels, run=...)"
-        several = f"If these are several runs, name the column that tells them apart: {cures}"
+        cures = " or ".join(str(judge(run=name)) for name in apart) or str(judge(run=...))
+        named = f"name the column that tells them apart: {cures}"
+        several: Text = ("If these are several runs, ", Code(named, command="give each a file of its own"))
         if self.named is not None:
-            several = f"If more columns than {self.named!r} tell runs apart, name all: df.rank.on(query=[...])"
+            several = (f"If more columns than {self.named!r} tell runs apart, name all: ", on(query=[...]))
         message = (
-            f"the run holds a document of a query more than once. {several}. If it is one run, keep one row of each, such "
-            f"as the best: df.sort({self.setup.roles.score!r}).unique({self.key}, keep='last')"
+            "the run holds a document of a query more than once. ",
+            several,
+            ". If it is one run, keep one row of each, such as the best",
+            last_kept(self.setup.roles.score, self.key, ": {}"),
         )
-        return Refusal(message, _repeated(self.run, self.key), "df.rank.check()")
+        return Refusal(message, _repeated(self.run, self.key), CHECK)
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""
@@ -222,9 +242,10 @@ class Tables:
         usual = [name for name in schema if name.lower() in USUAL_NAMES["subtopic"] and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
         message = (
-            "the judgments hold a document of a query more than once; keep one of each, such as the highest: "
-            f"qrels.sort({self.setup.roles.label!r}).unique({key}, keep='last'), or name the column of the subtopics that it was "
-            "judged for: df.rank.on(subtopic=...)"
+            "the judgments hold a document of a query more than once; keep one of each, such as the highest",
+            last_kept(self.setup.roles.label, key, ": {}", frame="qrels"),
+            ", or name the column of the subtopics that it was judged for: ",
+            on(subtopic=...),
         )
         return Refusal(message, _repeated(self.qrels, key))
 
@@ -274,9 +295,11 @@ class Tables:
         if not left_out.is_empty():
             n = self.queries.select(pl.len()).collect().item()
             warn(
-                f"{left_out.height} of {n} queries of the run have no judgments and are left out; say run_only='drop' to leave "
-                "them out without a warning, or run_only='keep' to count them as having nothing relevant (found in the run: "
-                f"{first_of(left_out)})"
+                f"{left_out.height} of {n} queries of the run have no judgments and are left out; say ",
+                option(run_only="drop"),
+                " to leave them out without a warning, or ",
+                option(run_only="keep"),
+                f" to count them as having nothing relevant (found in the run: {first_of(left_out)})",
             )
         if self.matched.head(1).collect().is_empty():
             on, both = self.query, (self.run.select(self.keys), self.qrels.select(self.keys))
@@ -310,7 +333,7 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
     name = fresh("#failure", rows.collect_schema())
     failures = [
-        refusal.places.select(failing([(pl.len() > 0, refusal.message)]).alias(f"{name}{i}"))
+        refusal.places.select(failing([(pl.len() > 0, worded(refusal.message))]).alias(f"{name}{i}"))
         for i, refusal in enumerate(refusals)
     ]
     passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
@@ -318,10 +341,10 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     return rows.join(passed, how="cross").drop(name)
 
 
-def to_name(run: str, dtype: pl.DataType) -> str:
+def to_name(run: str, dtype: pl.DataType) -> Text:
     """What to do with rows of which the run is not known."""
-    named = "fill_null(-1)" if dtype.is_numeric() else "cast(pl.String).fill_null('unnamed')"
-    return f"name the run there, too, as with df.with_columns(pl.col({run!r}).{named})"
+    value = -1 if dtype.is_numeric() else "unnamed"
+    return "name the run there, too", filled(run, value, ", as with {}", as_text=not dtype.is_numeric())
 
 
 def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
@@ -330,27 +353,13 @@ def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyF
     return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
 
 
-def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> str | None:
+def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple[Text, ...] | None:
     """What to write where a column is of one type in the run and of another in the judgments."""
     for name in keys:
         if run[name] != qrels[name]:
             differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
-            return f"{differ}; {_cast(name, run[name], qrels[name])}"
+            return f"{differ}; ", *of_one_type(name, {"df": run[name], "qrels": qrels[name]})
     return None
-
-
-def _cast(name: str, of_run: pl.DataType, of_qrels: pl.DataType) -> str:
-    """What to write so that two columns of ids have one type, in which all ids of both have a place."""
-    types = {"df": of_run, "qrels": of_qrels}
-    if any(dtype.is_nested() for dtype in types.values()):
-        return "make both of one type"
-    try:
-        both = pl.concat([pl.DataFrame(schema={name: dtype}) for dtype in types.values()], how="vertical_relaxed")
-        one = both.schema[name]
-    except pl.exceptions.SchemaError:
-        one = pl.String()
-    casts = [f"{frame}.with_columns(pl.col({name!r}).cast(pl.{one}))" for frame, dtype in types.items() if dtype != one]
-    return f"cast {'one' if len(casts) == 1 else 'both'}, as in {', '.join(casts)}"
 
 
 def first_of(places: pl.DataFrame) -> str:
@@ -359,10 +368,10 @@ def first_of(places: pl.DataFrame) -> str:
     return "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in named)
 
 
-def found_in(places: pl.DataFrame, rows: int, listed: str) -> str:
+def found_in(places: pl.DataFrame, rows: int, listed: Advice) -> Text:
     """In how many rows something was found, and the first few of the places."""
-    more = "" if places.height <= SHOWN else f" and {places.height - SHOWN} more, all listed by {listed}"
-    return f" (found in {rows} row{'' if rows == 1 else 's'}: {first_of(places)}{more})"
+    more = () if places.height <= SHOWN else (f" and {places.height - SHOWN} more, all listed by ", listed)
+    return f" (found in {rows} row{'' if rows == 1 else 's'}: {first_of(places)}", *more, ")"
 
 
 def _counted(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:

@@ -8,9 +8,10 @@ from types import EllipsisType
 from typing import Annotated, Any, Protocol, Self, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, shown
+from ..errors import InvalidOption, on, option, shown
 from .conventions import convention_of
 from .policies import Policies, read_fields
+from .steps import computed, renamed
 
 __all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
 
@@ -62,15 +63,14 @@ class Roles:
             if not isinstance(name, str):
                 has = getattr(name, "name", None)  # a Series has one
                 added = f", as {has!r}" if isinstance(has, str) else ""
-                added += "; add what is computed first, with df.with_columns(...)" if hasattr(name, "name") else ""
-                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}")
+                first = "; add what is computed first", computed()
+                more = first if hasattr(name, "name") else ""
+                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}", more)
             if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InvalidOption(
-                    f"{name!r} is a pattern of columns to Polars; rename the column, as with df.rename({{{name!r}: ...}})"
-                )
+                raise InvalidOption(f"{name!r} is a pattern of columns to Polars; rename the column", renamed(name))
         twice = [name for name in names[:-2] if names.count(name) > 1]
         if not self.query:
-            raise InvalidOption("query=[] names no column; name at least one, as query='query_id'")
+            raise InvalidOption(option(query=[]), " names no column; name at least one, as ", option(query="query_id"))
         if twice:
             raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
 
@@ -126,8 +126,9 @@ class Setup:
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             raise InvalidOption(
-                f"weight={self.roles.weight!r}: no bounds are known where documents weigh differently; say another rule for "
-                "the unjudged, as df.rank.on(unjudged='nonrelevant')"
+                option(weight=self.roles.weight),
+                ": no bounds are known where documents weigh differently; say another rule for the unjudged, as ",
+                on(unjudged="nonrelevant"),
             )
 
     def on(self, **options: Any) -> Setup:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from ..errors import InvalidData, InvalidOption
+from ..errors import Code, InvalidData, InvalidOption, Text, on, option, worded
+from . import steps
 from .policies import GREATEST
 from .roles import require, require_all, require_number
 from .setup import Setup
 
 __all__ = [
     "BY_DOCUMENT",
-    "MARK",
     "NO_WEIGHT",
+    "TEXTS",
     "Fault",
     "Table",
+    "failed",
     "failing",
     "fresh",
+    "in_plan",
     "is_finite",
     "is_list",
     "is_weight",
     "naming",
-    "said",
 ]
 
 MARK = "rankframe: "
@@ -33,63 +36,87 @@ MARK = "rankframe: "
 BY_DOCUMENT = ("doc_asc", "trec_eval")
 """The tie rules that say how documents are to be compared, so that there must be some."""
 
-TEXTS = {
-    "NaN score": "column {score!r} holds NaN, which has no place in a ranking; write null for a document that was not "
-    "retrieved, as df.fill_nan(None) does",
-    "label not finite": "column {label!r} holds NaN or an infinite label, or one beyond {greatest:g}; write null for a document that "
-    "nobody judged, and smaller numbers for the others",
-    "repeated document": "a query holds the same {doc!r} twice; keep the best row of each, as with df.sort({score!r}, "
-    "descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True), or name the columns that tell "
-    "them apart, as query={with_run}",
-    "repeated subtopic": "a document holds the same {subtopic!r} twice; keep one row of each, for instance with "
-    "df.unique({key_of_subtopic})",
-    "subtopic listed twice": "a list in column {subtopic!r} names a subtopic twice; name each once",
-    "two scores": "a document has different values of {score!r} on the rows of its subtopics; give it one score, the same "
-    "on every row",
-    "tied score": "documents of a query share a value of {score!r} and ties='error' forbids it; choose how ties stand: "
-    "doc_desc, doc_asc, order, best, worst, expected or trec_eval",
-    "nested document": "column {doc!r} holds lists or structs, which ties={ties!r} cannot compare as text; make text of "
-    "them, or say ties='doc_desc' to compare them as they are",
-    "weight": "column {weight!r} holds a weight that is {no_weight}, of a judged "
-    "document; give each of them its weight, as in df.with_columns(pl.col({weight!r}).fill_null(1))",
-    "no document": "ties={ties!r} orders tied rows by document, but the table has no document column; say "
-    "df.rank.on(doc=...), or ties='order' to keep the order of the rows",
-}
-"""What is said of a problem, in frames and in expressions."""
-
 NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """What is wrong with a weight that `is_weight` refuses."""
 
 
-def said(problem: str, setup: Setup) -> str:
-    """The text for a problem, with the names of the columns and the way out."""
-    key, doc = [*setup.roles.query, setup.roles.doc_name], setup.roles.doc_name
-    return TEXTS[problem].format(
-        score=setup.roles.score, label=setup.roles.label, doc=doc, key=key, ties=setup.policies.ties, weight=setup.roles.weight,
-        with_run=["run", *setup.roles.query], subtopic=setup.roles.subtopic, key_of_subtopic=[*key, setup.roles.subtopic],
-        greatest=GREATEST, no_weight=NO_WEIGHT,
-    )  # fmt: skip
+TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
+    "NaN score": lambda x: (
+        f"column {x.roles.score!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved",
+        steps.without_nan(),
+    ),
+    "label not finite": lambda x: (
+        f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
+        "nobody judged, and smaller numbers for the others",
+    ),
+    "repeated document": lambda x: (
+        f"a query holds the same {x.roles.doc_name!r} twice; keep the best row of each",
+        steps.best_kept(x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}"),
+        Code(f"query={['run', *x.roles.query]}", phrase=", or name the columns that tell them apart, as {}"),
+    ),
+    "repeated subtopic": lambda x: (
+        f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
+        steps.one_kept([*x.roles.query, x.roles.doc_name, x.roles.subtopic], ", for instance with {}"),
+    ),
+    "subtopic listed twice": lambda x: (
+        f"a list in column {x.roles.subtopic!r} names a subtopic twice; name each once",
+    ),
+    "two scores": lambda x: (
+        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score, the same on "
+        "every row",
+    ),
+    "tied score": lambda x: (
+        f"documents of a query share a value of {x.roles.score!r} and ",
+        option(ties="error"),
+        " forbids it; choose how ties stand: doc_desc, doc_asc, order, best, worst, expected or trec_eval",
+    ),
+    "nested document": lambda x: (
+        f"column {x.roles.doc_name!r} holds lists or structs, which ",
+        option(ties=x.policies.ties),
+        " cannot compare as text; make text of them, or say ",
+        option(ties="doc_desc"),
+        " to compare them as they are",
+    ),
+    "weight": lambda x: (
+        f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
+        steps.filled(str(x.roles.weight), 1, ", as in {}"),
+    ),
+    "no document": lambda x: (
+        option(ties=x.policies.ties),
+        " orders tied rows by document, but the table has no document column; say ",
+        on(doc=...),
+        ", or ",
+        option(ties="order"),
+        " to keep the order of the rows",
+    ),
+}  # fmt: skip
+"""What is said of a table that no metric is defined for, by the kind of its fault."""
+
+
+def in_plan(kind: str, setup: Setup) -> str:
+    """What is said in a plan, where the error is one of Polars': the kind of the fault, and the sentence."""
+    return f"{kind}: {worded(TEXTS[kind](setup))}"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something no metric is defined for: its column, the rows it is seen on, and what to say of it."""
+    """Something no metric is defined for: its column, the rows it is seen on, and what to say of it in a plan."""
 
-    name: str
+    kind: str
     at: str
     rows: pl.Expr
-    message: str
+    in_plan: str
     once: pl.Expr | None = None  # a value that no query may hold twice, if that is what is wrong
 
     @classmethod
-    def of(cls, problem: str, at: str, rows: pl.Expr, setup: Setup, *, once: pl.Expr | None = None) -> Fault:
-        """A problem that has a text of its own."""
-        return cls(problem, at, rows, said(problem, setup), once)
+    def of(cls, kind: str, at: str, rows: pl.Expr, setup: Setup, *, once: pl.Expr | None = None) -> Fault:
+        """A fault of a kind that is known."""
+        return cls(kind, at, rows, in_plan(kind, setup), once)
 
     @property
     def column(self) -> str:
         """The plans' name of the column that flags it; no column of the caller has it."""
-        return f"#{self.name} {self.at}"
+        return f"#{self.kind} {self.at}"
 
 
 def fresh(name: str, taken: Container[str]) -> str:
@@ -103,7 +130,7 @@ def naming(message: str, label: pl.Expr) -> pl.Expr:
 
 
 def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
-    """A null number that fails with the message of the first fault that holds.
+    """A null number that fails with the message of the first fault that holds; see `failed`.
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
@@ -112,6 +139,15 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
         for holds, message in faults
     ]
     return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
+
+
+def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str] | None:
+    """The kind of the fault, if it has one, and the sentence with which a plan failed; None for an error of others."""
+    found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+    if found is None:
+        return None
+    kind, _, sentence = found[1].partition(": ")
+    return (kind, sentence) if kind in TEXTS else (None, found[1])
 
 
 @dataclass(frozen=True)
@@ -133,7 +169,9 @@ class Table:
         if labelled:
             require_number(schema, setup.roles.label, "label")
         if doc is None and setup.policies.ties in BY_DOCUMENT:
-            raise InvalidOption(f"{said('no document', setup)}. The table has {', '.join(schema)}")
+            raise InvalidOption(
+                *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
+            )
         require_number(schema, setup.roles.score, "score")
         _check_subtopic(setup, schema)
         if setup.roles.weight is not None:
@@ -142,11 +180,11 @@ class Table:
         for name in (*setup.roles.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(
-                    f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them, as "
-                    f"in df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))"
+                    f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them",
+                    Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}"),
                 )
         if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
-            raise InvalidData(said("nested document", setup))
+            raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
     @property
@@ -291,6 +329,7 @@ def _check_subtopic(setup: Setup, schema: pl.Schema) -> None:
         raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
     if not is_list(dtype) and setup.roles.doc_name is None:
         raise InvalidOption(
-            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say "
-            "df.rank.on(doc=...), or give its subtopics as a list"
+            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
+            on(doc=...),
+            ", or give its subtopics as a list",
         )

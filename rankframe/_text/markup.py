@@ -23,7 +23,7 @@ TEX = {
 
 
 WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
-"""Characters that LaTeX takes no label with."""
+"""Characters that LaTeX does not allow in a label."""
 
 
 def markdown(grid: Grid) -> str:
@@ -48,7 +48,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Text escaped for Markdown."""
     text = re.sub(r"<(?=\S)", "&lt;", CONTROL.sub(" ", text).replace("&", "&amp;"))
     return re.sub(r"([\\`*_|\[\]$~])", r"\\\1", text)
 
@@ -93,7 +93,7 @@ def _tex(text: str) -> str:
 
 
 def html(grid: Grid) -> str:
-    """A plain table, in the colours of the page it stands on."""
+    """A plain HTML table, in the colours of the page."""
     first = len(grid.head) - grid.numbers
 
     def row(cells: list[str], tag: str) -> str:
@@ -112,7 +112,7 @@ def _html_cell(cell: Cell) -> str:
 
 
 def great_html(grid: Grid, title: str | None = None) -> str:
-    """A table of great_tables, which brings its styles along."""
+    """A table made by great_tables, including its styles."""
     gt: Any = load("great_tables", "report")
     names = [f"c{i}" for i in range(len(grid.head))]
     columns = {name: [_html_cell(row[i]) for row in grid.rows] for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Comparisons and summaries as grids of cells: what a reader sees, whatever it is written in."""
+"""Comparisons and summaries as grids of cells, the same for every markup."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_val
 
 @dataclass(frozen=True)
 class Cell:
-    """A text; bold if it is the best of its column, with the letters of what it is significantly better than."""
+    """A text; bold if it is the best of its column, with the letters of the runs it is significantly better than."""
 
     text: str
     best: bool = False
@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def raised(self) -> str:
-        """The letters as one text: with commas between them where one may be of two letters."""
+        """The letters as one text, separated by commas if any has two letters."""
         return (",\u2009" if any(len(mark) > 1 for mark in self.marks) else "").join(self.marks)
 
 
@@ -146,7 +146,7 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
 
 
 def records(frame: Any) -> list[dict[str, Any]]:
-    """A frame's rows as dictionaries, what is missing as ``None``, whichever library the frame is of."""
+    """The rows of a frame of any library as dictionaries, with ``None`` for missing values."""
     if hasattr(frame, "to_dicts"):
         return list(frame.to_dicts())
     if hasattr(frame, "collect"):
@@ -157,7 +157,7 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A setting as JSON can hold it."""
+    """A setting converted for JSON."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -170,7 +170,7 @@ def plain(value: Any) -> Any:
 def _higher_is_better(metric: str) -> bool:
     try:
         return parse(metric)[0].metric.higher_is_better
-    except UnknownMetric:  # one of the user's own, that has been unregistered since
+    except UnknownMetric:  # a user's metric that was unregistered in the meantime
         return True
 
 

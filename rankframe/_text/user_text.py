@@ -1,4 +1,4 @@
-"""Text from the user's tables on its way to a reader."""
+"""Text from the user's tables, made safe to show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars.selectors as cs
 __all__ = ["CONTROL", "rewritten", "visible"]
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Characters that a terminal obeys, that break a line or turn its direction, or that no XML may hold."""
+"""Characters that control a terminal, break a line or change its direction, or are not allowed in XML."""
 
 
 def visible(text: str) -> str:

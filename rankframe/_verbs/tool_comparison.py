@@ -15,7 +15,7 @@ from .._plan.per_query import Frame, mean, measure
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
-from ..errors import InvalidOption, RankframeError
+from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
 from .verb import verb
 
 __all__ = ["conventions", "short"]
@@ -24,11 +24,13 @@ SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_
 
 
 @verb(gives="table")
-def conventions(frame: Frame, setup: Setup, text: str) -> Frame:
-    """One row per tool that has the metric: the mean of what it prints, and why it is another number."""
+def conventions(frame: Frame, setup: Setup, text: str, spelling: Spelling = str) -> Frame:
+    """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
     calls = parse(text)
     if len(calls) != 1:
-        raise InvalidOption(f"{text!r} names {len(calls)} metrics; ask for one, as in df.rank.conventions('ndcg@10')")
+        raise InvalidOption(
+            f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")
+        )
     table = frame.lazy().collect()
     found: dict[tuple[Setup, Call], float | None] = {}
 
@@ -39,11 +41,11 @@ def conventions(frame: Frame, setup: Setup, text: str) -> Frame:
             found[setup, call] = of_queries.collect().item()
         return found[setup, call]
 
-    rows = [("rankframe", *_described(value, setup, calls[0], setup, calls[0], ""))]
+    rows = [("rankframe", *_described(value, setup, calls[0], setup, calls[0], "", spelling))]
     for tool, convention in CONVENTIONS.items():
         if calls[0].metric.name in convention.metrics:
             meant = setup.on(convention=tool).resolve(calls[0])
-            rows.append((tool, *_described(value, *meant, setup, calls[0], convention.note)))
+            rows.append((tool, *_described(value, *meant, setup, calls[0], convention.note, spelling)))
     result = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     return result if isinstance(frame, pl.DataFrame) else result.lazy()
 
@@ -55,12 +57,13 @@ def _described(
     ours: Setup,
     our_call: Call,
     note: str,
+    spelling: Spelling,
 ) -> tuple[float | None, str, str, str]:
     """The value, the metric as it is computed, the choices that matter, and what is to be known beside."""
     try:
         here = value(setup, call)
     except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
-        return None, call.text, "", "; ".join(x for x in (str(error), note) if x)
+        return None, call.text, "", "; ".join(x for x in (worded(error.said, spelling), note) if x)
     choices: list[tuple[str, dict[str, Any], Call]] = []  # each with what takes it back
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)

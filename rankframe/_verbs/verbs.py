@@ -38,7 +38,7 @@ from .._table.table import Table, failing
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import InvalidOption
+from ..errors import InvalidOption, Spelling, asked_as, on, option
 from .verb import verb
 
 __all__ = [
@@ -122,7 +122,9 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
     if setup.policies.ties == "expected":
         raise InvalidOption(
-            "ties='expected' ranks tied documents in all orders at once; with_ranks needs one, as with ties='doc_desc'"
+            option(ties="expected"),
+            " ranks tied documents in all orders at once; with_ranks needs one, as with ",
+            option(ties="doc_desc"),
         )
     schema = frame.collect_schema()
     table = Table.of(setup, schema, label=False)
@@ -134,7 +136,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
         joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
         return like(frame, joined, setup)
     rows, rank = ranks(frame.lazy(), table)
-    faults = [(f.rows.over(setup.roles.query), f.message) for f in table.faults(label=False)]
+    faults = [(f.rows.over(setup.roles.query), f.in_plan) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
@@ -178,7 +180,7 @@ def _rows(
 ) -> Frame:
     if setup.policies.unjudged == "bounds":
         what = "curve" if answer == "rank" else "contributions"
-        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: df.rank.on(unjudged='nonrelevant')")
+        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: ", on(unjudged="nonrelevant"))
     refuse_by_document(setup, calls)
     if isinstance(frame, pl.DataFrame):
         return _eager_rows(frame, setup, calls, answer, carry, largest)
@@ -275,11 +277,11 @@ def judge(
 
 
 @verb(gives="table")
-def check(frame: Frame, setup: Setup, qrels: Frame | None) -> Frame:
-    """The findings of a check; see `check.check`."""
+def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = str) -> Frame:
+    """The findings of a check, whose advice a front spells; see `check.check`."""
     if qrels is not None:
         _require_frame(qrels)
-    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy())
+    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling)
     return like(frame, found, setup)
 
 
@@ -368,4 +370,4 @@ def _require_frame(qrels: object) -> None:
 
 def _require_metrics(names: Sequence[str], example: str) -> None:
     if not names:
-        raise InvalidOption(f"no metric given; name at least one, as in df.rank.{example}")
+        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))

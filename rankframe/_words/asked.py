@@ -1,4 +1,4 @@
-"""What formulas ask of a table's rows, noted so that a plan computes each thing once."""
+"""The columns and sums that formulas need, noted so that a plan computes each of them once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORE = pl.col("#score")
 """A document's score; null for one that was not retrieved."""
 
 STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
-"""Where a group of tied documents starts; those that were not retrieved are one."""
+"""Where a group of tied documents starts; documents that were not retrieved form one group."""
 
 FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
@@ -51,11 +51,12 @@ class Asked:
     top
         The largest label of a table whose labels are few whole numbers; else None.
     source, early, late
-        Columns: of the table, of all rows in rank order, and of the rows that are left, in the order they need.
+        Columns: of the table, of all rows in rank order, and of the rows left after the drop, in the order of
+        their computation.
     sums, maxima
-        What is added up, or compared, per query.
+        Expressions whose sum, or maximum, is taken per query.
     values
-        What each call makes of these, by its text.
+        The value of each call, an expression of these, by its text.
     whole_table
         Whether a value depends on rows of other queries.
     """
@@ -89,7 +90,7 @@ class Asked:
         return self._once("early", x, self.early) if self.gains_only else self.column(x)
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """A column of the rows that are added up; what calls Python has to be told apart by `known_by`."""
+        """A column of the rows that are added up; `known_by` identifies an expression that calls Python."""
         roots = set(x.meta.root_names())
         layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
         if layer == len(self.late):
@@ -97,7 +98,7 @@ class Asked:
         return self._once("late", x, self.late[layer], known_by)
 
     def same_for_query(self, column: pl.Expr) -> pl.Expr:
-        """The column, which has one value on all rows of a query."""
+        """Note that the column has one value on all rows of a query."""
         self._same.add(column.meta.output_name())
         return column
 
@@ -120,7 +121,7 @@ class Asked:
         self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))
 
     def settle(self) -> None:
-        """Refuse values that are no single number per query; add up per query what no row needs."""
+        """Refuse values that are not one number per query; take sums per query unless a row needs them."""
         for text, value in self.values.items():
             if not self._has_one_value(value):
                 raise InvalidOption(
@@ -137,7 +138,7 @@ class Asked:
                 columns.pop(name, None)
 
     def _has_one_value(self, x: pl.Expr) -> bool:
-        """Whether `x` has one value for a query, as far as anybody can tell."""
+        """Whether `x` has one value for a query, or cannot be shown not to have."""
         made_of = set(x.meta.root_names()) - self._same - self.sums.keys() - self.maxima.keys()
         columns = {name: column for layer in self.late for name, column in layer.items()}
         return is_by_row(x) is not False and all(
@@ -146,7 +147,7 @@ class Asked:
 
     @property
     def looks_at_all(self) -> bool:
-        """Whether rows that add nothing are needed: for a metric that looks at them, or a count of all rows."""
+        """Whether rows without gain are needed, for a metric that uses them or for a count of all rows."""
         made_of = [*self.values.values(), *self.sums.values(), *self.maxima.values()]
         made_of += [x for columns in self.late for x in columns.values()]
         return not self.gains_only or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
@@ -166,11 +167,11 @@ class Asked:
 
 
 def is_by_row(x: pl.Expr) -> bool | None:
-    """Whether `x` is computed row by row; None where nobody can tell."""
+    """Whether `x` is computed row by row; None if it cannot be known."""
     try:
         if x.meta.is_column() or not x.meta.is_row_separable():
             return x.meta.is_column()
         parts = [is_by_row(part) for part in x.meta.pop()]
         return None if None in parts and False not in parts else all(parts)
-    except pl.exceptions.ColumnNotFoundError:  # a function of Python's, or a field of a struct
+    except pl.exceptions.ColumnNotFoundError:  # a Python function, or a field of a struct
         return None

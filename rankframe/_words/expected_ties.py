@@ -1,15 +1,15 @@
-"""Expectations over all orders of tied documents, by closed forms: what ``ties="expected"`` makes of a ranking.
+"""Expectations over all orders of tied documents, by closed forms, for ``ties="expected"``.
 
-A group of g tied documents starts after c others; its ranks are c + 1 to c + g, each order equally likely. What a
-document is worth by itself enters a sum with the group's mean, whatever the weights of the ranks. Two products of
-worth and order have closed forms of their own: the hits at relevant documents, and where a reader stops.
+A group of g tied documents starts after c others; its ranks are c + 1 to c + g, each order equally likely. In a
+sum over ranks each gain is replaced by the mean of its group, for any weights of the ranks. Two products of gain and
+order have closed forms of their own: the hits at relevant documents, and the rank at which a reader stops.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from ..errors import InvalidOption
+from ..errors import InvalidOption, on, option
 from .asked import POSITION, STARTS
 from .sorted_rows import SortedRows
 
@@ -17,19 +17,23 @@ __all__ = ["Expectation", "NoExpectation"]
 
 
 class NoExpectation(InvalidOption):
-    """A formula asks for the order of tied documents in a way that has no closed form."""
+    """Raised by a formula that needs the order of tied documents in a way without a closed form."""
 
     def __init__(self) -> None:
         super().__init__(
-            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in "
-            "df.rank.on(ties='doc_desc'), or see the range with ties='worst' and ties='best'"
+            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in ",
+            on(ties="doc_desc"),
+            ", or see the range with ",
+            option(ties="worst"),
+            " and ",
+            option(ties="best"),
         )
 
 
 class Expectation:
-    """Words of a ranking whose tied documents stand in all orders at once.
+    """Expected values of the words of a ranking, over all orders of tied documents.
 
-    Its arguments run down the ranking: `hits` are sums, `product` is the product before each rank.
+    Arguments are taken down the ranking: `hits` are sums, `product` is the product before each rank.
     """
 
     def __init__(self, rows: SortedRows) -> None:
@@ -37,7 +41,7 @@ class Expectation:
         self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
 
     def at_rank(self, x: pl.Expr) -> pl.Expr:
-        """The mean of `x` at each rank; `x` itself where it is an expectation already. The rank of one order has none."""
+        """The mean of `x` at each rank, or `x` if it is an expectation already; the rank itself has none."""
         roots = set(x.meta.root_names())
         if "#rank" in roots:
             raise NoExpectation
@@ -65,7 +69,7 @@ class Expectation:
         return self._expected(((left - r) / left).clip(0.0, 1.0))
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops at the rank, whom each document satisfies with probability `x`."""
+        """The probability that a reader stops at the rank, if each document satisfies with probability `x`."""
         rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
         stop = self.rows.asked.column(stop, b"stops" + rows.meta.serialize())
@@ -77,7 +81,7 @@ class Expectation:
 
     @property
     def _above(self) -> pl.Expr:
-        """How many of its group stand above a document, in the order that the rows happen to have."""
+        """The number of documents of its group above a document, in the order of the rows."""
         return self.rows.once(POSITION - self.rows.tied_from)
 
     def _expected(self, x: pl.Expr) -> pl.Expr:
@@ -94,7 +98,7 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     in a set of t with probability t / s, so M(t) = M'(t) (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0
     change nothing and need no step; all groups take a step together.
     """
-    import numpy as np  # only here, so that nobody else waits for it
+    import numpy as np  # imported late, to keep other calls fast
 
     every = rows.struct.unnest().with_row_index("row")
     tied = every.filter(pl.col("size") > 1).sort("group", "above")
@@ -104,7 +108,7 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     positive = (tied["x"] > 0).to_numpy()
     group = np.cumsum(first) - 1
     steps = np.bincount(group, weights=positive)[group].astype(np.int64)
-    order = np.argsort(-steps, kind="stable")  # groups that take a step stand in front of those that are done
+    order = np.argsort(-steps, kind="stable")  # groups with further steps come before those that are done
     tied, steps, positive = tied[order], steps[order], positive[order]
     t, size, x = (tied[name].to_numpy() for name in ("above", "size", "x"))
     chance = x[positive]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["greedy_ranks"]
 
 ONE = 2.0**40
-"""What a subtopic that was not met yet is worth; whole numbers, so that sums are equal in any order."""
+"""The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
 
 
 def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
@@ -22,7 +22,7 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     The rows are structs of ``query``, ``doc``, ``subtopic`` and ``relevant``. A subtopic that n documents have met is
     worth (1 - alpha)^n to the next one; of equal documents the one with the larger id is taken.
     """
-    import numpy as np  # only here, so that nobody else waits for it
+    import numpy as np  # imported late, to keep other calls fast
 
     every = rows.struct.unnest()
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
@@ -49,7 +49,7 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
         stays = np.ones(len(left), dtype=np.bool_)
         stays[taken] = False
         pair_stays = np.repeat(stays, size)
-        now = subtopic[~pair_stays]  # none twice: each query takes one document
+        now = subtopic[~pair_stays]  # no duplicates, as each query takes one document
         met[now] += 1
         worth[now] = np.rint((1 - alpha) ** met[now] * ONE)
         subtopic, query, left, size = subtopic[pair_stays], query[stays], left[stays], size[stays]
@@ -59,7 +59,7 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
 
 
 def _changes(x: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Where a run of equal values starts."""
+    """True where a run of equal values starts."""
     import numpy as np
 
     first = np.ones(len(x), dtype=np.bool_)

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from .._table.setup import Setup
-from .._table.table import BY_DOCUMENT, is_finite, is_weight, naming, said
+from .._table.table import BY_DOCUMENT, TEXTS, in_plan, is_finite, is_weight, naming
 from ..errors import InvalidOption
 from .rows import Pairs, Rows
 
@@ -57,7 +57,9 @@ class GroupRows(Rows):
             self.raw = pl.when(kept).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
         if setup.roles.weight is not None:
-            self._fault((label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), said("weight", setup))
+            self._fault(
+                (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), in_plan("weight", setup)
+            )
         self._check(score, label)
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
@@ -71,14 +73,14 @@ class GroupRows(Rows):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
             self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self._fault(is_nan, said("NaN score", self.setup))
-        self._fault(~is_finite(label), said("label not finite", self.setup))
-        self._fault(pl.any_horizontal(none, doc.is_duplicated()), said("repeated document", self.setup))
+        self._fault(is_nan, in_plan("NaN score", self.setup))
+        self._fault(~is_finite(label), in_plan("label not finite", self.setup))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), in_plan("repeated document", self.setup))
         if self.setup.policies.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self._fault(nested, said("nested document", self.setup))
+            self._fault(nested, in_plan("nested document", self.setup))
         if self.setup.policies.ties == "error":
-            self._fault(score.is_duplicated() & score.is_not_null(), said("tied score", self.setup))
+            self._fault(score.is_duplicated() & score.is_not_null(), in_plan("tied score", self.setup))
 
     @property
     def place(self) -> pl.Expr:
@@ -128,7 +130,7 @@ class GroupRows(Rows):
         return rows.cast(pl.Float64).cum_sum()
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        # by going through all pairs, as an expression has no loops
+        # over all pairs, as an expression has no loops
         label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
         n = pl.len().cast(pl.Int64)
         one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
@@ -149,10 +151,10 @@ class GroupRows(Rows):
 
 
 def columns_of(setup: Setup) -> cs.Selector:
-    """The document column; no column where nobody said which, no tie needs it and the table lacks the usual one."""
+    """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
     if setup.roles.doc_name is None:
         if setup.policies.ties in BY_DOCUMENT:
-            raise InvalidOption(said("no document", setup))
+            raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
         return cs.by_name()
     needed = setup.roles.doc is not ... or setup.policies.ties in BY_DOCUMENT
     return cs.by_name(setup.roles.doc_name, require_all=needed)

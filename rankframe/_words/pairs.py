@@ -1,4 +1,4 @@
-"""Counts of the rows above that are lower in some respect: what rank correlations and accuracies by pairs are made of."""
+"""Counts of pairs in the wrong order, for rank correlations and pairwise accuracies."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["greater_before", "lower_before", "lower_labelled"]
 
 BITS = 4
-"""How many binary digits of a level are looked at in one step."""
+"""The number of binary digits of a level used in one step."""
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """How many rows of a row's run have a lower level and stand before a place, for each row and its places `before`.
+    """For each row and each of its places `before`, the number of rows of its run before that place with a lower level.
 
-    Runs stand one after the other; `first` and `last` are where a row's run begins and ends (exclusive), and places lie
-    between them. Levels are whole numbers from 0 on.
+    Runs follow each other; `first` and `last` are where a row's run begins and ends (exclusive), and places lie between
+    them. Levels are whole numbers from 0 on.
 
-    Levels that differ do so first in one digit. For each digit, from the highest, rows are counted among those of their
-    run whose higher digits are the same; then the rows of a run are sorted by the digit, without other changes, so that
-    each digit makes a shorter run.
+    Two levels differ first in one digit. For each digit, from the highest, rows are counted among the rows of their run
+    with the same higher digits; then the rows of a run are sorted by the digit, stably, which splits the run.
     """
     import numpy as np
 
@@ -56,7 +55,7 @@ def lower_before(level: Places, first: Places, last: Places, *before: Places) ->
 
 
 def _so_far(rows: NDArray[np.bool_]) -> Counts:
-    """How many rows stand before each place."""
+    """The number of rows before each place."""
     import numpy as np
 
     counts = np.zeros(len(rows) + 1, dtype=np.int32)
@@ -68,7 +67,7 @@ def lower_labelled(rows: pl.Series) -> pl.Series:
     """Per row, the pairs with rows of a lower level, those among them with tied rows, and with rows of higher scores.
 
     `rows` has the fields ``query`` and ``tied``, whose values are the same for the rows of a query, and of a group of tied
-    rows, and ``level``, null for rows that are in no pair. The rows of a query stand by falling score.
+    rows, and ``level``, null for rows that are in no pair. The rows of a query are ordered by falling score.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a formula sees: one query's ranking, as expressions."""
+"""One query's ranking as expressions: the words that formulas are written in."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def gain_rises(gain: Gain) -> bool:
 
 @dataclass
 class Used:
-    """What a formula has asked for beyond ranks and labels: a total of its ranking, a sum of weights."""
+    """The words that a formula has used: a total of its ranking, the weights."""
 
     total: bool = False
     weight: bool = False
@@ -76,25 +76,25 @@ class Ranking:
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
-    What a word takes as `x` is a number for each document, made row by row; one number stands for all of them.
+    An argument `x` is a number for each document, computed row by row, or one number for all of them.
     """
 
     #: Position from 1 on, in descending order of score; null for a document that was not retrieved.
     rank: pl.Expr
     #: The label as a float, 0 for a document that nobody judged.
     label: pl.Expr
-    #: A label from here on is relevant.
+    #: The least label that is relevant.
     threshold: float
-    #: How many documents there are to retrieve from; None where nobody said.
+    #: The number of documents in the collection; None if it was not given.
     collection_size: float | None
-    #: What each document weighs; None where nobody said.
+    #: The weight of each document; None without a weight column.
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
         self.rows, self.expected, self.used = rows, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
         self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
-        self._falls_by: pl.Expr | None = None  # what an ideal ranking is ordered by
+        self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
         if setup.roles.weight is not None:
             self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
         counted = [self.retrieved] * (setup.policies.unretrieved == "drop") + [self.judged] * (
@@ -104,7 +104,7 @@ class Ranking:
 
     @property
     def answer(self) -> Answer:
-        """Whether totals are one number per query, or stay by rank or document."""
+        """Whether totals are per query, per rank or per document."""
         return self.rows.answer
 
     def with_threshold(self, relevant: float) -> Ranking:
@@ -132,7 +132,7 @@ class Ranking:
         return other
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking: all documents by falling gain, its rank i on the row of this ranking's rank i."""
+        """The best possible ranking: all documents by falling gain; its rank i is on the row of this ranking's rank i."""
         worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best = copy(self)
         best.expected, best._falls_by, best.rank = None, worth, self.rows.place
@@ -152,7 +152,7 @@ class Ranking:
 
     @property
     def raw(self) -> pl.Expr:
-        """The label as it came: null, or negative, for a document that nobody judged."""
+        """The label of the table: null or negative for a document that nobody judged."""
         return self._arranged(self._raw)
 
     @property
@@ -167,7 +167,7 @@ class Ranking:
 
     @property
     def nonrelevant(self) -> pl.Expr:
-        """Whether the document was judged, and falls short of the threshold."""
+        """Whether the document was judged with a label below the threshold."""
         return self.raw.is_between(0, self.threshold, closed="left").fill_null(False)
 
     @property
@@ -183,7 +183,7 @@ class Ranking:
 
     @property
     def hits(self) -> pl.Expr:
-        """How many relevant documents stand at this rank or above."""
+        """The number of relevant documents at this rank or above."""
         self._need_order()
         return self.rows.count_so_far(self.relevant > 0)
 
@@ -205,19 +205,19 @@ class Ranking:
         return self._product_before(miss) * (1 - miss)
 
     def stops(self, x: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops here, whom each document satisfies with probability `x`."""
+        """The probability that a reader stops at this rank, if each document satisfies with probability `x`."""
         reached = self._product_before(1 - x)
         return x * reached if self.expected is None else self.expected.stops(x, reached)
 
     def weighed(self, x: pl.Expr) -> pl.Expr:
-        """What documents are worth, times their weights; a metric that does not say so has no weighted form."""
+        """The gains `x` times the documents' weights; a metric that does not use this word has no weighted form."""
         self.used.weight = True
         if self.weight is None:
             return x
         return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
 
     def gain(self, gain: Gain) -> pl.Expr:
-        """What each document is worth: its label, 2^label - 1, 1 if it is relevant, what a mapping says of the label, or an expression."""
+        """The gain of each document: its label, 2^label - 1, 1 if relevant, a mapping of the label, or an expression."""
         if isinstance(gain, pl.Expr):
             worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
             return self.rows.once(
@@ -241,29 +241,29 @@ class Ranking:
         return self.rows.once(pl.when(self.judged).then(worth).otherwise(0.0))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
-        """What documents are worth, from 0 to the greatest; else fail with `message`, and overflow no sum on the way."""
+        """The gains, from 0 to the greatest; others fail with `message`, and count 0 so that no sum overflows."""
         fit = worth.is_between(0, GREATEST)
         self.refuse(~fit, message)
         return pl.when(fit).then(worth).otherwise(0.0)
 
     @property
     def n_relevant(self) -> pl.Expr:
-        """How many relevant documents the query has, retrieved or not."""
+        """The number of the query's relevant documents, retrieved or not."""
         return self.whole(self.relevant)
 
     @property
     def n_retrieved(self) -> pl.Expr:
-        """How many documents were retrieved."""
+        """The number of retrieved documents."""
         return self.count(self.retrieved)
 
     @property
     def n_candidates(self) -> pl.Expr:
-        """How many documents were retrieved or judged."""
+        """The number of documents that were retrieved or judged."""
         return self.count(self.retrieved | self.judged)
 
     @property
     def nonrelevant_above(self) -> pl.Expr:
-        """How many documents judged non-relevant stand above this rank."""
+        """The number of documents judged non-relevant above this rank."""
         return self.count_above(self.nonrelevant)
 
     @property
@@ -277,7 +277,7 @@ class Ranking:
         return self.rows.largest_label_of_table
 
     def along(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which looks up or down the ranking and has a number for each document, as `x.cum_max()`."""
+        """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within each query."""
         self._need_order()
         return self.rows.along(x)
 
@@ -305,11 +305,11 @@ class Ranking:
         return self.rows.largest(self._number(x))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
-        """How many documents of the query are among `rows`, whatever their label."""
+        """The number of documents of the query for which `rows` is true, with any label."""
         return self.rows.count(self.rows.each(rows))
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
-        """How many documents above this rank are among `rows`, whatever their label."""
+        """The number of documents above this rank for which `rows` is true, with any label."""
         self._need_order()
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
         return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
@@ -322,9 +322,9 @@ class Ranking:
         weight: pl.Expr | None = None,
         over: pl.Expr | None = None,
     ) -> pl.Expr:
-        """The sum of what each rank contributes, down to rank `k`: what curves accumulate and `explain` shows.
+        """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
-        `x` is what the document is worth; by the rank it is multiplied with `weight`, or divided by `over`.
+        `x` is the gain of the document, which is multiplied by `weight`, or divided by `over`, of its rank.
         """
         is_divisor = self._falls_by is not None
         self.used.total |= not is_divisor
@@ -333,12 +333,12 @@ class Ranking:
         return self.rows.total(self._down_to(x, k, weight, over), divisor=is_divisor)
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
-        """The hits down to rank `k`, to divide by."""
+        """The hits down to rank `k`, as a divisor."""
         self._need_order()
         return self.rows.total(self._down_to(self.relevant, k), divisor=True)
 
     def depth(self, k: int | None) -> pl.Expr:
-        """The number of ranks looked at: `k`, or all that were retrieved."""
+        """The number of ranks that count: `k`, or all that were retrieved."""
         return self.n_retrieved if k is None and self.answer != "rank" else self.cutoff(k)
 
     def cutoff(self, k: int | None) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""What the words of a ranking are made of: the rows of one query in rank order, and few things to do with them."""
+"""The rows of one query in rank order, and the few operations on them that words of rankings are made of."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import polars as pl
 __all__ = ["Answer", "Pairs", "Rows"]
 
 Answer: TypeAlias = Literal["query", "rank", "document"]
-"""What a total is: one number per query, the total down to each rank, or what each document adds to it."""
+"""The form of a total: one number per query, the running total at each rank, or the term of each document."""
 
 
 class Pairs(NamedTuple):
-    """How many pairs of a query's documents there are whose labels differ, per query: all, tied, and in the wrong order."""
+    """The number of pairs of a query's documents with different labels: all, tied, and in the wrong order."""
 
     unequal: pl.Expr
     tied: pl.Expr
@@ -24,13 +24,13 @@ class Pairs(NamedTuple):
 class Rows(ABC):
     """The rows of one query in rank order, as expressions; documents that were not retrieved come last.
 
-    Where formulas look at gains only, rows with label 0 are dropped before most columns are computed. `count`,
-    `so_far_of_all` and the ends of tied documents are those of all rows.
+    If formulas use gains only, rows with label 0 are dropped before most columns are computed. `count`, `count_so_far`
+    with `of_all`, and the ends of groups of tied documents are those of all rows.
     """
 
     #: Position from 1 on, null for a document that was not retrieved.
     rank: pl.Expr
-    #: The label as it came, as a float.
+    #: The label of the table, as a float.
     raw: pl.Expr
     #: The label, 0 for a document that nobody judged.
     label: pl.Expr
@@ -39,7 +39,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def place(self) -> pl.Expr:
-        """The number of the row among the rows of its query that are left, from 1 on, as a float."""
+        """The number of the row among the remaining rows of its query, from 1 on, as a float."""
 
     @property
     @abstractmethod
@@ -65,12 +65,12 @@ class Rows(ABC):
         """`x` on every row, where `x` is one number for all."""
 
     def once(self, x: pl.Expr) -> pl.Expr:
-        """`x`, computed once however often it is named."""
+        """`x`, computed once even if it is used several times."""
         return x
 
     @abstractmethod
     def along(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which looks up or down the rows and has as many, within each query."""
+        """An expression `x` that looks up or down the rows, applied within each query."""
 
     @abstractmethod
     def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
@@ -94,19 +94,19 @@ class Rows(ABC):
 
     @abstractmethod
     def total(self, x: pl.Expr, *, divisor: bool) -> pl.Expr:
-        """The sum of `x` over the query as the answer that is asked for; a divisor is a sum for each document, too."""
+        """The sum of `x` in the form of the answer; a divisor is a sum per query also if the answer is per document."""
 
     @abstractmethod
     def count(self, rows: pl.Expr) -> pl.Expr:
-        """How many of all rows are among `rows`."""
+        """The number of all rows for which `rows` is true."""
 
     @abstractmethod
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
-        """How many rows down to each row are among `rows`; `of_all` rows, or of those that are left."""
+        """The number of rows down to each row for which `rows` is true, `of_all` rows or of the remaining ones."""
 
     @abstractmethod
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        """The pairs of rows, `among` those given, with different labels."""
+        """The pairs of rows with different labels, for rows where `among` is true."""
 
     @abstractmethod
     def refuse(self, bad: pl.Expr, message: str) -> None:
@@ -121,5 +121,5 @@ class Rows(ABC):
         return self.along(label.sort(descending=True))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        """2^label - 1; labels from 900 on, which `refuse` reports, overflow no sum."""
+        """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from there on."""
         return 2.0 ** label.clip(upper_bound=900) - 1

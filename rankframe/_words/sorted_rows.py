@@ -1,4 +1,4 @@
-"""Rows of a table in rank order, query by query: a word about them becomes a column of a plan, computed once."""
+"""Rows of a table in rank order, query by query: each word becomes a column of a plan, computed once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SortedRows(Rows):
     asked
         Where columns and sums are noted.
     answer
-        What totals are.
+        The form of totals.
     top
         The largest label of the table, if it is known.
     """
@@ -98,7 +98,7 @@ class SortedRows(Rows):
         return self.asked.same_for_query(self.asked.before_drop(rows.sum().over(self.asked.key).cast(pl.Float64)))
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
-        # the count of the table less that of the queries above, and no window
+        # the count of the table minus that of the queries above, which needs no window
         so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
         return self.asked.before_drop(count) if of_all else self.asked.column(count)
@@ -129,7 +129,7 @@ class SortedRows(Rows):
         top = self.asked.top
         if top is None:
             return super().falling(label)
-        # sorting whole numbers of query and label takes half of what a window takes, and less where queries are small
+        # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
         numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
         return self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
 

@@ -1,4 +1,4 @@
-"""What a diversity metric sees: the subtopics that one query's documents are relevant to, as expressions."""
+"""The subtopics of one query's documents as expressions: the words of diversity metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import polars as pl
 
 from .._table.policies import check_threshold
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .asked import Asked
 from .greedy_ranking import greedy_ranks
 from .ranking import Used
@@ -20,21 +20,21 @@ __all__ = ["Topics"]
 class Topics:
     """One query's ranking with a row for each document and subtopic: the words of diversity metrics.
 
-    A document that meets several subtopics stands on as many rows, one that meets none on no row.
+    A document with several subtopics has as many rows, one without subtopics has none.
 
     Parameters
     ----------
     asked
         Where columns and sums are noted.
     threshold
-        A document with a label from here on is relevant to the row's subtopic; ``None`` where every row says so.
+        The least label that makes a document relevant to the row's subtopic; ``None`` if every row is relevant.
     weight
-        The column of the documents' weights, which no word here asks for.
+        The column of the documents' weights, which no word here uses.
     """
 
     #: The rank of the document; null for one that was not retrieved.
     rank = pl.col("#rank")
-    #: Tied documents stand in one order.
+    #: None, as tied documents are in one order.
     expected = None
     answer: Answer = "query"
 
@@ -49,8 +49,9 @@ class Topics:
         check_threshold(relevant)
         if self.threshold is None:
             raise InvalidOption(
-                f"relevant={relevant!r}: a list of subtopics says by itself what is relevant, without a label; leave "
-                "relevant out, or give a row for each subtopic"
+                option(relevant=relevant),
+                ": a list of subtopics says by itself what is relevant, without a label; leave relevant out, or give a "
+                "row for each subtopic",
             )
         other = copy(self)
         other.threshold = relevant
@@ -59,7 +60,7 @@ class Topics:
     @property
     def _is_relevant(self) -> pl.Expr:
         if self.threshold is None:
-            return pl.col("#subtopic").is_not_null()  # which is every row
+            return pl.col("#subtopic").is_not_null()  # true for every row
         return pl.col("#label") >= self.threshold
 
     @property
@@ -69,39 +70,39 @@ class Topics:
 
     @property
     def met(self) -> pl.Expr:
-        """How many documents meet the subtopic, down to this rank."""
+        """The number of documents with the subtopic, down to this rank."""
         here = pl.when(self.rank.is_not_null()).then(self.relevant).otherwise(0.0)
         return self.asked.column(here.cum_sum().over(*self.asked.key, "#subtopic", order_by=self.rank))
 
     @property
     def first_met(self) -> pl.Expr:
-        """1.0 where the document is the first to meet the subtopic, else 0.0."""
+        """1.0 where the document is the first with the subtopic, else 0.0."""
         return pl.when(self.met == 1).then(self.relevant).otherwise(0.0)
 
     def novelty(self, alpha: float) -> pl.Expr:
-        """What the subtopic adds to the document: (1 - alpha)^n if n documents above meet it, too."""
+        """The gain of the document for the subtopic: (1 - alpha)^n if n documents above have it, too."""
         return self.relevant * (1 - alpha) ** (self.met - 1)
 
     @property
     def n_relevant(self) -> pl.Expr:
-        """How many pairs of document and subtopic are relevant, retrieved or not."""
+        """The number of relevant pairs of document and subtopic, retrieved or not."""
         return self.asked.sum(self.relevant)
 
     @property
     def n_relevant_to_subtopic(self) -> pl.Expr:
-        """How many documents are relevant to the row's subtopic, retrieved or not."""
+        """The number of documents relevant to the row's subtopic, retrieved or not."""
         return self.asked.column(self.relevant.sum().over(*self.asked.key, "#subtopic"))
 
     @property
     def n_subtopics(self) -> pl.Expr:
-        """How many subtopics some document is relevant to, retrieved or not."""
+        """The number of subtopics with a relevant document, retrieved or not."""
         so_far = self.asked.column(self.relevant.cum_sum().over(*self.asked.key, "#subtopic"))
         return self.asked.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
 
     def total(
         self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
-        """The sum of what each subtopic of each document contributes, down to rank `k`."""
+        """The sum over the subtopics of each document, down to rank `k`."""
         if weight is not None:
             x = x * weight
         if over is not None:
@@ -109,13 +110,13 @@ class Topics:
         return self.asked.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
 
     def depth(self, k: int | None) -> pl.Expr:
-        """The number of ranks looked at: `k`, or all that were retrieved."""
+        """The number of ranks that count: `k`, or all that were retrieved."""
         return pl.col("#n_retrieved") if k is None else pl.lit(float(k))
 
     def greedy(self, alpha: float, k: int | None) -> Topics:
-        """The ranking that takes the document that adds most at each rank: all judged documents, down to `k`.
+        """The greedy ranking of all judged documents down to `k`: at each rank the document that adds most.
 
-        Of documents that add the same, the one with the larger id is taken, or the earlier row where there are no ids.
+        Of documents that add the same, the one with the larger id is taken, or the earlier row without ids.
         """
         rows = pl.struct(
             pl.struct(*self.asked.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),

@@ -1,4 +1,4 @@
-"""What a measure of agreement sees: two rankings of one query's documents, as expressions."""
+"""Two rankings of one query's documents as expressions: the words of measures of agreement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Common", "Pair"]
 
 
 class Pair:
-    """Two rankings of a query; every row is a document that at least one of them has.
+    """Two rankings of a query; every row is a document of at least one of them.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Pair:
 
     @property
     def common(self) -> Common:
-        """The documents that both rankings have, ranked among themselves."""
+        """The documents of both rankings, ranked among themselves."""
         return Common(self.asked, self.complete)
 
     def down_to(self, k: int | None) -> Pair:
@@ -90,7 +90,7 @@ class Pair:
 class Common:
     """The documents of a query that have both scores, in two orders.
 
-    Rows of other documents are there, with no score; they count nowhere.
+    Rows of other documents remain, without scores, and are not counted.
     """
 
     #: The two scores; null unless a document has both.
@@ -103,7 +103,7 @@ class Common:
         self.kept = self.score.is_not_null()
 
     def top(self, k: int | None) -> Common:
-        """Of these documents only those that the first ranking puts at `k` or above."""
+        """Only those of these documents that are in the top `k` of the first ranking."""
         top = copy(self)
         if k is not None:
             top.kept = self.kept & (self.rank <= k)
@@ -123,12 +123,12 @@ class Common:
         if self.complete:
             return rank
         both = self.score.is_not_null()
-        counted = both.cum_sum().cast(pl.Int64)  # as Polars counts, unsigned, 1 - 2 is no -1
+        counted = both.cum_sum().cast(pl.Int64)  # Polars counts unsigned, where 1 - 2 is not -1
         return pl.when(both).then(self.asked.column(counted.over(self.asked.key, order_by=rank)))
 
     @property
     def n(self) -> pl.Expr:
-        """How many documents there are."""
+        """The number of documents."""
         return self.total(pl.lit(1.0))
 
     def total(self, x: pl.Expr) -> pl.Expr:
@@ -150,17 +150,17 @@ class Common:
         return self.asked.column(x.rank("average").over(self.asked.key))
 
     def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
-        """How many pairs of documents are equal in all of `x`."""
+        """The number of pairs of documents that are equal in all of `x`."""
         return self.total((self.asked.column(pl.len().over(*self.asked.key, *x)).cast(pl.Float64) - 1) / 2)
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
-        """How many of these documents with a greater `value` stand before each by `order`; 0 for other documents."""
+        """For each of these documents, the number before it by `order` with a greater `value`; 0 for other documents."""
         rows = pl.struct(query=QUERY, order=order, value=pl.when(self.kept).then(value.cast(pl.Int64)))
         before = rows.map_batches(greater_before, return_dtype=pl.Float64)
         return self.asked.column(before, b"greater" + rows.meta.serialize())
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
-        """Pearson's correlation of two columns; null where one of them does not vary."""
+        """Pearson's correlation of two columns; null if one of them is constant."""
         dx, dy = (z - self.asked.column(z.mean().over(self.asked.key)) for z in (x, y))
         spread = (self.asked.sum(dx * dx) * self.asked.sum(dy * dy)).sqrt()
         return pl.when(spread > 0).then(self.asked.sum(dx * dy) / spread)

@@ -1,4 +1,4 @@
-"""How two rankings agree: correlations of the documents that both have, overlaps of all that either has."""
+"""Agreement of two rankings: correlations over the documents of both, overlaps over the documents of either."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_
 
 @agreement(bounds=(0, 1))
 def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
-    """Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders otherwise.
+    """Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders differently.
 
     Parameters
     ----------
     k
-        How many documents to compare: those that the ranker's own score puts on top. ``None`` compares all.
+        The number of documents to compare, the top `k` by the ranker's own score. ``None`` compares all.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
 def kendall_tau(pair: Pair) -> pl.Expr:
-    """Kendall's tau-b: concordant less discordant pairs, over what ties leave of all pairs.
+    """Kendall's tau-b: concordant minus discordant pairs, over the pairs corrected for ties.
 
     Returns
     -------
@@ -94,11 +94,11 @@ def spearman(pair: Pair) -> pl.Expr:
 
 @agreement("tauap", "ap_correlation", bounds=(-1, 1))
 def tau_ap(pair: Pair) -> pl.Expr:
-    """AP correlation: Kendall's tau that counts a pair of documents for more the nearer it is to the top.
+    """AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
 
-    For each rank but the first of the *other* ranking, the share of the documents above it that the ranker's own
-    score puts above it too; twice their mean, less 1. So the ranker's own ranking is the reference, and the other
-    is judged by it; the two cannot be exchanged.
+    Each rank of the *other* ranking except the first has a share: of the documents above it, those that the ranker's
+    own score puts above it, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is
+    the reference, and exchanging the two changes the value.
 
     Returns
     -------
@@ -124,12 +124,12 @@ def tau_ap(pair: Pair) -> pl.Expr:
 
 @agreement(bounds=(0, 1))
 def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
-    """Overlap: how many documents both rankings have in their top `k`, over `k`.
+    """Overlap: the number of documents in the top `k` of both rankings, over `k`.
 
     Parameters
     ----------
     k
-        Ranks to compare, and the divisor, however few documents were retrieved. ``None`` takes the length of the
+        Ranks to compare, and the divisor even if fewer documents were retrieved. ``None`` takes the length of the
         longer ranking.
 
     Returns
@@ -157,9 +157,8 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
     """Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
 
-    The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the
-    documents that there are, the agreement is taken to stay what it was. A document that only one ranking has
-    counts as one that the other does not agree to.
+    The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the end
+    of the rankings the agreement is assumed to stay constant. A document of only one ranking lowers the agreement.
 
     Parameters
     ----------
@@ -195,7 +194,7 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
 
 @agreement(bounds=(0, 1))
 def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    """Rank-biased overlap, the least it can be: as if the two rankings had nothing more in common further down.
+    """The least possible rank-biased overlap: as if the two rankings had nothing more in common further down.
 
     Parameters
     ----------
@@ -206,8 +205,8 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Exp
 
     Returns
     -------
-    One Float64 per query, from 0 to 1 (it stays below 1: nobody knows what follows); null where neither ranking has
-    a document.
+    One Float64 per query, from 0 to 1 (below 1, as further documents are unknown); null where neither ranking has a
+    document.
 
     References
     ----------
@@ -228,7 +227,7 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Exp
 
 @agreement("rbo_res", bounds=(0, 1))
 def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    """Residual of rank-biased overlap: how far what follows below the rankings may yet raise it above ``rbo_min``.
+    """Residual of rank-biased overlap: by how much documents below the end of the rankings could raise ``rbo_min``.
 
     Parameters
     ----------
@@ -239,7 +238,7 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> p
 
     Returns
     -------
-    One Float64 per query, from 0 to 1: the largest value less the least; null where neither ranking has a document.
+    One Float64 per query, from 0 to 1: the largest value minus the least; null where neither ranking has a document.
 
     References
     ----------
@@ -261,16 +260,16 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> p
 
 
 def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
-    """The depths of the documents down to `k`, and what one shared document is worth from the top to there."""
+    """The depths of the documents down to `k`, and the weight of one shared document from the top to there."""
     seen = pair.down_to(k)
     return seen, seen.summed(lambda depth: _share(depth, p))
 
 
 def _share(depth: pl.Expr, p: float) -> pl.Expr:
-    """What one shared document adds at `depth`: the weight of the depth, over as many documents."""
+    """The share of one common document at `depth`: the weight of the depth, divided by the depth."""
     return (1 - p) * p ** (depth.cast(pl.Float64) - 1) / depth
 
 
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
-    """What one shared document is worth above `depth`, where it is worth `to_depth` down to there."""
+    """The weight of one shared document above `depth`, from its weight `to_depth` down to `depth`."""
     return to_depth - _share(depth, p)

@@ -1,4 +1,4 @@
-"""Counts of relevant documents: precision, recall and their kin."""
+"""Counts of relevant documents: precision, recall and related metrics."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     k
         Ranks to count; ``None`` counts all that were retrieved, and divides by their number.
     divisor
-        ``"k"``; ``"min(k,n)"`` the ranks that are filled, where n documents were retrieved; ``"min(k,R)"`` what there
-        is to find at most, where R documents are relevant (trec_eval's ``relative_P``, ``set_relative_P``).
+        ``"k"``; ``"min(k,n)"`` for n retrieved documents; ``"min(k,R)"`` for R relevant documents, the most hits
+        possible (trec_eval's ``relative_P``, ``set_relative_P``).
 
     Returns
     -------
@@ -59,7 +59,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
 
 @metric("r", "set_recall", "setr", bounds=(0, 1), judging="threshold", gains_only=True)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Recall: the share of the query's relevant documents that stand in the top `k`.
+    """Recall: the share of the query's relevant documents that are in the top `k`.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
 
 @metric("set_map", "SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Precision times recall of the top `k`: what average precision is of a set, which has no order.
+    """Set average precision: precision times recall of the top `k`, as for a set without order.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("fallout", bounds=(0, 1), higher_is_better=False, judging="threshold")
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Fall-out: the share of the documents that are not relevant which stands in the top `k`; lower is better.
+    """Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 where all documents are relevant. There are as many that are not relevant as
-    ``collection_size`` leaves, which ``df.rank.on`` takes; without it, those that were retrieved or judged.
+    One Float64 per query, from 0 to 1; 0 where all documents are relevant. The divisor is the number of non-relevant
+    documents: of the collection with ``on(collection_size=...)``, else of the documents retrieved or judged.
 
     References
     ----------
@@ -232,7 +232,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("success", "hr", "hitrate", "hit_ratio", bounds=(0, 1), judging="monotone", gains_only=True)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Hit rate, also called success: 1 if a relevant document stands in the top `k`, else 0.
+    """Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
 
     Parameters
     ----------

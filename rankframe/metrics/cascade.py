@@ -1,4 +1,4 @@
-"""Models of a reader who goes down the list and stops: ERR, PFound and rank-biased precision."""
+"""User models of a reader who goes down the list and stops: ERR, PFound and rank-biased precision."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
     k
         Ranks to count; ``None`` counts all.
     gain
-        How likely a document with label l satisfies: ``"exponential"`` (2^l - 1) / 2^max_label, ``"linear"``
+        The probability that a document with label l satisfies: ``"exponential"`` (2^l - 1) / 2^max_label, ``"linear"``
         l / max_label, ``"binary"`` 1 if it is relevant, a mapping ``{label: probability}``, or a Polars expression
         over the table's columns.
     max_label
         The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table. Say the number when results of different tables are compared, and in
-        ``rf.expr``, which sees one query at a time. It matters to ``"exponential"`` and ``"linear"`` only.
+        the largest label of the table. Give a number to compare results of different tables, and in ``rf.expr``,
+        which sees one query at a time. Used by ``"exponential"`` and ``"linear"`` only.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        How likely a document satisfies, as for ``err``.
+        The probability that a document satisfies, as for ``err``.
     max_label
         The top of the label scale: a number, ``"query"``, or ``None`` for the largest label of the table.
 
@@ -72,7 +72,7 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
 
     References
     ----------
-    As ``torch_nerr_at_k`` of PT-Ranking has it, over all judged documents.
+    ``torch_nerr_at_k`` of PT-Ranking, but over all judged documents.
 
     Examples
     --------
@@ -100,20 +100,20 @@ def pfound(
     gain: ChanceGain = "linear",
     max_label: MaxLabel = 1,
 ) -> pl.Expr:
-    """PFound: the probability that a reader is satisfied, who goes on with probability `decay` when not.
+    """PFound: the probability that a reader is satisfied who otherwise goes on with probability `decay`.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     decay
-        How likely a reader whom a document did not satisfy looks at the next one, from 0 to 1.
+        The probability that a reader who is not yet satisfied looks at the next document, from 0 to 1.
     gain
-        How likely a document with label l satisfies: ``"linear"`` l / max_label, which is the label itself where
-        labels are probabilities; or as for ``err``.
+        The probability that a document with label l satisfies: ``"linear"`` l / max_label, which is the label itself
+        if labels are probabilities; or as for ``err``.
     max_label
         The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table. It matters to ``"linear"`` and ``"exponential"`` only.
+        the largest label of the table. Used by ``"linear"`` and ``"exponential"`` only.
 
     Returns
     -------
@@ -170,10 +170,10 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
     p
         The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
     gain
-        ``None`` counts a relevant document as 1 and any other as 0; ``{label: gain}`` grades it, gains from 0 to 1,
-        as does a Polars expression over the table's columns; ``"linear"`` takes the label itself, as ranx does, so
-        that labels above 1 leave the scale; ``"scaled"`` over the query's largest label where that is above 1, as
-        trec_eval 10 does.
+        ``None`` for 1 if a document is relevant, else 0; ``{label: gain}`` or a Polars expression over the table's
+        columns for gains from 0 to 1; ``"linear"`` for the label itself, as in ranx, so that labels above 1 give
+        values beyond the range; ``"scaled"`` for the label over the query's largest if that is above 1, as in
+        trec_eval 10.
 
     Returns
     -------
@@ -201,4 +201,4 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
     return (
         value if isinstance(gain, str) and gain == "linear" else value.clip(upper_bound=1.0)
-    )  # a last bit may be above
+    )  # rounding may give a little more than 1

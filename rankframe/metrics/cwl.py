@@ -1,4 +1,4 @@
-"""The C/W/L family: a reader who at each rank goes on with a certain chance, and what that reader gains and reads."""
+"""The C/W/L family: the gain of a reader who goes on from each rank with a given probability."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
 def _judging(
     *, max_label: TopLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
 ) -> Judging:
-    """Where a rank weighs the same whatever was found above, a higher label never hurts."""
+    """Monotone if the weights of ranks do not depend on the documents above: a higher label never lowers the value."""
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
 
 
@@ -53,16 +53,16 @@ def sdcg(
     k
         The last rank that is read, at most 1,000,000.
     max_label
-        The label that is worth 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
+        The label with gain 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
         table.
     gain
         ``None``, or ``{label: gain}`` with gains from 0 to 1.
     report
-        ``"EU"``, the gain per document read; ``"ETU"``, the gain altogether; ``"ED"``, how many documents are read;
-        ``"ETC"``, how many are read by those who stop within the depth. Every document costs 1.
+        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of documents read;
+        ``"ETC"``, the number read by readers who stop within the depth. Every document costs 1.
     residual
-        Report instead how much more it would be if every unjudged document, and every rank below the last one
-        retrieved, were worth 1.
+        Report instead the increase if every unjudged document, and every rank below the last retrieved one, had
+        gain 1.
 
     Returns
     -------
@@ -152,16 +152,16 @@ def insq(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """INSQ: the gain per document of a reader who wants a gain of `target`, and the more of it, the longer reads on.
+    """INSQ: the gain per document of a reader who needs a gain of about `target`, and reads deeper the larger it is.
 
-    The chance to go on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, whatever the documents hold.
+    The probability to go on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, for any documents.
 
     Parameters
     ----------
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted, above 0 and up to 1,000,000: ``T`` above.
+        The gain that the reader needs, above 0 and up to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -195,9 +195,9 @@ def inst(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """INST: as INSQ, but the reader goes by the gain that is still wanted.
+    """INST: as INSQ, but the reader adapts to the gain that is still missing.
 
-    The chance to go on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` less the gain of
+    The probability to go on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` minus the gain of
     the first i documents.
 
     Parameters
@@ -205,7 +205,7 @@ def inst(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted, from 0.5 to 1,000,000: ``T`` above.
+        The gain that the reader needs, from 0.5 to 1,000,000: ``T`` above.
     max_label, gain, report, residual
         As for :func:`sdcg`.
 
@@ -257,15 +257,15 @@ def inst(
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
-    """What judging could add to rank-biased precision: the share of it that unjudged and missing ranks hold.
+    """The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
 
     Parameters
     ----------
     k
         Ranks to look at; ``None`` looks at all that were retrieved.
     p
-        The reader's persistence, between 0 and 1. The default, 0.8, is that of ``rbp``; trec_eval's is 0.9, and it
-        gives 0 where every retrieved document is judged.
+        The reader's persistence, between 0 and 1. The default, 0.8, is that of ``rbp``; trec_eval's is 0.9, and its
+        value is 0 where every retrieved document is judged.
 
     Returns
     -------

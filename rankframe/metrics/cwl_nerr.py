@@ -1,4 +1,4 @@
-"""NERR: four C/W/L readers near to ERR's, whom each document satisfies with its gain as the chance."""
+"""nERR8 to nERR11: variants of ERR in the C/W/L framework; a document satisfies with probability equal to its gain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nerr8(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 8: the gain per document of a reader whom each document satisfies with its gain as the chance.
+    """NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def nerr9(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 9: as :func:`nerr8`, and a reader at rank i who is not satisfied gives up as 1 of i + 1 do.
+    """NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def nerr11(
     depth
         The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
     target
-        The gain that is wanted, above 0 and up to 1,000,000.
+        The gain that the reader needs, above 0 and up to 1,000,000.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
 

@@ -1,4 +1,4 @@
-"""Novelty and diversity: how well a ranking covers a query's subtopics, early and without repeating itself."""
+"""Novelty and diversity: how early and with how little repetition a ranking covers a query's subtopics."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = [
 
 @metric("alpha-dcg", bounds=(0, 1), over="subtopics")
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Alpha-DCG: the discounted novelty of the top `k`, over that of documents that each meet every subtopic.
+    """Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents with every subtopic each.
 
-    A document gains (1 - alpha)^n for each of its subtopics that n documents above it meet; gains are divided by
-    log2(rank + 1).
+    A document gains (1 - alpha)^n for each of its subtopics, where n documents above it have that subtopic; gains are
+    divided by log2(rank + 1).
 
     Parameters
     ----------
     k
         Ranks to count, at most 1,000,000.
     alpha
-        What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1.
 
     Returns
     -------
@@ -52,19 +52,19 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
-    The greedy ranking takes the document that adds most at each rank, the one with the larger id where several do.
+    The greedy ranking takes at each rank the document that adds most, of equal ones the one with the larger id.
 
     Parameters
     ----------
     k
         Ranks to count, in the ranking and in the greedy one; ``None`` counts all.
     alpha
-        What meeting a subtopic takes from the next time, from 0, nothing, to 1, everything.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1.
 
     Returns
     -------
-    One Float64 per query, from 0 on; 1 for the greedy ranking, which some rankings may pass by little, as it is not
-    always the best one.
+    One Float64 per query, from 0 on; 1 for the greedy ranking. Values a little above 1 are possible, as the greedy
+    ranking is not always the best.
 
     References
     ----------
@@ -82,14 +82,14 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
 
 @metric("err-ia", bounds=(0, 1), over="subtopics")
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Intent-aware ERR: the novelty of the top `k` over rank, over that of documents that each meet every subtopic.
+    """Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents with every subtopic each.
 
     Parameters
     ----------
     k
         Ranks to count, at most 1,000,000.
     alpha
-        What meeting a subtopic takes from the next time, from 0 to 1: how likely it satisfies a reader.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1: how likely it satisfies a reader.
 
     Returns
     -------
@@ -112,14 +112,14 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
 
 @metric("nerr-ia", over="subtopics")
 def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Normalised intent-aware ERR: the novelty of the top `k` over rank, over that of the greedy ranking.
+    """Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
 
     Parameters
     ----------
     k
         Ranks to count, in the ranking and in the greedy one; ``None`` counts all.
     alpha
-        What meeting a subtopic takes from the next time, from 0 to 1.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1.
 
     Returns
     -------
@@ -146,13 +146,13 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     Parameters
     ----------
     alpha
-        What meeting a subtopic takes from the next time, from 0 to 1.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1.
     beta
         The reader's patience, between 0 and 1.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1, which endless documents that each meet every subtopic would have.
+    One Float64 per query, from 0 to 1; 1 stands for an endless ranking in which every document has every subtopic.
 
     References
     ----------
@@ -175,7 +175,7 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     Parameters
     ----------
     alpha
-        What meeting a subtopic takes from the next time, from 0 to 1.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1.
     beta
         The reader's patience, between 0 and 1.
 
@@ -248,7 +248,7 @@ def average_precision_ia(t: Topics) -> pl.Expr:
 
 @metric("strec", "strecall", "s_recall", bounds=(0, 1), over="subtopics")
 def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
-    """Subtopic recall: the share of the query's subtopics that the top `k` meets.
+    """Subtopic recall: the share of the query's subtopics that the top `k` covers.
 
     Parameters
     ----------

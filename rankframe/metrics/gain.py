@@ -1,4 +1,4 @@
-"""Cumulative gain: what the documents are worth, discounted by their rank."""
+"""Cumulative gain: sums of the documents' gains, discounted by rank."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
-        ``{label: gain}``, where documents without a label, or with a negative one, are worth 0; or a Polars
-        expression over the table's columns, whatever the label, as ``pl.col("price")``, 0 or more.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
+        relevant; a mapping ``{label: gain}``, where a null or negative label has gain 0; or a Polars expression over
+        the table's columns, 0 or more, independent of the label, as ``pl.col("price")``.
     min_label
-        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
-        for all.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
 
     Returns
     -------
@@ -47,7 +46,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
 
 @metric("query_average", judging="monotone", gains_only=True)
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Mean label: the mean of the labels in the top `k`; of a shorter ranking, the mean of what it holds.
+    """Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
 
     Parameters
     ----------
@@ -74,14 +73,14 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("arp", higher_is_better=False, judging="threshold", gains_only=True)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """Average relevance position: the mean rank of the retrieved documents, weighted by what they are worth.
+    """Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
 
-    Lower is better, and 0 is no ranking's: it says that nothing of worth was retrieved.
+    Lower is better, except that 0 means that no document with gain was retrieved.
 
     Parameters
     ----------
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
         ``{label: gain}``, or a Polars expression over the table's columns.
 
     Returns
@@ -125,15 +124,14 @@ def dcg(
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
-        ``{label: gain}``, or a Polars expression over the table's columns.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
+        relevant; a mapping ``{label: gain}``; or a Polars expression over the table's columns.
     discount
-        ``"log2"`` divides by log2(rank + 1); ``"original"`` by log2(rank) from rank 2 on, leaving rank 1 as it is,
-        as the paper of 2002 does with base 2; a number is that discount's base, ranks below it undivided;
-        ``"rank"`` divides by the rank; a function of the rank gives what to divide by, as ``lambda rank: rank.sqrt()``.
+        The divisor of the gain at a rank: ``"log2"`` log2(rank + 1); ``"original"`` log2(rank) from rank 2 on, with
+        rank 1 undivided, as in the paper of 2002 with base 2; a number, another base of that logarithm, with ranks
+        below the base undivided; ``"rank"`` the rank; or a function of the rank, as ``lambda rank: rank.sqrt()``.
     min_label
-        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
-        for all.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
 
     Returns
     -------
@@ -174,24 +172,23 @@ def ndcg(
 ) -> pl.Expr:
     """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
 
-    A query whose documents have no gain at all has nothing to divide by; ``no_relevant`` says what it counts.
+    For a query whose documents have no gain the divisor is 0; ``no_relevant`` sets its value.
 
     Parameters
     ----------
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        What a label is worth: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is relevant, or a mapping
-        ``{label: gain}``, or a Polars expression over the table's columns.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
+        relevant; a mapping ``{label: gain}``; or a Polars expression over the table's columns.
     discount
-        ``"log2"`` divides by log2(rank + 1), ``"original"`` by log2(rank) from rank 2 on, ``"rank"`` by the rank; a
-        number, or a function of the rank, as for ``dcg``.
+        The divisor of the gain at a rank, as for ``dcg``: ``"log2"`` log2(rank + 1), ``"original"`` log2(rank) from
+        rank 2 on, ``"rank"`` the rank, a number, or a function of the rank.
     ideal
-        The best order of which documents: ``"judged"`` all that were judged, ``"retrieved"`` those of the ranking,
-        ``"perfect"`` of `k` documents, at most 1,000,000, that are all worth as much as the query's best.
+        The documents of the best order: ``"judged"`` all judged ones, ``"retrieved"`` those of the ranking,
+        ``"perfect"`` `k` documents, at most 1,000,000, each with the gain of the query's best.
     min_label
-        The least label that is worth anything; labels below it are worth what 0 is (ranx's ``-l2``). ``None``
-        for all.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
 
     Returns
     -------
@@ -225,7 +222,7 @@ def ndcg(
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
-    """What the gain at a rank is divided by."""
+    """The divisor of the gain at a rank."""
     if callable(discount):
         divisor: object = discount(rank)
         if is_number(divisor):

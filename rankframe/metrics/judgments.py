@@ -1,4 +1,4 @@
-"""What is known of a ranking's documents: how many were judged, and AP and pairs where not all were."""
+"""Metrics of the judgments: the number of judged documents, and AP and pairs where some are unjudged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_a
 
 @metric("judgment_rate", bounds=(0, 1), judging="monotone")
 def judged(r: Ranking, k: int | None = None) -> pl.Expr:
-    """The share of the top `k` that somebody judged; of a shorter ranking, the share of what it holds.
+    """The share of judged documents in the top `k`, or in the whole ranking if that is shorter.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    ir_measures' ``Judged``, which takes a negative label for a judgment.
+    ir_measures' ``Judged``, which counts a negative label as a judgment.
 
     Examples
     --------
@@ -39,10 +39,10 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Pairwise accuracy: how often, of a relevant document and another in the top `k`, the relevant one stands above.
+    """Pairwise accuracy: the share of pairs of a relevant and another document in the top `k`, the relevant one first.
 
-    Unlike ``auc`` it asks only about documents that were retrieved, and tied ones stand as ``ties`` says. It is 0
-    without a relevant document in the top `k`, and null without another.
+    Unlike ``auc`` it uses only retrieved documents, with ties ordered by ``ties``. It is 0 if no document in the top
+    `k` is relevant, and null if all are.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     References
     ----------
     ir_measures' ``Accuracy``, which leaves out queries without a relevant document in the top `k`, and fails where
-    there is no other.
+    all are relevant.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     """
     found = r.hits_down_to(k)
     others = pl.min_horizontal(r.depth(k), r.n_retrieved) - found
-    # a relevant document stands above all others but those above it
+    # a relevant document wins against all non-relevant ones except those above it
     won = r.total(r.relevant, k) * others - r.total(r.relevant * (r.rank - r.hits), k)
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
@@ -77,18 +77,18 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
 def inferred_ap(r: Ranking) -> pl.Expr:
     """Inferred average precision: AP where only a sample of the pool was judged.
 
-    A negative label marks a document of the pool that was not judged: it is taken to be relevant as often as the
-    judged ones above are. A document without a label was not in the pool and counts as non-relevant.
+    A negative label marks a document of the pool that was not judged: it counts as relevant with the share of
+    relevant ones among the judged documents above. A null label means outside the pool, and counts as non-relevant.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 without a relevant document. Where all is judged it falls short of AP by
-    a few 1e-6, as trec_eval's does.
+    One Float64 per query, from 0 to 1; 0 without a relevant document. If all documents are judged it is
+    below AP by a few 1e-6, as in trec_eval.
 
     References
     ----------
-    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006; as trec_eval
-    has it.
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006; as in
+    trec_eval.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
 
 @metric("num_ret", "NumRet", summary="sum", judging="monotone")
 def num_retrieved(r: Ranking) -> pl.Expr:
-    """How many documents were retrieved.
+    """The number of retrieved documents.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def num_retrieved(r: Ranking) -> pl.Expr:
 
 @metric("num_rel", "NumRel", summary="sum", judging="monotone", gains_only=True)
 def num_relevant(r: Ranking) -> pl.Expr:
-    """How many relevant documents the query has, retrieved or not.
+    """The number of the query's relevant documents, retrieved or not.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where the relevant documents stand among the others: average precision, bpref, AUC and their kin."""
+"""Order of relevant and other documents: average precision, bpref, AUC and related metrics."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ __all__ = [
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
-    Relevant documents that were not retrieved, or stand below rank `k`, add 0.
+    Relevant documents that were not retrieved, or are below rank `k`, add 0.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     divisor
-        ``"R"`` the relevant documents, whatever `k` is; ``"min(k,R)"`` as many of them as fit in `k` ranks (Spark,
-        LightGBM); ``"min(n,R)"`` as fit in the ranks that are filled, `k` at most; ``"hits"`` those in the top `k`
-        (torchmetrics); ``"k"``.
+        ``"R"`` the number of relevant documents, for any `k`; ``"min(k,R)"`` (Spark, LightGBM); ``"min(n,R)"`` for n
+        retrieved documents, at most `k`; ``"hits"`` the relevant documents in the top `k` (torchmetrics); ``"k"``.
 
     Returns
     -------
@@ -86,7 +85,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def bpref(r: Ranking) -> pl.Expr:
-    """Binary preference: how rarely documents judged non-relevant stand above relevant ones; unjudged ones are ignored.
+    """Binary preference: how rarely documents judged non-relevant rank above relevant ones; unjudged ones are ignored.
 
     Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(N, R), or 1 if there is none above.
 
@@ -117,9 +116,9 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     Parameters
     ----------
     recall
-        The recall level, from 0 to 1. It stands for recall * R relevant documents, a whole number after `rounding`.
+        The recall level, from 0 to 1: recall * R relevant documents, rounded to a whole number.
     rounding
-        ``"nearest"`` rounds it half up, as trec_eval 10 does; ``"up"`` up from one tenth on, as earlier versions do.
+        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do.
 
     Returns
     -------
@@ -180,19 +179,19 @@ def auc(
     """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
     Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
-    leaves them out); judged documents that were not retrieved stand below all others, tied.
+    leaves them out); judged documents that were not retrieved rank below all others, tied.
 
     Parameters
     ----------
     k
-        Count only the documents that stand in the top `k`, as the tie rule has them; ``None`` counts all.
+        Count only the documents in the top `k`, with ties ordered by the tie rule; ``None`` counts all.
     max_fpr
         The greatest share of non-relevant documents to pass, above 0 and up to 1: the area under the ROC curve up
         to there, scaled so that a random order has 1/2 and the best one 1. ``None`` for the whole curve.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where relevant documents are counted and no other.
+    One Float64 per query, from 0 to 1; null where all documents that count are relevant.
 
     References
     ----------
@@ -232,19 +231,19 @@ def auc(
 
 @metric("opa", bounds=(0, 1))
 def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
-    """Ordered pair accuracy: the share of pairs of documents with different labels whose higher label scores higher.
+    """Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
 
     Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
-    retrieved stand below all others, tied.
+    retrieved rank below all others, tied.
 
     Parameters
     ----------
     tied
-        What a pair with one score counts: 0 (TF-Ranking), or 1/2, so that a random order has 1/2 (CatBoost).
+        The value of a pair with equal scores: 0 (TF-Ranking), or 1/2, so that a random order has 1/2 (CatBoost).
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where no two documents differ in their labels. ``relevant`` plays no part.
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels. ``relevant`` is not used.
 
     References
     ----------
@@ -259,7 +258,7 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     """
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied
-    return (1 - lost / pairs.unequal).fill_nan(None)  # without such pairs none is lost, which makes 0 / 0
+    return (1 - lost / pairs.unequal).fill_nan(None)  # 0 / 0 without pairs of different labels
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:

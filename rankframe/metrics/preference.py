@@ -1,4 +1,4 @@
-"""How near a ranking comes to the one that graded preferences ask for."""
+"""Similarity of a ranking to the ideal one by graded preferences."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def compatibility(
 ) -> pl.Expr:
     """Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
 
-    The ideal ranking holds the documents of a label above 0 by falling label, those of one label as they are ranked.
-    At depth i the overlap is the number of documents in the top i of both, over i; depths count as p^(i - 1).
+    The ideal ranking has the documents with a label above 0 by falling label, those with equal labels in their order in
+    the ranking. The overlap at depth i is the number of documents in the top i of both, over i, with weight p^(i - 1).
 
     Parameters
     ----------
     p
-        How far down overlap counts, above 0 and up to 0.9999.
+        The persistence, above 0 and up to 0.9999: the larger, the more lower ranks count.
     normalize
-        Divide by the overlap of the ideal ranking with itself, so that the best ranking counts 1 however few
-        documents it asks for.
+        Divide by the overlap of the ideal ranking with itself, so that the best ranking has 1 for any number of
+        documents.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 without a label above 0. Depths go on without end; ir_measures stops where
-    both rankings end, and orders tied labels by score alone.
+    One Float64 per query, from 0 to 1; 0 without a label above 0. The sum is over infinitely many depths; ir_measures
+    stops where both rankings end, and orders tied labels by score only.
 
     References
     ----------
@@ -49,9 +49,9 @@ def compatibility(
     >>> round(df.rank.compatibility(p=0.5).item(0, 1), 4)       # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
     0.2787
     """
-    # A document that both hold from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
+    # A document that is in both from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
     shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
-    from_depth = running(shares[::-1])[:0:-1]  # the small ones first
+    from_depth = running(shares[::-1])[:0:-1]  # add the small ones first
     wanted = r.label > 0
     ideal_rank = r.along(r.label.rank("ordinal", descending=True))
     met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64)))

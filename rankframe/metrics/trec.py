@@ -1,4 +1,4 @@
-"""trec_eval's own measures: what no other tool has, by the definitions of its source."""
+"""trec_eval's own measures, which no other tool has, by the definitions of its source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Utility: TypeAlias = Annotated[float, Range(least=-1e100, most=1e100)]
 
 @metric(summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
 def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
-    """How many of the retrieved documents were judged non-relevant; summed over the queries.
+    """The number of retrieved documents that were judged non-relevant; summed over the queries.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
 
 @metric("unj", text="unj", bounds=(0, 1), higher_is_better=False, judging="monotone")
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
-    """The share of the top `k` that nobody judged; the divisor is `k` even where fewer were retrieved.
+    """The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
     Parameters
     ----------
     multiple
-        What R is multiplied with, above 0.
+        The factor of R, above 0.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def utility(
     relevant_missed: Utility = 0,
     nonrelevant_missed: Utility = 0,
 ) -> pl.Expr:
-    """Utility: what the retrieved and the missed documents are worth, added up.
+    """Utility: the sum of the worths of retrieved and missed documents.
 
     Parameters
     ----------
     relevant_retrieved
-        The worth of each relevant document that was retrieved, from -1e100 to 1e100 as the others.
+        The worth of each relevant document that was retrieved; like the others from -1e100 to 1e100.
     nonrelevant_retrieved
         The worth of each other document that was retrieved, judged or not.
     relevant_missed
@@ -182,9 +182,9 @@ def yaap(r: Ranking) -> pl.Expr:
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
-    """What judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
+    """The most that judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
 
-    It is 0 where every retrieved document is judged, whatever stands below.
+    It is 0 if every retrieved document is judged, although further documents could follow.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     >>> df.rank.relstring().item(0, 1)
     '1->'
     """
-    # The letters' numbers, of which a float holds thirteen as its digits, until they are one per query: texts are slow.
+    # Thirteen letters at a time are digits of one float until there is one per query, as texts are slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
     number = 1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit)
     shown = []

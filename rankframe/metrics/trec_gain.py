@@ -1,4 +1,4 @@
-"""trec_eval's own measures of gain: how far a ranking keeps up with the best possible one on the way down."""
+"""trec_eval's own measures of gain: the gain down to each rank, compared with the best possible ranking."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bin_g(r: Ranking) -> pl.Expr:
 
 @metric()
 def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """G: each gain discounted by how much more could have been gained down to its rank.
+    """G: each gain discounted by the gain that was missed down to its rank.
 
     The gain of rank i is divided by log2(2 + cost - gain), where the cost of a rank is the ideal ranking's gain there,
     1 at least, and cost and gain are summed down to i; the sum is divided by the ideal ranking's gain.
@@ -43,7 +43,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Parameters
     ----------
     gain
-        What a label is worth, as for ``dcg``.
+        The gain of a label, as for ``dcg``.
 
     Returns
     -------
@@ -68,12 +68,12 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric("ndcg_rel", bounds=(0, 1))
 def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """NDCG averaged over the ranks of the documents with gain; those that were not retrieved count as at the end.
+    """NDCG averaged over the ranks of the documents with gain; those not retrieved count as if at the end.
 
     Parameters
     ----------
     gain
-        What a label is worth, as for ``dcg``.
+        The gain of a label, as for ``dcg``.
 
     Returns
     -------
@@ -102,12 +102,12 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
 
-    A ranking that goes on for longer than one document after the ideal ranking's last gain counts its end as well.
+    If the ranking goes on for more than one document after the ideal ranking's last gain, its end counts as well.
 
     Parameters
     ----------
     gain
-        What a label is worth, as for ``dcg``.
+        The gain of a label, as for ``dcg``.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
-    falls = level > r.rows.next_to(level, -1, 0.0)  # than one rank further down
+    falls = level > r.rows.next_to(level, -1, 0.0)  # compared with the next rank
     at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
     longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
     mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
@@ -143,14 +143,14 @@ def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
 
 @metric(judging="monotone", gains_only=True)
 def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
-    """The DCG of the best order of all judged documents: what nDCG divides by.
+    """The DCG of the best order of all judged documents, the divisor of nDCG.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     gain
-        What a label is worth, as for ``dcg``.
+        The gain of a label, as for ``dcg``.
 
     Returns
     -------

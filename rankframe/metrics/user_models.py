@@ -1,4 +1,4 @@
-"""What a reader gains and reads who at each rank goes on with a certain chance: what the C/W/L metrics are made of."""
+"""User models of the C/W/L metrics: expected gain and documents seen, if a reader goes on with a given probability."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
 ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
-"""What is reported then is no mean gain, and counts no query without relevant documents as 1."""
+"""Reports other than the mean gain; for these, `no_relevant="one"` does not apply."""
 
 
 def without_residual(*, residual: bool = False, **_: object) -> bool:
-    """Whether documents without gain add nothing to a report: to a residual, unjudged ones do."""
+    """Whether documents without gain add nothing to a report; unjudged ones add to a residual."""
     return not residual
 
 
@@ -36,21 +36,21 @@ LISTED = 10_000
 
 # ------------------------------------------------------------------------------------------- what a reader goes through
 #
-# C(i) is the chance to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. Everything reported follows
+# C(i) is the probability to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. All reports follow
 # from the sums of V and of V x gain. Ranks with gain 0, and those below the last document retrieved, have closed
 # forms, so that only documents with a gain are looked at: see `by_rank` and `inst`.
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader does over the ranks 1 to the depth."""
+    """Sums over the ranks 1 to the depth that a reader sees."""
 
-    gained: pl.Expr  # the sum of V x gain: the gain of the documents seen, each rank's share of it a row
-    seen: pl.Expr  # the sum of V: how many documents are seen
-    beyond: pl.Expr | None = None  # the chance to reach the end without having stopped; none where the end stops all
+    gained: pl.Expr  # the sum of V x gain, with the share of each rank in its row
+    seen: pl.Expr  # the sum of V: the number of documents seen
+    beyond: pl.Expr | None = None  # the probability to reach the end without stopping; None if reading stops there
 
     def report(self, what: Report, gains: Gains) -> pl.Expr:
-        """The sums as EU, the gain per document seen; ETU, the gain altogether; ED, how many documents are seen; or ETC."""
+        """The sums as EU, the gain per document seen; ETU, the total gain; ED, the number of documents seen; or ETC."""
         if what == "EU":
             return self.gained / self.seen
         value, at_the_end = (self.gained, gains.offered) if what == "ETU" else (self.seen, pl.lit(float(gains.depth)))
@@ -58,7 +58,7 @@ class Reading:
 
 
 class Gains:
-    """What each document is worth, from 0 to 1; what nobody judged, or nobody retrieved, is worth `unknown`."""
+    """The gain of each document, from 0 to 1; `unknown` for unjudged documents and unfilled ranks."""
 
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
@@ -68,11 +68,11 @@ class Gains:
 
     @property
     def retrieved(self) -> pl.Expr:
-        """How many ranks down to the depth hold a document."""
+        """The number of ranks down to the depth that have a document."""
         return pl.min_horizontal(self.r.n_retrieved, pl.lit(float(self.depth)))
 
     def total(self, x: pl.Expr, weight: pl.Expr | None = None) -> pl.Expr:
-        """The sum down to the depth; each rank's part of it can be shown where it is a part of what is reported."""
+        """The sum down to the depth, with each rank's part where the report is a sum over ranks."""
         if self.shown:
             return self.r.total(x, self.depth, weight=weight)
         return self.whole(x if weight is None else x * weight)
@@ -93,7 +93,7 @@ Reader: TypeAlias = Callable[[Gains], Reading]
 def reported(
     r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share
 ) -> pl.Expr:
-    """The report of a reader for whom unjudged documents are worth nothing; or how much more it is if worth 1."""
+    """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if they have gain 1."""
     each, shown = _share(r, max_label, gain), report == "EU" and not residual
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
@@ -115,10 +115,10 @@ def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
 
 
 def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader:
-    """A reader who sees a rank with chance `sees`, and the ranks down to one in number `seen`.
+    """A reader who sees a rank with probability `sees`; `seen` is the sum of these down to a rank.
 
-    With `stops` the depth is where reading ends in any case. With `cascade` each document also ends it, with its gain
-    as the chance: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain above, and as P drops by P x gain at
+    With `stops` reading always ends at the depth. With `cascade` each document also ends it, with a probability equal
+    to its gain: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain above, and as P drops by P x gain at
     each document, the sum of V is ``seen(depth)`` less the sum of P x gain x (``seen(depth)`` - ``seen(rank)``).
     """
 
@@ -131,7 +131,7 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
         ends = g.r.stops(g.each)
         found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
-        if g.unknown:  # the first rank below the last document is worth 1, and reading ends there
+        if g.unknown:  # the first rank below the last document has gain 1, and reading ends there
             room = (g.retrieved < g.depth).cast(pl.Float64) * left
             found += room * sees(g.retrieved + 1)
             number -= room * (last - seen(g.retrieved + 1))
@@ -198,5 +198,5 @@ def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
     def seen(rank: Any) -> Any:
         return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
 
-    # to look a sum up costs a sixth of what it takes to compute it, as long as the list is short
+    # looking a sum up takes a sixth of the time of computing it, as long as the list is short
     return sees, table(running([sees(rank) for rank in range(1, depth + 1)])) if depth <= LISTED else seen

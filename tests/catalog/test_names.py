@@ -9,7 +9,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.registry import TREC_SETS, UNCLEAR
-from rankframe._command.trec_eval import MEASURES, NICKNAMES
+from rankframe._command.trec_eval import MEASURES, NICKNAMES, OF_THE_RUN
 
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
@@ -65,7 +65,7 @@ def test_a_metric_of_ones_own_means_one_thing_by_each_name() -> None:
     rf.unregister(mine)
 
 
-@pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("runid", "num_q")])  # which are no metrics
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in OF_THE_RUN])
 def test_every_measure_of_trec_eval_is_read_in_its_own_case(name: str) -> None:
     assert rf.parse(name)
 

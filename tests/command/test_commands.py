@@ -26,6 +26,7 @@ from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options
 from rankframe._support import progress
 from rankframe._table.conventions import CONVENTIONS
+from rankframe.errors import Advice, Code, Text, judge, on, option
 
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\nq2 Q0 d5 2 4 t\n"
 B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\nq2 Q0 d4 2 4 u\n"
@@ -512,23 +513,28 @@ def test_output_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("said", "words"),
     [
-        ("say df.rank.on(label='rel')", "say --label rel"),
-        ("say df.rank.on(query=...), too", "say --query COLUMN, too"),
+        (("say ", on(label="rel")), "say --label rel"),
+        (("say ", on(query=...), ", too"), "say --query COLUMN, too"),
+        (("name all: ", on(query=[...])), "name all: --query COLUMN"),
         (
-            "as in df.rank.on(unjudged='bounds', unjudged_labels=(0, 1))",
+            ("as in ", on(unjudged="bounds", unjudged_labels=(0, 1))),
             "as in --unjudged bounds --unjudged-labels 0,1",
         ),
-        ("runs=['a b', 'c'] names a column twice", "--runs ab,c names a column twice"),
-        ('baseline="it\'s" is none', "--baseline 'it'\"'\"'s' is none"),
-        ("'precision(relevant=2)@5' has relevant=nan", "'precision(relevant=2)@5' has --relevant nan"),
-        ("cast it, as in df.with_columns(pl.col('a').cast(pl.Float64)), or not", "cast it, or not"),
+        ((option(runs=["a b", "c"]), " names a column twice"), "--runs 'a b',c names a column twice"),
+        ((option(baseline="it's"), " is none"), "--baseline 'it'\"'\"'s' is none"),
+        (("'precision(relevant=2)@5' has ", option(relevant=math.nan)), "'precision(relevant=2)@5' has --relevant nan"),
+        (("start from ", judge(run="system")), "start from --qrels QRELS --run system"),
+        (("all listed by ", Advice("check", of=("qrels",))), "all listed by rankframe check"),
+        (("cast it", Code("df.cast()", "df.astype()", phrase=", as in {}"), ", or not"), "cast it, or not"),
+        ((Code("judge counts it", command="it counts"), "; not"), "it counts; not"),
+        (("nested ", ("twice ", (on(doc=...),))), "nested twice --doc COLUMN"),
         ("two\n lines", "two lines"),
     ],
 )
-def test_messages_are_put_in_the_words_of_the_command_line(message: str, words: str) -> None:
-    assert in_options(message) == words
+def test_what_is_said_is_put_in_the_words_of_the_command_line(said: Text, words: str) -> None:
+    assert in_options(said) == words
 
 
 @pytest.mark.parametrize(
@@ -558,5 +564,8 @@ def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
     assert found.rows() == [("A", 1, 0.25), ("B", 1, 0.75)]  # (2^label - 1) / 2^2
 
 
-def test_values_of_the_user_are_not_options() -> None:
-    assert in_options("x (found in 1 row: doc_id='score=3')") == "x (found in 1 row: doc_id='score=3')"
+def test_values_of_the_user_are_not_options(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "as df.fill_nan(None) score=3 df.rank.check()"
+    Path("nan.csv").write_text(f"query_id,doc_id,score,label\n1,{name},nan,1\n")
+    assert main(["evaluate", "nan.csv"]) == 2
+    assert capsys.readouterr().err.endswith(f"not retrieved (found in 1 row: query_id='1', doc_id={name!r})\n")

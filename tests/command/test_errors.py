@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import os
@@ -17,9 +18,21 @@ import pytest
 
 import rankframe
 from rankframe.__main__ import main
-from rankframe._command.words import NAMED, in_options
+from rankframe._command import parser
 
 PACKAGE = Path(rankframe.__file__).parent
+
+
+def options(of: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of the command line and of all its commands, as Python names them."""
+    for action in of._actions:
+        yield from (name[2:].replace("-", "_") for name in action.option_strings if name.startswith("--"))
+        for command in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from options(command)
+
+
+OPTIONS = {*options(parser())}
+NAMED = "|".join(sorted(OPTIONS))
 PYTHON = re.compile(rf"\b(df|rf|pl|qrels)\.\w+[.(]|(?<![\w(,.])({NAMED})=(?!=)|\bjudge\b")
 """What somebody at a prompt cannot type: calls, and keywords other than those in a metric's brackets."""
 
@@ -36,26 +49,18 @@ NOT_HERE = (
         "_words/group_rows",
         "_rankers/pandas_columns",
         "_rankers/pandas_messages",
+        "_rankers/misplaced_options",
+        "_table/steps",
     ),
     *("_decisions/power", "_text/result_table", "plot", "report", "__init__"),
     *("_rankers/metric_methods", "_rankers/verb_methods", "_rankers/decision_methods"),
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
 UNREACHED = (
-    "label_dtype=pl.Float64",  # the command line always reads fractions
-    "write an expression for each",  # expressions
-    "is no text; write a metric as text",
-    "is no metric; write text",
-    "the judgments are a ",
-    "Python objects",  # which no file holds
-    "evaluate it at several",  # curves are made of cutoffs here
-    "plot.distribution shows it",
-    "agreement",
-    "query=[] names no column",
-    "looks at the subtopics of each, which takes more than one step",
-    "check has a column",  # no column of a file gets there
+    *("compare('ndcg@10'", "gate({'ndcg@10'", "differences('ndcg@10'", "slices('ndcg@10'"),  # which `asked_as` takes
+    *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
+    *("write an expression for each", "is no metric; write text"),  # expressions
     "judge joins by document",  # which every run has
-    "was not declared as a metric",
     "is no name of a metric",
     "pl.concat([rf.",  # the command line names one file at a time
     "io.BytesIO(content)",
@@ -65,45 +70,82 @@ UNREACHED = (
 )
 
 
-PUT_IN = {"role": "label", "example": "curve('ndcg', 'recall')"}
+PUT_IN = {"role": "label"}
 
 
 def filled(part: ast.FormattedValue) -> str:
     return PUT_IN.get(ast.unparse(part.value), "'x'" if part.conversion == ord("r") else "x")
 
 
-def texts(path: Path) -> Iterator[str]:
-    """The texts of a module that are no documentation, with something in the place of what is put in."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """The calls of functions of these names."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node
+
+
+def code(tree: ast.AST) -> Iterator[ast.AST]:
+    """Code of Polars and pandas, which a front without it leaves out or has other words for."""
+    for call in calls(tree, "Code"):
+        yield from (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "pandas"))
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The texts of a module that are no documentation and no code, with something in the place of what is put in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    passed = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    left_out = {id(part) for node in (*passed, *code(tree)) for part in ast.walk(node) if isinstance(part, TEXTS)}
+    left_out |= {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if isinstance(part, TEXTS) and part is not node
+    }
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
         if isinstance(node, ast.JoinedStr):
             yield "".join(
                 str(part.value) if isinstance(part, ast.Constant) else filled(part)
                 for part in node.values
                 if isinstance(part, (ast.Constant, ast.FormattedValue))
             )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
-            yield re.sub(r"{(\w+)(!r)?}", lambda match: "'x'" if match[2] else "x", node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
-MESSAGES = sorted(
-    {
-        (path.stem, text)
-        for path in PACKAGE.rglob("*.py")
-        for at in [path.relative_to(PACKAGE).with_suffix("").parts]
-        if not {"/".join(at[:1]), "/".join(at)} & set(NOT_HERE)
-        for text in texts(path)
-        if " " in text and len(text) > 20 and PYTHON.search(text) and not any(part in text for part in UNREACHED)
-    }
-)
+TEXTS = (ast.Constant, ast.JoinedStr)
+HERE = [
+    path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    for at in [path.relative_to(PACKAGE).with_suffix("").parts]
+    if not {"/".join(at[:1]), "/".join(at)} & set(NOT_HERE)
+]
+"""The modules whose errors may reach the command line."""
 
 
-def test_every_message_of_the_library_has_words_for_the_command_line() -> None:
-    assert len(MESSAGES) > 40
-    left = [(module, in_options(text)) for module, text in MESSAGES if PYTHON.search(in_options(text))]
+def test_what_the_library_says_has_words_for_the_command_line() -> None:
+    said = {(path.stem, text) for path in HERE for text in texts(path) if " " in text and len(text) > 20}
+    assert len(said) > 250
+    left = [(at, text) for at, text in said if PYTHON.search(text) and not any(part in text for part in UNREACHED)]
     assert left == []
+
+
+def test_every_option_that_the_library_advises_is_one_of_the_command_line() -> None:
+    advised = [
+        (path.stem, keyword.arg)
+        for path in HERE
+        for call in calls(ast.parse(path.read_text(encoding="utf-8")), "on", "option", "judge")
+        for keyword in call.keywords
+    ]
+    assert len(advised) > 60
+    of_no_command = {
+        None,
+        "memory_limit",
+        "weights",
+    }  # rows beyond memory, weights of queries; None of one that was given
+    assert [(at, name) for at, name in advised if name not in OPTIONS | of_no_command] == []
 
 
 @pytest.fixture(autouse=True)

@@ -65,6 +65,19 @@ def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
         guarded(_broken, TABLE)
 
 
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (pa.concat_tables([TABLE, TABLE]), "keep the best row of each, or name the columns that tell them apart"),
+        (TABLE.set_column(2, "score", pa.array([float("nan")] * 3)), "that was not retrieved (found in 3 rows"),
+    ],
+)
+def test_a_message_of_a_worker_advises_no_steps_of_polars(table: pa.Table, says: str) -> None:
+    (row,) = guarded(values(), table).to_pylist()
+    assert says in row["!"]
+    assert "df." not in row["!"]
+
+
 def _broken(*tables: pa.Table) -> pa.Table:
     raise ZeroDivisionError
 

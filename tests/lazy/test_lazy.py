@@ -22,10 +22,11 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._lazy import memory_limit, node, rows_on_disk
 from rankframe._plan import per_query
-from tests.support.calls import ALL, POLICIES, SOME, Options, spell
+from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import DOCS, frame, random_pairs, random_table
 
 DF = frame(random_table(71, queries=40))
+TWELVE = DF.filter(pl.col("query_id").is_in([f"q{i}" for i in range(12)]))
 TEXTS = [spell(*call) for call in SOME]
 PAIRS = frame(random_pairs(72), columns=("doc_id", "score", "other", "label"))
 TWO_RANKERS = ("kendall_tau", "rbo", "overlap@3")
@@ -94,6 +95,11 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
         assert asked == ["map"]
         DF.lazy().rank.evaluate("ndcg", "map", "rr").filter(pl.col("rr") > 0).select("map").collect()
         assert asked == ["map", "map", "rr"]
+
+
+def test_the_queries_alone_can_be_selected_under_a_convention() -> None:
+    found = DF.lazy().rank.on(convention="ranx").evaluate("map", "ndcg").select("query_id").collect()
+    assert sorted(found["query_id"]) == sorted(DF["query_id"].unique())
 
 
 def test_columns_that_no_metric_reads_are_not_read() -> None:
@@ -199,18 +205,13 @@ def test_nothing_waits_for_ever_where_polars_has_one_thread() -> None:
 # Larger than memory ---------------------------------------------------------------------------------------------------
 
 
-THIRDS = [
-    TEXTS[0::3],
-    pytest.param(TEXTS[1::3], marks=pytest.mark.exhaustive),
-    pytest.param(TEXTS[2::3], marks=pytest.mark.exhaustive),
-]
-
-
-@pytest.mark.parametrize("texts", THIRDS, ids=["first", "second", "third"])
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
 def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_split(
-    policies: Options, texts: list[str]
+    policies: Options, which: str
 ) -> None:
+    texts = part_of(TEXTS, which, POLICIES.index(policies), 9)
+    df, limit = (TWELVE, 2400) if which == "share" else (DF, 8000)
     levels: list[int] = []
     split = rows_on_disk._split
 
@@ -219,12 +220,12 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
         return split(rows, query, limit, folder, level)
 
     with patch.object(rows_on_disk, "_split", seen), patch.object(rows_on_disk, "BUCKETS", 3):
-        found = DF.lazy().rank.on(**policies, memory_limit=8000).evaluate(*texts).collect()
+        found = df.lazy().rank.on(**policies, memory_limit=limit).evaluate(*texts).collect()
     assert max(levels) > 0
-    assert_same(found, DF.rank.on(**policies).evaluate(*texts))
+    assert_same(found, df.rank.on(**policies).evaluate(*texts))
 
 
-@pytest.mark.parametrize("limit", [1, 5000])
+@pytest.mark.parametrize("limit", thinned([1, 5000], 2))
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_spills(verb: str, limit: int) -> None:
     assert_same(VERBS[verb](PAIRS.lazy().rank.on(memory_limit=limit)).collect(), VERBS[verb](PAIRS.rank))
@@ -418,12 +419,13 @@ def test_other_errors_while_rows_are_spilled_stay_what_they_are() -> None:
 # Query by query -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("limit", [1, 3000, None])
-def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, temporary: Path) -> None:
+def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, which: str, temporary: Path) -> None:
     by_query = DF.sort("query_id", maintain_order=True)
     with patch.object(node, "temporary_folder", side_effect=AssertionError):
         ranker = by_query.lazy().rank.on(grouped=True, memory_limit=limit)
-        texts = [spell(*call) for call in ALL]
+        texts = [spell(*call) for call in part_of(ALL, which, [1, 3000, None].index(limit), 6)]
         assert_same(ranker.evaluate(*texts).collect(), DF.rank.evaluate(*texts))
         assert_same(ranker.curve("ndcg", "map").collect(), DF.rank.curve("ndcg", "map"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.support.calls import ALL, CANONICAL, SOME, spell
+from tests.support.calls import ALL, CANONICAL, SHARES, SOME, adds_up, part_of, spell
 from tests.support.tables import frame, random_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
@@ -22,26 +23,24 @@ DF = frame(random_table(51, queries=30)).with_columns(
 MEANS = [spell(*call) for call in SOME if rf.METRICS[CANONICAL[call[0]]].dtype == pl.Float64]
 
 
-def has_curve(text: str) -> bool:
-    try:
-        DF.lazy().rank.curve(text)
-    except rf.InvalidOption:
-        return False
-    return True
+@cache
+def curves() -> list[str]:
+    """The calls that have a curve: a sum of what each rank contributes, without a cutoff."""
+    found = [text for text in TEXTS if adds_up(text) and "k" not in dict(rf.parse(text)[0].options)]
+    assert len(found) > 50
+    return found
 
 
-CURVES = [text for text in (spell(*call) for call in SOME) if has_curve(text)]
-assert len(CURVES) > 50
-
-VERBS: dict[str, Callable[[Any], Any]] = {
-    "evaluate": lambda ranker: ranker.evaluate(*(spell(*call) for call in ALL)),
-    "evaluate, with an expression": lambda ranker: ranker.evaluate("map", pl.len().alias("rows")),
-    "with_metrics": lambda ranker: ranker.with_metrics(*(spell(*call) for call in SOME)),
-    "curve": lambda ranker: ranker.curve(*CURVES),
-    "explain": lambda ranker: ranker.explain(*CURVES),
-    "summarize": lambda ranker: ranker.summarize(*MEANS, ci=None),
-    "summarize by": lambda ranker: ranker.summarize("ndcg@10", "gm_map", by=["market", "asked"], ci=None),
-    "summarize, weighed": lambda ranker: ranker.summarize("ndcg@10", "err", by="market", weights="asked", ci=None),
+TEXTS = [spell(*call) for call in SOME]
+VERBS: dict[str, Callable[[Any, str], Any]] = {
+    "evaluate": lambda ranker, which: ranker.evaluate(*part_of([spell(*call) for call in ALL], which, 0, 3)),
+    "evaluate, with an expression": lambda ranker, _: ranker.evaluate("map", pl.len().alias("rows")),
+    "with_metrics": lambda ranker, which: ranker.with_metrics(*part_of(TEXTS, which, 0, 3)),
+    "curve": lambda ranker, which: ranker.curve(*part_of(curves(), which, 0, 3)),
+    "explain": lambda ranker, which: ranker.explain(*part_of(curves(), which, 1, 3)),
+    "summarize": lambda ranker, which: ranker.summarize(*part_of(MEANS, which, 0, 3), ci=None),
+    "summarize by": lambda ranker, _: ranker.summarize("ndcg@10", "gm_map", by=["market", "asked"], ci=None),
+    "summarize, weighed": lambda ranker, _: ranker.summarize("ndcg@10", "err", by="market", weights="asked", ci=None),
 }
 
 
@@ -52,11 +51,12 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
     return pl.scan_parquet(path)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("limit", [None, 20_000])
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_scan_goes_to_a_file(verb: str, limit: int | None, scan: pl.LazyFrame, tmp_path: Path) -> None:
-    VERBS[verb](scan.rank.on(memory_limit=limit)).sink_parquet(tmp_path / "found.parquet")
-    found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank)
+def test_a_scan_goes_to_a_file(verb: str, limit: int | None, which: str, scan: pl.LazyFrame, tmp_path: Path) -> None:
+    VERBS[verb](scan.rank.on(memory_limit=limit), which).sink_parquet(tmp_path / "found.parquet")
+    found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank, which)
     assert_frame_equal(found, wanted, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
 
 

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.metrics.oracles.diversity import DIVERSITY, meets, novelty
 from tests.metrics.oracles.query import Query, Row, prepare
-from tests.support.calls import assert_equal, every, thinned, values
+from tests.support.calls import SHARES, assert_equal, every, part_of, thinned, values
 from tests.support.tables import Table, diverse_table
 
 Options = dict[str, Any]
@@ -137,19 +137,22 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
         assert {option for call in CALLS[name] for option in call} == set(metric.parameters)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("policies", thinned(POLICIES, 3), ids=str)
-def test_values_are_the_oracles(policies: Options) -> None:
+def test_values_are_the_oracles(policies: Options, which: str) -> None:
+    calls = part_of(ALL, which, POLICIES.index(policies) // 3, 2)
+    texts = [spell(*call) for call in calls]
     table = hostile_table(POLICIES.index(policies))
     rows, lists = rows_of(table), lists_of(table, policies.get("relevant", 1))
     if policies.get("ties") != "order":
         rows, lists = shuffled(rows), shuffled(lists)
     found = {
-        "rows": ranker(rows, **policies).evaluate(*TEXTS),
-        "lazy rows": ranker(rows.lazy(), **policies).evaluate(*TEXTS).collect(),
-        "lists": ranker(lists, **policies).evaluate(*TEXTS),
-        "lazy lists": ranker(lists.lazy(), **policies).evaluate(*TEXTS).collect(),
+        "rows": ranker(rows, **policies).evaluate(*texts),
+        "lazy rows": ranker(rows.lazy(), **policies).evaluate(*texts).collect(),
+        "lists": ranker(lists, **policies).evaluate(*texts),
+        "lazy lists": ranker(lists.lazy(), **policies).evaluate(*texts).collect(),
     }
-    for name, options in ALL:
+    for name, options in calls:
         wanted = expected(table, name, options, policies)
         for way, values_ in found.items():
             assert_equal(values(values_, spell(name, options)), wanted, (way, spell(name, options)))

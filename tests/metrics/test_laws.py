@@ -16,25 +16,33 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import BEYOND
-from tests.support.calls import ALL, CALLS, CANONICAL, POLICIES, SOME, Options, needs_table, spell
+from tests.support.calls import (
+    ALL,
+    CALLS,
+    CANONICAL,
+    POLICIES,
+    SHARES,
+    SOME,
+    Options,
+    adds_up,
+    is_beyond,
+    needs_table,
+    part_of,
+    spell,
+    thinned,
+)
 from tests.support.plans import assert_native
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
+turns = st.integers(0, 2)
+every_share = pytest.mark.parametrize("which", SHARES)
 
 TEXTS = [spell(*call) for call in SOME]
 ALONE = [call for call in SOME if not needs_table(*call)]
 ALONE_TEXTS = [spell(*call) for call in ALONE]
-NOT_SUMS = {
-    "interpolated_precision", "eleven_point_average", "auc", "ordered_pair_accuracy", "num_nonrel_judged_ret", "utility",
-    "yaap", "ndcg_rel", "rndcg", "ideal_dcg", "rbp_resid", "gm_map", "gm_bpref", "rbp_residual", "num_retrieved",
-    "num_relevant",
-}  # fmt: skip
-# What is reported beside the mean gain is no sum over the ranks either.
-SUMS = [call for call in SOME if call[0] not in NOT_SUMS and not BEYOND & call[1].keys()]
 
 
 def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:
@@ -61,15 +69,21 @@ def test_every_value_is_within_its_metrics_bounds(table: Table, policies: Option
         assert high is None or (values <= high + 1e-12).all(), (name, options)
 
 
+@every_share
 @law
-@given(hostile, policies.filter(lambda policies: policies.get("ties") != "order"), st.integers(1, 99))
-def test_row_order_never_matters(table: Table, policies: Options, seed: int) -> None:
-    assert_same(evaluate(frame(table, seed=seed), **policies), evaluate(frame(table, seed=None), **policies))
+@given(
+    table=hostile, policies=policies.filter(lambda policies: policies.get("ties") != "order"), seed=st.integers(1, 99)
+)
+def test_row_order_never_matters(which: str, table: Table, policies: Options, seed: int) -> None:
+    texts = part_of(TEXTS, which, seed, 3)
+    wanted = evaluate(frame(table, seed=None), *texts, **policies)
+    assert_same(evaluate(frame(table, seed=seed), *texts, **policies), wanted)
 
 
+@every_share
 @settings(law, max_examples=4)
-@given(hostile, policies, st.integers(1, 20))
-def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: int) -> None:
+@given(table=hostile, policies=policies, size=st.integers(1, 20))
+def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Options, size: int) -> None:
     df = frame(table)
     wanted, curves = evaluate(df, **policies), curves_of(df, **policies)
     with (
@@ -80,7 +94,8 @@ def test_a_frame_may_be_taken_in_parts(table: Table, policies: Options, size: in
     ):
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
-        for text in TEXTS:  # alone, a metric may do without the queries in which nothing is relevant
+        # alone, a metric may do without the queries in which nothing is relevant
+        for text in part_of(TEXTS, which, size, 4):
             alone = wanted.select("query_id", text)
             assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
 
@@ -90,16 +105,18 @@ def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
     return found
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_a_frame_may_be_sorted_or_in_chunks(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=st.integers(0, 3))
+def test_a_frame_may_be_sorted_or_in_chunks(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
-    wanted = evaluate(df, **policies)
+    texts = part_of(TEXTS, which, turn, 4)
+    wanted = evaluate(df, *texts, **policies)
     by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
     chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
     for same in (by_query, chunks):
-        assert_same(evaluate(same, **policies), wanted)
-        assert_same(evaluate(same.lazy(), **policies).collect(), wanted)
+        assert_same(evaluate(same, *texts, **policies), wanted)
+        assert_same(evaluate(same.lazy(), *texts, **policies).collect(), wanted)
 
 
 def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
@@ -120,48 +137,55 @@ def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
     assert df.lazy().rank.with_metrics("rr").collect(engine="streaming").drop("rr").equals(df)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_only_the_order_of_the_scores_matters(table: Table, policies: Options) -> None:
-    df = frame(table)
+@given(table=hostile, policies=policies, turn=turns)
+def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
     mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
-    assert_same(evaluate(mapped, **policies), evaluate(df, **policies))
+    assert_same(evaluate(mapped, *texts, **policies), evaluate(df, *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, tables(FRACTIONAL_LABELS), policies)
-def test_adding_queries_leaves_the_others(table: Table, more: Table, policies: Options) -> None:
+@given(table=hostile, more=hostile, policies=policies, turn=turns)
+def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table, policies: Options, turn: int) -> None:
     both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
-    found = evaluate(both, *ALONE_TEXTS, **policies).filter(pl.col("query_id").is_in(list(table)))
-    assert_same(found, evaluate(frame(table, seed=None), *ALONE_TEXTS, **policies))
+    texts = part_of(ALONE_TEXTS, which, turn, 3)
+    found = evaluate(both, *texts, **policies).filter(pl.col("query_id").is_in(list(table)))
+    assert_same(found, evaluate(frame(table, seed=None), *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_name_of_a_query_does_not_matter(table: Table, policies: Options) -> None:
-    df = frame(table)
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
     renamed = df.with_columns(query_id="another " + pl.col("query_id"))
-    found = evaluate(pl.concat([df, renamed]), **policies)
-    wanted = evaluate(df, **policies)
+    found = evaluate(pl.concat([df, renamed]), *texts, **policies)
+    wanted = evaluate(df, *texts, **policies)
     assert_same(found.head(len(wanted)), wanted)
     assert_same(found.tail(len(wanted)).with_columns(pl.col("query_id").str.strip_prefix("another ")), wanted)
 
 
+@every_share
 @settings(law, max_examples=2)
-@given(hostile, policies)
-def test_lazy_streaming_agg_and_over_give_the_eager_values(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies)
+def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Table, policies: Options) -> None:
     df = frame(table)
-    eager = evaluate(df, **policies)
-    lazy = evaluate(df.lazy(), **policies)
+    calls = part_of(SOME, which, 0, 3)
+    eager = evaluate(df, *(spell(*call) for call in calls), "map", **policies)
+    lazy = evaluate(df.lazy(), *eager.columns[1:], **policies)
     assert isinstance(lazy, pl.LazyFrame)
     for engine in ("in-memory", "streaming"):
         assert_same(lazy.collect(engine=engine), eager)
-    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in ALONE}
-    alone = eager.select("query_id", *ALONE_TEXTS)
+    calls = [call for call in calls if not needs_table(*call)]
+    expressions = {spell(name, options): getattr(rf.expr.on(**policies), name)(**options) for name, options in calls}
+    alone = eager.select("query_id", *expressions)
     assert_same(df.group_by("query_id").agg(**expressions), alone)
     windows = df.with_columns(x.over("query_id").alias(text) for text, x in expressions.items())
     assert windows.select(df.columns).equals(df)
-    assert_same(windows.select("query_id", *ALONE_TEXTS).unique(), alone)
+    assert_same(windows.select("query_id", *expressions).unique(), alone)
     few = [x.alias(text) for text, x in expressions.items() if text != "map"][::6]
     assert_same(
         evaluate(df, "map", *few, **policies), eager.select("query_id", "map", *(x.meta.output_name() for x in few))
@@ -188,7 +212,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table
         if options.get("gain", "exponential") == "exponential"
         and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
         and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
-        and not BEYOND & options.keys()  # what a reader reads, or could yet gain, is no merit
+        and not is_beyond(name, options)  # what a reader reads, or could yet gain, is no merit
     ]
     worst, best = (evaluate(df, ties=ties).sort("query_id") for ties in ("worst", "best"))
     for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
@@ -203,7 +227,8 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(table: Table
 @given(hostile, policies)
 def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
     df = frame(table)
-    texts = [spell(*call) for call in SUMS]
+    texts = [text for text in TEXTS if adds_up(text)]
+    assert len(texts) >= 106  # more as metrics come, never fewer
     if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
         policies = {**policies, "no_relevant": "zero"}
     ranker = df.rank.on(**policies)
@@ -222,16 +247,18 @@ def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
     assert explained.filter(query_id="some")["map"].to_list() == [0, 0.5]
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_curve_at_rank_k_is_the_metric_at_k(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_curve_at_rank_k_is_the_metric_at_k(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     ranker = df.rank.on(**policies)
     calls = [
         (name, options)
         for name, options in ALL
-        if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and name not in NOT_SUMS
+        if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and adds_up(spell(name, options))
     ]
+    calls = part_of(calls, which, turn, 3)
     curve = ranker.curve(*(spell(*call) for call in calls))
     assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
     ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
@@ -260,15 +287,16 @@ def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, pol
         assert rows["score"].is_sorted(descending=True)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_with_metrics_keeps_rows_order_and_values(table: Table, policies: Options) -> None:
-    df = frame(table).with_columns(extra=pl.int_range(pl.len()))
-    found = df.rank.on(**policies).with_metrics(*TEXTS)
-    assert found.columns == [*df.columns, *TEXTS]
+@given(table=hostile, policies=policies, turn=turns)
+def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 3)
+    found = df.rank.on(**policies).with_metrics(*texts)
+    assert found.columns == [*df.columns, *texts]
     assert found.select(df.columns).equals(df)
-    per_query = found.select("query_id", *TEXTS).unique()
-    assert_same(per_query, evaluate(df, **policies))
+    per_query = found.select("query_id", *texts).unique()
+    assert_same(per_query, evaluate(df, *texts, **policies))
 
 
 @law
@@ -298,8 +326,9 @@ def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_b
     assert found.equals(evaluate(df, **policies))
 
 
-@pytest.mark.parametrize(("name", "options"), ALL, ids=[spell(*call) for call in ALL])
-def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> None:
+@pytest.mark.parametrize("call", thinned(ALL, 3), ids=[spell(*call) for call in ALL])
+def test_canonical_text_reads_back_as_itself(call: tuple[str, Options]) -> None:
+    name, options = call
     df = frame(random_table(41, queries=5))
     text = spell(name, options)
     by_text = df.rank.evaluate(text)
@@ -312,10 +341,15 @@ def test_canonical_text_reads_back_as_itself(name: str, options: Options) -> Non
 
 def test_a_metric_that_is_no_sum_has_neither_contributions_nor_curve() -> None:
     df = frame(random_table(42, queries=5))
-    for name in NOT_SUMS:
-        for verb in (df.rank.explain, df.rank.curve):
-            with pytest.raises(rf.RankframeError):
-                verb(spell(name, CALLS[name][0]))
+    refused = [(name, options) for name, options in ALL if not adds_up(spell(name, options))]
+    declared = {metric.formula.__name__ for metric in rf.METRICS.values() if not metric.adds_up}
+    assert declared & set(CALLS) <= {name for name, _ in refused}
+    for name, options in refused:
+        with pytest.raises(rf.InvalidOption, match="no contributions; use evaluate"):
+            df.rank.explain(spell(name, options))
+        if "k" not in options:  # a curve, which shows every rank, takes none
+            with pytest.raises(rf.InvalidOption, match="so it has no curve; use evaluate"):
+                df.rank.curve(spell(name, options))
 
 
 OWN_NAMES = [
@@ -479,12 +513,14 @@ WAYS: dict[str, Callable[[pl.DataFrame, Options, str], Any]] = {
 }
 
 
+@every_share
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_bad_data_never_gets_through(fault: str, way: str) -> None:
+def test_bad_data_never_gets_through(fault: str, way: str, which: str) -> None:
     table, policies = FAULTS[fault]
     assert WAYS[way](frame(GOOD), policies, "map").height
-    for name in list(CALLS)[::3]:
+    turn = list(FAULTS).index(fault) + list(WAYS).index(way)
+    for name in part_of(list(CALLS)[::3], which, turn, 4):
         with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
             WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
 
@@ -524,10 +560,11 @@ def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> Non
         run(table)
 
 
+@every_share
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_expression_lets_bad_data_through(fault: str) -> None:
+def test_no_expression_lets_bad_data_through(fault: str, which: str) -> None:
     table, policies = FAULTS[fault]
-    for name, calls in CALLS.items():
+    for name, calls in part_of(list(CALLS.items()), which, list(FAULTS).index(fault), 4):
         options = next(options for options in reversed(calls) if not needs_table(name, options))
         expression = getattr(rf.expr.on(**policies), name)(**options)
         with pytest.raises(pl.exceptions.InvalidOperationError):

@@ -13,12 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from rankframe._command.trec_eval import OF_THE_RUN
 from tests.support.tables import frame, random_table
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
 TABLE = {query: [tuple(row) for row in rows] for query, rows in RECORD["table"].items()}
-WITHOUT = {"num_q", "runid"}  # of the whole run, not of a query
-SUMS = {"num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"}
 ONE_VALUE = ("set_F", "utility", "rbp_resid", "rbp", "relstring", "11pt_avg")
 
 
@@ -46,7 +45,7 @@ def policies_of(options: list[str]) -> dict[str, Any]:
 
 
 # The gains of unjudged documents that the others give to levels have no counterpart.
-RUNS = [run for run in RECORD["runs"] if any(text_of(name) not in (None, *WITHOUT) for name in run["values"])]
+RUNS = [run for run in RECORD["runs"] if any(text_of(name) not in (None, *OF_THE_RUN) for name in run["values"])]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
@@ -55,7 +54,7 @@ def test_values_are_those_of_trec_eval_10(run: dict[str, Any]) -> None:
     compared = set()
     for name, values in run["values"].items():
         text = text_of(name)
-        if text is None or name in WITHOUT:
+        if text is None or name in OF_THE_RUN:
             continue
         found = dict(ranker.evaluate(text).iter_rows())
         queries = run["queries"][-1:] if len(values) == 1 else run["queries"]  # gm_map has no values of queries
@@ -83,10 +82,11 @@ def test_the_summary_is_that_of_trec_eval_10() -> None:
     compared = 0
     for name, values in run["values"].items():
         text, theirs = text_of(name), values[-1]
-        if text is None or name in WITHOUT or not isinstance(theirs, (int, float)):
+        if text is None or name in OF_THE_RUN or not isinstance(theirs, (int, float)):
             continue
         found = df.rank.on(convention="trec_eval").summarize(text)
-        assert found.item(0, "total" if name in SUMS else "mean") == pytest.approx(theirs, rel=1e-12, abs=1e-12), name
+        figure = "total" if rf.parse(text)[0].metric.summary == "sum" else "mean"
+        assert found.item(0, figure) == pytest.approx(theirs, rel=1e-12, abs=1e-12), name
         compared += 1
     assert compared > 60
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.metrics.oracles import evaluate
 from tests.metrics.oracles.query import Row, is_judged
-from tests.support.calls import ALL, SOME, Options, close, spell, thinned
+from tests.support.calls import ALL, SHARES, SOME, Options, close, has_bounds, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 
 # Rises with the label, not everywhere; label 0 is worth something, and fractions break the order.
@@ -31,32 +32,21 @@ MORE: list[tuple[str, Options]] = [
     ("cg", {"gain": RISING, "min_label": 2}),
     ("rbp", {"gain": SHARE}),
 ]
-FALLING = {"cg", "dcg", "ndcg", "rbp"}  # with the gains of the calls of all tests, which rise and fall
 
 
-WITHOUT_PROOF = {
-    "nerr", "ordered_pair_accuracy", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",
-    "bpm", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "relstring",
-}  # fmt: skip
+@cache
+def bounded() -> list[tuple[str, Options]]:
+    """The calls whose bounds the library knows, whatever the labels from 0 to 4."""
+    found = [call for call in [*ALL, *MORE] if has_bounds(spell(*call))]
+    assert len(found) >= 227  # more as metrics come, never fewer
+    return found
 
 
-def has_bounds(name: str, options: Options) -> bool:
-    if (
-        options.get("gain") == "scaled"
-        or name in WITHOUT_PROOF
-        or (name == "auc" and options)
-        or options.get("residual")
-        or "report" in options
-    ):
-        return False
-    if name in ("err", "pfound", "sdcg", "insq"):
-        top = options.get("max_label", rf.METRICS[name].parameters["max_label"].default)
-        return isinstance(top, (int, float)) and not isinstance(options.get("gain"), dict)
-    return not (isinstance(options.get("gain"), dict) and options["gain"] not in (RISING, SHARE))
+@cache
+def few() -> list[tuple[str, Options]]:
+    return [call for call in bounded() if call in [*SOME, *MORE]]
 
 
-BOUNDED = [call for call in [*ALL, *MORE] if has_bounds(*call)]
-FEW = [call for call in [*SOME, *MORE] if has_bounds(*call)]
 POLICIES: list[Options] = [
     {},
     *({"relevant": level} for level in (0, 0.5, 2, 2.5, 9)),
@@ -113,13 +103,14 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
             assert all(map(close, got, wanted)), (query, rows, text, got, wanted)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("labels", thinned([FRACTIONAL_LABELS, INTEGER_LABELS], 2), ids=["fractions", "integers"])
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
-def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None]) -> None:
+def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None], which: str) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
     table = small_table(seed, labels=labels, queries=8)
-    calls = BOUNDED if not policies else FEW[seed % 2 :: 2]
+    calls = part_of(bounded() if not policies else few()[seed % 2 :: 2], which, seed // 2, 4)
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
 
@@ -128,28 +119,29 @@ def test_a_relevant_document_that_is_left_out_of_everything_gives_its_query_no_v
     table: Table = {"q": [("a", 2.0, 1), ("b", 1.0, None), ("c", 0.0, None), ("d", None, 4)]}
     policies = {"unretrieved": "drop", "no_relevant": "null", "relevant": 2}
     found = frame(table).rank.on(unjudged="bounds", unjudged_labels=(0, 2), **policies)
-    assert_bounds(found.evaluate(*(spell(*call) for call in FEW)), table, FEW, (0, 2), policies)
+    assert_bounds(found.evaluate(*(spell(*call) for call in few())), table, few(), (0, 2), policies)
 
 
-@pytest.mark.parametrize("no_relevant", ["zero", "null", "one"])
-def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(no_relevant: Any) -> None:
+OWN_THRESHOLDS = list(itertools.product(["zero", "null", "one"], [0.5, 2, 3]))
+
+
+@pytest.mark.parametrize("case", thinned(OWN_THRESHOLDS, 4), ids=str)
+def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(case: tuple[Any, float]) -> None:
+    no_relevant, relevant = case
     table = small_table(31, labels=FRACTIONAL_LABELS)
     calls = [
-        (name, options) for name, options in FEW if name in ("ndcg", "precision", "average_precision", "rbp", "dcg")
+        (name, options) for name, options in few() if name in ("ndcg", "precision", "average_precision", "rbp", "dcg")
     ]
     found = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=(0, 2), no_relevant=no_relevant)
-    for relevant in (0.5, 2, 3):
-        own = [(name, {**options, "relevant": relevant}) for name, options in calls]
-        both = found.evaluate(*(spell(*call) for call in own))
-        for query, rows in table.items():
-            ways = judgments(rows, 0, 2)
-            for (name, options), call in zip(calls, own, strict=True):
-                wanted = extremes(
-                    [evaluate(name, w, options, relevant=relevant, no_relevant=no_relevant) for w in ways]
-                )
-                row = both.row(by_predicate=pl.col("query_id") == query, named=True)
-                got = row[f"{spell(*call)} least"], row[f"{spell(*call)} greatest"]
-                assert all(map(close, got, wanted)), (query, spell(*call), got, wanted)
+    own = [(name, {**options, "relevant": relevant}) for name, options in calls]
+    both = found.evaluate(*(spell(*call) for call in own))
+    for query, rows in table.items():
+        ways = judgments(rows, 0, 2)
+        for (name, options), call in zip(calls, own, strict=True):
+            wanted = extremes([evaluate(name, w, options, relevant=relevant, no_relevant=no_relevant) for w in ways])
+            row = both.row(by_predicate=pl.col("query_id") == query, named=True)
+            got = row[f"{spell(*call)} least"], row[f"{spell(*call)} greatest"]
+            assert all(map(close, got, wanted)), (query, spell(*call), got, wanted)
 
 
 def test_the_greatest_ndcg_may_need_labels_between_the_least_and_the_greatest() -> None:
@@ -179,17 +171,21 @@ def test_a_pooled_document_that_nobody_judged_or_retrieved_may_turn_out_relevant
 
 
 BY_JUDGMENT = {"unjudged", "judged", "num_nonrel_judged_ret", "rbp_resid", "rbp_residual", "fall_out"}
-ORDINARY = [  # a document that nobody judged counts as one with label 0
-    (name, options)
-    for name, options in BOUNDED
-    if name not in ("bpref", "auc", *BY_JUDGMENT) and not isinstance(options.get("gain"), dict)
-]
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("no_relevant", ["zero", "null", "one"])
-def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bounds(no_relevant: Any) -> None:
+def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bounds(
+    no_relevant: Any, which: str
+) -> None:
     df = frame(random_table(41, queries=40, labels=FRACTIONAL_LABELS))
-    texts = [spell(*call) for call in ORDINARY]
+    # a document that nobody judged counts as one with label 0
+    ordinary = [
+        (name, options)
+        for name, options in bounded()
+        if name not in ("bpref", "auc", *BY_JUDGMENT) and not isinstance(options.get("gain"), dict)
+    ]
+    texts = [spell(*call) for call in part_of(ordinary, which, ["zero", "null", "one"].index(no_relevant), 3)]
     ranker = df.rank.on(no_relevant=no_relevant)
     value, both = ranker.evaluate(*texts), ranker.on(unjudged="bounds").evaluate(*texts)
     assert both.columns == ["query_id", *(f"{text} {end}" for text in texts for end in ("least", "greatest"))]
@@ -199,11 +195,12 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
         assert value.filter(both[f"{text} least"].is_null())[text].null_count() == both[f"{text} least"].null_count()
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
-def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options) -> None:
+def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options, which: str) -> None:
     judged = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     df = frame(random_table(42, queries=40, labels=judged))
-    texts = [spell(*call) for call in FEW]
+    texts = [spell(*call) for call in part_of(few(), which, POLICIES.index(policies), 5)]
     value = df.rank.on(**policies).evaluate(*texts)
     both = df.rank.on(unjudged="bounds", unjudged_labels=(0, 4), **policies).evaluate(*texts)
     for end in ("least", "greatest"):
@@ -231,11 +228,13 @@ LAZY = [
 ]
 
 
-@pytest.mark.parametrize("limit", [None, 1])
-@pytest.mark.parametrize("labels", [None, (0, 4)])
-@pytest.mark.parametrize("no_relevant", ["zero", "one"])
-def test_lazy_frames_have_the_same_bounds(no_relevant: Any, labels: Any, limit: int | None) -> None:
-    df = frame(random_table(44, queries=40))
+WAYS = [(limit, labels, value) for limit in (None, 1) for labels in (None, (0, 4)) for value in ("zero", "one")]
+
+
+@pytest.mark.parametrize("way", thinned(WAYS, 3), ids=str)  # which takes every value of each
+def test_lazy_frames_have_the_same_bounds(way: tuple[int | None, Any, str]) -> None:
+    limit, labels, no_relevant = way
+    df = frame(random_table(44, queries=12))
     on = {"unjudged": "bounds", "unjudged_labels": labels, "no_relevant": no_relevant, "memory_limit": limit}
     found = df.lazy().rank.on(**on).evaluate(*LAZY)
     assert isinstance(found, pl.LazyFrame)
@@ -333,4 +332,8 @@ def test_a_metric_of_ones_own_has_bounds_once_it_says_how_it_is_judged() -> None
 def test_every_metric_but_those_without_proof_has_bounds() -> None:
     metrics = [metric for metric in rf.METRICS.values() if metric.over == "documents"]
     found = {metric.formula.__name__ for metric in metrics if metric.judging is None}
-    assert found == WITHOUT_PROOF
+    assert found == {
+        "nerr", "ordered_pair_accuracy", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",
+        "bpm", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "relstring",
+    }  # fmt: skip
+    assert found.isdisjoint(name for name, _ in bounded())

@@ -67,7 +67,7 @@ def check(project: Path, *command: str) -> dict[int, str]:
     return said
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", ["pyright", pytest.param("mypy", marks=pytest.mark.exhaustive)])
 def test_a_consumers_type_checker_sees_results_and_refuses_wrong_options(project: Path, checker: str) -> None:
     asked = {
         "mypy": ("mypy", "--strict", "--python-executable", python(project), "--cache-dir", str(project / "cache")),
@@ -89,7 +89,17 @@ def test_the_test_run_does_not_load_plugins_that_happen_to_be_installed(tmp_path
     (info / "entry_points.txt").write_text("[pytest11]\nunasked = unasked\n")
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/project/test_extras.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "tests/project/test_extras.py",
+    ]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import pickle
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,10 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal, assert_index_equal
 
 import rankframe as rf
-from tests.support.calls import ALL, POLICIES, SOME, Options, spell, thinned
+from rankframe._command.words import in_options
+from rankframe._rankers.pandas_messages import spelled
+from rankframe.errors import worded
+from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 TEXTS = [spell(*call) for call in ALL]
@@ -67,22 +71,27 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
     np.testing.assert_allclose(found.to_numpy(), values, rtol=1e-12, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @every_kind
 @pytest.mark.parametrize("policies", thinned(POLICIES, 16), ids=str)
-def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
+def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options, which: str) -> None:
+    texts = part_of(TEXTS, which, list(KINDS.values()).index(kind), 4)
     df = frame(random_table(7, queries=25, labels=FRACTIONAL_LABELS))
     pandas = kind(df)
     assert isinstance(pandas, pd.DataFrame)
-    assert_same_values(pandas.rank.on(**policies).evaluate(*TEXTS), df.rank.on(**policies).evaluate(*TEXTS))
+    assert_same_values(pandas.rank.on(**policies).evaluate(*texts), df.rank.on(**policies).evaluate(*texts))
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("kind", thinned(list(KINDS.values()), 3))
 @law
-@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES))
-def test_any_table_has_the_values_it_has_on_polars(kind: Any, table: Table, policies: Options) -> None:
-    df = frame(table)
-    found = kind(df).rank.on(**policies).evaluate(*SOME_TEXTS)
-    assert_same_values(found, df.rank.on(**policies).evaluate(*SOME_TEXTS))
+@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES), turn=st.integers(0, 2))
+def test_any_table_has_the_values_it_has_on_polars(
+    kind: Any, which: str, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame(table), part_of(SOME_TEXTS, which, turn, 3)
+    found = kind(df).rank.on(**policies).evaluate(*texts)
+    assert_same_values(found, df.rank.on(**policies).evaluate(*texts))
 
 
 @every_kind
@@ -128,10 +137,18 @@ def test_rows_keep_their_order_index_and_columns(kind: Any, index: Any) -> None:
     np.testing.assert_allclose(values["auc"], wanted["auc"].to_numpy(), rtol=1e-12)
 
 
-@every_kind
-@every_index
-@pytest.mark.parametrize("verb", ["curve", "explain"])
-def test_rows_by_rank_carry_the_callers_own_labels_and_values(kind: Any, index: Any, verb: str) -> None:
+# Every kind of table with every index, by one verb or the other.
+ROWS_BY_RANK = [
+    (verb, kind, index)
+    for i, kind in enumerate(KINDS)
+    for j, index in enumerate(INDEXES)
+    for verb in (["curve", "explain"] if (i + j) % 2 else ["explain", "curve"])
+]
+
+
+@pytest.mark.parametrize("case", thinned(ROWS_BY_RANK, 2), ids=" ".join)
+def test_rows_by_rank_carry_the_callers_own_labels_and_values(case: tuple[str, str, str]) -> None:
+    verb, kind, index = case[0], KINDS[case[1]], INDEXES[case[2]]
     df = frame(random_table(4))
     pandas = kind(df).set_axis(index(len(df)))
     found = getattr(pandas.rank, verb)(*SUMS)
@@ -564,6 +581,27 @@ def test_an_error_says_what_is_wrong_in_words_of_pandas(call: Any, error: type[E
     assert message in str(caught.value)
     assert "pl." not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_values_of_the_user_are_no_code_to_spell() -> None:
+    name = "df.unique(['a'])"
+    with pytest.raises(rf.InvalidData) as caught:
+        SMALL.assign(doc_id=name).rank.ndcg()
+    assert "drop_duplicates(['query_id', 'doc_id'])" in str(caught.value)
+    assert f"doc_id={name!r}" in str(caught.value)
+
+
+def test_an_error_has_its_parts_and_its_kind_in_pandas_too() -> None:
+    repeated = SMALL.assign(doc_id="x")
+    found = []
+    for df in (repeated, pl.from_pandas(repeated)):
+        with pytest.raises(rf.InvalidData) as caught:
+            df.rank.ndcg()
+        found.append(pickle.loads(pickle.dumps(caught.value)))
+    in_pandas, in_polars = found
+    assert in_pandas.kind == in_polars.kind == "repeated document"
+    assert in_options(in_pandas.said) == in_options(in_polars.said)
+    assert worded(in_polars.said, spelled) == str(in_pandas) != str(in_polars)
 
 
 def test_results_hold_texts_as_pandas_does_by_default() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
 
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from tests.metrics.oracles.query import Row
 from tests.support.tables import max_label
 
 Options = dict[str, Any]
+T = TypeVar("T")
 
 # By far not in the labels' order, and label 0 is worth something.
 GAIN = {0: 0.5, 0.25: 2, 0.5: 1.5, 1: 3, 1.5: 0, 2: 1, 2.75: 7, 3: 4.5, 4: 2}
@@ -179,6 +181,15 @@ def thinned(axis: Sequence[Any], step: int) -> list[Any]:
     return [x if i % step == 0 else pytest.param(x, marks=pytest.mark.exhaustive) for i, x in enumerate(axis)]
 
 
+SHARES = ["share", pytest.param("rest", marks=pytest.mark.exhaustive)]
+"""Parameters of a test over many calls, of which the default run takes a share and the exhaustive one the rest."""
+
+
+def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
+    """The share of the items whose turn it is, one of so many, or the rest of them."""
+    return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
+
+
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
 
@@ -207,6 +218,44 @@ def needs_table(name: str, options: Options) -> bool:
         and options.get("max_label", top.default) is None
         and not isinstance(options.get("gain"), Mapping)
     )
+
+
+def is_beyond(name: str, options: Options) -> bool:
+    """Whether an option takes the value out of the metric's bounds, as its declaration says."""
+    return not options.keys().isdisjoint(rf.METRICS[CANONICAL[name]].beyond)
+
+
+ONE_ROW = pl.LazyFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0], "label": [1]})
+
+
+@cache
+def adds_up(text: str) -> bool:
+    """Whether the library takes the value for a sum of what each rank contributes: it explains it then."""
+    return is_offered(lambda: ONE_ROW.rank.explain(text), "is no sum of what each rank contributes")
+
+
+@cache
+def has_expectation(text: str) -> bool:
+    """Whether the library knows the mean of the value over all orders of tied documents."""
+    return is_offered(lambda: ONE_ROW.rank.on(ties="expected").evaluate(text), "closed form")
+
+
+@cache
+def has_bounds(text: str) -> bool:
+    """Whether the library knows the least and the greatest value that judging documents from 0 to 4 could give."""
+    ranker = ONE_ROW.rank.on(unjudged="bounds", unjudged_labels=(0, 4))
+    return is_offered(lambda: ranker.evaluate(text), "no bounds are known")
+
+
+def is_offered(call: Callable[[], object], reason: str) -> bool:
+    """Whether a call is made, and not refused for this reason; for another one it fails."""
+    try:
+        call()
+    except rf.InvalidOption as error:
+        if reason not in str(error):
+            raise
+        return False
+    return True
 
 
 def texts(name: str) -> list[str]:

@@ -112,6 +112,7 @@ import polars as pl
 import rankframe as rf
 from rankframe._command.command import Parser
 from rankframe._command.words import in_options
+from rankframe.errors import on
 
 df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
 
@@ -137,7 +138,7 @@ print(json.dumps({
     "refused": refused(lambda: df.rank.on(at_threshold="no")),
     "near": refused(lambda: df.rank.on(at_treshold="in")),
     "advice": advice,
-    "in options": in_options("say df.rank.on(at_threshold='out')"),
+    "in options": in_options(("say ", on(at_threshold="out"))),
     "differs by": dict(out.conventions("rr").select("tool", "differs_by").rows())["trec_eval"],
     "settings": both.compare("rr", runs=["score", "new"], resamples=100).settings["policies"]["at_threshold"],
     "page": [line for line in pages.names_page().splitlines() if "at_threshold" in line],

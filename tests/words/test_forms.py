@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._catalog.call import Call
 from tests.metrics.oracles.query import Row
-from tests.support.calls import POLICIES, SOME, Options, needs_table, spell
+from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
@@ -220,11 +220,12 @@ def test_metrics_of_ones_own_are_those_of_plain_python_in_every_form(table: Tabl
         assert_same(as_found(values), wanted, form)
 
 
+@pytest.mark.parametrize("which", SHARES)
 @law
-@given(hostile, st.sampled_from(POLICIES))
-def test_every_metric_has_one_value_in_every_form(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=st.sampled_from(POLICIES))
+def test_every_metric_has_one_value_in_every_form(which: str, table: Table, policies: Options) -> None:
     df = frame(table)
-    (_, first), *others = forms(df, [*TEXTS, *OWN_TEXTS], policies)
+    (_, first), *others = forms(df, part_of([*TEXTS, *OWN_TEXTS], which, 0, 3), policies)
     for form, values in others:
         assert_same(as_found(values), as_found(first), form)
 
@@ -248,20 +249,27 @@ def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
 
 
-@pytest.mark.usefixtures("in_parts")
-@pytest.mark.parametrize("policies", POLICIES, ids=str)
-def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options) -> None:
-    table = {f"q{i}": [(str(j), [None, 2.0, 2.0, 1.0][(i + j) % 4], LABELS[(i * j) % 7]) for j in range(i % 6 + 1)]
-             for i in range(40)}  # fmt: skip
-    df = frame(table)
-    values = df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS)
-    with patch.dict("rankframe._plan.shortcuts.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
-        assert_same(values, df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS))
-    if not policies:
-        assert_same(values.select("query_id", *OWN_TEXTS), oracle(table))
-
-
 LABELS = [None, 0, 0, -1, 1, 2.75, 0]
+MANY_QUERIES: Table = {
+    f"q{i}": [(str(j), [None, 2.0, 2.0, 1.0][(i + j) % 4], LABELS[(i * j) % 7]) for j in range(i % 6 + 1)]
+    for i in range(40)
+}
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("which", SHARES)
+@pytest.mark.parametrize("policies", POLICIES, ids=str)
+def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, which: str) -> None:
+    df = frame(MANY_QUERIES)
+    texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies), 6)
+    values = df.rank.on(**policies).evaluate(*texts)
+    with patch.dict("rankframe._plan.shortcuts.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
+        assert_same(values, df.rank.on(**policies).evaluate(*texts))
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_metrics_of_ones_own_are_those_of_plain_python_in_the_parts_of_a_table() -> None:
+    assert_same(frame(MANY_QUERIES).rank.evaluate(*OWN_TEXTS), oracle(MANY_QUERIES))
 
 
 @law

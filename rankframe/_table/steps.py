@@ -1,0 +1,137 @@
+"""Steps on a table that an error advises: the code in Polars, and beside it the same in pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from ..errors import Code, Text
+
+__all__ = [
+    "best_kept",
+    "cast",
+    "computed",
+    "filled",
+    "last_kept",
+    "mapped",
+    "negated",
+    "of_one_type",
+    "one_kept",
+    "ones",
+    "renamed",
+    "turned_round",
+    "without_nan",
+]
+
+
+def renamed(name: str, new: str = "...", *, frame: str = "df") -> Code:
+    """A column under another name; ``...`` for one that the reader chooses."""
+    names = f"{{{name!r}: {new if new == '...' else repr(new)}}}"
+    return Code(f"{frame}.rename({names})", f"{frame}.rename(columns={names})", phrase=", as with {}")
+
+
+def computed() -> Code:
+    """Further columns."""
+    return Code("df.with_columns(...)", "df.assign(...)", phrase=", with {}")
+
+
+def cast(name: str, dtype: pl.DataType, *, frame: str = "df", of_words: bool = False) -> Code:
+    """A column as another type; that of categories, which are words, by way of text."""
+    text = ".cast(pl.String)" if of_words else ""
+    in_pandas = "str" if dtype == pl.String else repr(_in_pandas(dtype))
+    return Code(
+        f"{frame}.with_columns(pl.col({name!r}){text}.cast(pl.{dtype}))", f"{frame}.astype({{{name!r}: {in_pandas}}})"
+    )
+
+
+def _in_pandas(dtype: pl.DataType) -> str:
+    return f"datetime64[{dtype.time_unit}]" if isinstance(dtype, pl.Datetime) else str(dtype).lower()
+
+
+def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]:
+    """A column of ids of two frames, given with their types, as one type, in which all ids of both have a place."""
+    if any(dtype.is_nested() for dtype in types.values()):
+        return ("make both of one type",)
+    try:
+        both = pl.concat([pl.DataFrame(schema={name: dtype}) for dtype in types.values()], how="vertical_relaxed")
+        one = both.schema[name]
+    except pl.exceptions.SchemaError:
+        one = pl.String()
+    first, *second = (cast(name, one, frame=frame) for frame, dtype in types.items() if dtype != one)
+    others = (replace(each, phrase=", {}") for each in second)
+    return f"cast {'both' if second else 'one'}", replace(first, phrase=", as in {}"), *others
+
+
+def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
+    """A column with a number in the place of each word."""
+    return Code(
+        f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",
+        f"df.assign(**{{{name!r}: df[{name!r}].map({numbers})}})",
+        phrase=phrase,
+    )
+
+
+def negated(name: str, phrase: str) -> Code:
+    """A column turned round, as floats."""
+    return Code(
+        f"df.with_columns(-pl.col({name!r}).cast(pl.Float64))",
+        f"df.assign(**{{{name!r}: -df[{name!r}].astype(float)}})",
+        phrase=phrase,
+    )
+
+
+def turned_round(name: str, *, unsigned: bool) -> Code:
+    """Scores made of a column that goes the other way; Polars negates no unsigned numbers."""
+    polars, pandas = (".cast(pl.Int64)", ".astype('int64')") if unsigned else ("", "")
+    return Code(
+        f"df.with_columns(score=-pl.col({name!r}){polars})",
+        f"df.assign(score=-df[{name!r}]{pandas})",
+        phrase=", as in {}",
+    )
+
+
+def without_nan() -> Code:
+    """Null in the place of NaN, which pandas does not tell apart."""
+    return Code("df.fill_nan(None)", "", phrase=", as {} does")
+
+
+def filled(name: str, value: object, phrase: str, *, as_text: bool = False) -> Code:
+    """A column with a value where it has none; a value that is text makes text of the others."""
+    if as_text:
+        polars, pandas = (
+            f"pl.col({name!r}).cast(pl.String).fill_null({value!r})",
+            f"df.assign(**{{{name!r}: df[{name!r}].astype(object).fillna({value!r})}})",
+        )
+    else:
+        polars, pandas = f"pl.col({name!r}).fill_null({value!r})", f"df.fillna({{{name!r}: {value!r}}})"
+    return Code(f"df.with_columns({polars})", pandas, phrase=phrase)
+
+
+def ones(name: str) -> Code:
+    """Judgments with a column of ones."""
+    return Code(f"qrels.with_columns({name}=pl.lit(1))", f"qrels.assign({name}=1)")
+
+
+def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "") -> Code:
+    """One row of those with the same values of `key`."""
+    return Code(f"df.unique({key}){then}", f"df.drop_duplicates({key}){then}", phrase=phrase)
+
+
+def best_kept(score: str, key: Sequence[str], phrase: str) -> Code:
+    """Of the rows with the same values of `key` the first in rank order."""
+    return Code(
+        f"df.sort({score!r}, descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True)",
+        f"df.sort_values({score!r}, ascending=False).drop_duplicates({key})",
+        phrase=phrase,
+    )
+
+
+def last_kept(name: str, key: Sequence[str], phrase: str, *, frame: str = "df") -> Code:
+    """Of the rows with the same values of `key` the one with the largest value of a column."""
+    return Code(
+        f"{frame}.sort({name!r}).unique({key}, keep='last')",
+        f"{frame}.sort_values({name!r}, na_position='first').drop_duplicates({key}, keep='last')",
+        phrase=phrase,
+    )
