@@ -127,7 +127,10 @@ def main() -> None:
         say("Spark on two cores, ndcg@10 and map", run("ndcg@10", "map"))
         say("Spark's windows in SQL, ndcg@10 and map", lambda: nowhere(spark.sql(WINDOWS)))
         say("Spark's RankingMetrics, means of ndcg@10 and map", lambda: ranking_metrics(sdf))
-        say("Spark on two cores, summarize", lambda: rankframe.spark.summarize(sdf, "ndcg@10", "map").collect())
+        say(
+            "Spark on two cores, summarize",
+            lambda: rankframe.spark.summarize(sdf, "ndcg@10", "map", resamples=1000).collect(),
+        )
         spark.stop()
 
 

@@ -10,18 +10,19 @@ buckets, though, the rows are counted at once, unless ``buckets`` says it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ._engines.arrow_kernel import ArrowKernel, bound, kernel_of, largest_label
-from ._engines.mergeable_summary import Summary, summary_of
-from ._engines.workers import Guarded, Judging, Merge, OnBucket, Partial, Values, refuse_row_order
+from ._decisions.mergeable_summary import summarize as summarize_verb
+from ._decisions.resampling import SummaryMethod, SummaryResampling
+from ._engines.arrow_kernel import bound, seen
+from ._engines.engine import Side, run
+from ._engines.workers import Guarded, OnArrow
+from ._engines.works import Work
 from ._plan.per_query import refuse_names
-from ._table.policies import check_word
 from ._table.table import fresh
 from ._verbs import verbs
 from .errors import InvalidData, InvalidOption
@@ -75,10 +76,9 @@ def evaluate(
         At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
         that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    kernel = kernel_of(bound(options, evaluate), metrics)
-    source = _source(df, kernel, qrels, judged_only, run_only)
-    kernel, buckets = _settled(source, kernel, buckets)
-    return _on_buckets(source, Values(kernel, source.judging), buckets)
+    setup = bound(options, evaluate)
+    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return run(SparkEngine(buckets), df, setup, verbs.evaluate, *metrics, **two)
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -113,10 +113,12 @@ def summarize(
     df: DataFrame,
     *metrics: verbs.Request,
     by: str | Sequence[str] | None = None,
-    ci: float = 0.95,
+    ci: float | None = 0.95,
+    method: SummaryMethod = "bca",
     weights: str | None = None,
-    resamples: int = 1000,
+    resamples: int = 10_000,
     seed: int = 0,
+    progress: bool = True,
     qrels: DataFrame | None = None,
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
@@ -125,9 +127,10 @@ def summarize(
 ) -> DataFrame:
     """The metrics summed up over the queries: one row per slice and metric.
 
-    Every bucket gives the number of its values, their mean and their spread, which merge exactly; the values themselves
-    stay where they are. The interval is that of a bootstrap over queries, which draws each query by a number made of its
-    id and the seed: the same for any number of buckets.
+    Parameters and defaults are those of ``df.rank.summarize``. Every bucket gives the number of its values, their mean and
+    their spread, which merge exactly; the values themselves stay where they are. The interval is that of the Poisson
+    bootstrap, which draws each query by a number made of its id and the seed: the same for any number of buckets, and on
+    one frame with ``method="poisson"``.
 
     Parameters
     ----------
@@ -136,7 +139,10 @@ def summarize(
     by
         The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
     ci
-        The confidence of the intervals.
+        The confidence of the intervals; ``None`` for none.
+    method
+        As for ``df.rank.summarize``. A table in parts has the interval of ``"poisson"`` alone, so this is what it gets, and
+        what the column ``ci_method`` says.
     weights
         The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
         them alike. A query that only the judgments hold has none: say ``judged_only="drop"``.
@@ -144,12 +150,15 @@ def summarize(
         How many times the bootstrap draws.
     seed
         A whole number from 0 on; another one gives another bootstrap.
+    progress
+        Has no effect: Spark shows its own.
 
     Returns
     -------
     A Spark table: the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the geometric
-    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, and ``n_queries`` (long), those
-    whose value is not null.
+    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, ``n_queries`` (long), those whose
+    value is not null, ``total`` (double), and ``ci_method`` (string); the interval and its method are left out with
+    ``ci=None``.
 
     Raises
     ------
@@ -158,121 +167,52 @@ def summarize(
         a weight is no number from 0 on.
     """
     setup = bound(options, summarize)
-    given = {"ci": ci, "resamples": resamples, "seed": seed, "weights": weights}
-    summary = summary_of(setup, metrics, by, **given, missing_slices=qrels is not None)  # type: ignore[arg-type]
-    source = _source(df, ArrowKernel(summary.calls, setup), qrels, judged_only, run_only, summary)
-    kernel, buckets = _settled(source, ArrowKernel(summary.calls, setup), buckets)
-    summary = replace(summary, largest_label=kernel.largest_label)
-    parts = _on_buckets(source, Partial(summary, source.judging), buckets)
-    return _merged(parts, summary)
+    slices = (by,) if isinstance(by, str) else tuple(by or ())
+    resampling = SummaryResampling(ci, method, resamples, seed, progress)
+    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return run(SparkEngine(buckets), df, setup, summarize_verb, slices, weights, resampling, *metrics, **two)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A Spark table, and its judgments where they are another one, down to the columns that count."""
+class SparkEngine:
+    """Spark tables: parts are buckets, to which rows are hashed by their keys."""
 
-    tables: tuple[DataFrame, ...]
-    schemas: tuple[pa.Schema, ...]
-    judging: Judging | None
-    joined: pl.Schema
-    query: tuple[str, ...]
+    name = "Spark table"
+    advice = "collect a part of the table, as with pl.DataFrame(df.toArrow())"
 
+    def __init__(self, buckets: int | None) -> None:
+        if buckets is not None and (isinstance(buckets, bool) or not isinstance(buckets, Integral) or buckets < 1):
+            raise InvalidOption(f"buckets={buckets!r}: write a whole number from 1 on, or leave it out")
+        self._buckets = None if buckets is None else int(buckets)
 
-def _source(
-    df: DataFrame,
-    kernel: ArrowKernel,
-    qrels: DataFrame | None = None,
-    judged_only: verbs.Missing = "keep",
-    run_only: verbs.Missing = "drop",
-    summary: Summary | None = None,
-) -> _Source:
-    """The tables of a call, checked as far as their columns go."""
-    for table in (df, *([] if qrels is None else [qrels])):
+    def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
+        """The columns in the types in which workers get them."""
         if not type(table).__module__.startswith("pyspark."):
             raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
-    check_word("judged_only", judged_only, verbs.Missing)
-    check_word("run_only", run_only, verbs.Missing)
-    setup, names = kernel.setup, [*df.columns]
-    if summary is not None:
-        summary.require(names)
-    if kernel.largest_label is None:
-        kernel = replace(kernel, largest_label=0.0)  # found out when the columns are in order
-    also: Sequence[str] = [] if summary is None else summary.also
-    read = list(dict.fromkeys([*kernel.needed(names), *also]))
-    given = _arrow_schema(df, read)
-    if qrels is None:
-        kernel.schema(given)
-        refuse_row_order(setup, kernel.calls, names, "Spark table")
-        return _Source((_only(df, read),), (_part(given, read),), None, kernel.seen(given).schema, setup.roles.query)
-    judging = Judging(setup, judged_only, run_only)
-    read_there = kernel.needed(qrels.columns)
-    judged = _arrow_schema(qrels, read_there)
-    others = [name for name in qrels.columns if name in names and name not in read_there]
-    joined = judging(kernel.seen(given), kernel.seen(judged).drop(others))
-    kernel(joined.to_arrow())
-    refuse_row_order(setup, kernel.calls, joined.columns, "Spark table")
-    runs = [name for name in setup.roles.query if name not in qrels.columns]
-    tables, schemas = [_only(df, read), _only(qrels, read_there)], [_part(given, read), _part(judged, read_there)]
-    if runs:  # judgments hold for every run of the table, not for those of a bucket alone
-        tables[1] = _only(df, runs).distinct().crossJoin(tables[1])
-        schemas[1] = _part(given, runs)
-        for field in _part(judged, read_there):
-            schemas[1] = schemas[1].append(field)
-    return _Source(tuple(tables), tuple(schemas), judging, joined.schema, setup.roles.query)
+        names = [name for name in table.columns if read is None or name in read]
+        return seen(_arrow_schema(table, names), names)
+
+    def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
+        """The work on every bucket; without a key, on every batch of rows that Spark sends."""
+        tables = [_only(side.table, side.names) for side in sides]
+        if key is not None and self._buckets is None:
+            rows = sum(side.table.count() for side in sides)
+            self._buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET)
+        return _apply(tables, work, key, self._buckets)
+
+    def collect(self, table: DataFrame) -> pl.DataFrame:
+        """The rows, as Arrow."""
+        return pl.DataFrame(table.toArrow())
 
 
-def _settled(source: _Source, kernel: ArrowKernel, buckets: int | None) -> tuple[ArrowKernel, int]:
-    """The kernel with what has to be known of the whole table, and the number of buckets."""
-    if buckets is not None and (isinstance(buckets, bool) or not isinstance(buckets, Integral) or buckets < 1):
-        raise InvalidOption(f"buckets={buckets!r}: write a whole number from 1 on, or leave it out")
-    asked = kernel.needs_largest_label(source.joined)
-    ranked, shown = largest_label(kernel, source.joined) if asked else (kernel, False)
-    shown = shown and (source.judging is None or source.judging.judged_only != "drop")
-    label = f"CAST({_quoted(kernel.setup.roles.label)} AS DOUBLE)"
-    top = f"max(CASE WHEN {label} > 0 AND {label} < double('infinity') THEN {label} END) AS top"
-    count = [] if buckets is not None else ["count(1) AS n"]
-    rows, largest = 0, 0.0
-    for table in source.tables:
-        figures = [*count, *([top] if shown and table is source.tables[-1] else [])]
-        if figures:
-            found = table.selectExpr(*figures).collect()[0].asDict()
-            rows, largest = rows + found.get("n", 0), found.get("top") or 0.0
-    buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET) if buckets is None else int(buckets)
-    if asked and not shown:  # some labels do not count, and which ones takes a ranking to know
-        values = _on_buckets(source, Values(ranked, source.judging), buckets)
-        largest = values.selectExpr("max(largest_label) AS top").collect()[0]["top"] or 0.0
-    if asked:
-        kernel = replace(kernel, largest_label=largest)
-    return kernel, buckets
-
-
-def _on_buckets(source: _Source, function: OnBucket, buckets: int) -> DataFrame:
-    """What a function makes of every bucket of whole queries."""
-    keys = ", ".join(map(_quoted, source.query))
-    bucket = f"pmod(xxhash64({keys}), {buckets}L) AS bucket"
-    groups = [_numbered(table, bucket).groupBy("bucket") for table in source.tables]
-    names = [schema.names for schema in source.schemas]
-    out = function(*(schema.empty_table() for schema in source.schemas)).schema
-    return _apply(source.tables[0], groups, names, function, out)
-
-
-def _merged(parts: DataFrame, summary: Summary) -> DataFrame:
-    """The summary of a table, from those of its buckets."""
-    names = parts.columns
-    schema = _arrow_schema(parts, names)
-    keys = [f"c{names.index(name)}" for name in (*summary.slices, "metric")]
-    function = Merge(summary)
-    return _apply(parts, [_numbered(parts).groupBy(*keys)], [names], function, function(schema.empty_table()).schema)
-
-
-def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: OnBucket, out: pa.Schema) -> DataFrame:
-    """What a function makes of every group of one table, or of two.
+def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, buckets: int | None) -> DataFrame:
+    """What a function makes of every bucket of one table, or of two.
 
     A message of ours comes out of a worker in a column, from which Spark raises it: without a traceback of the worker.
     """
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
-    kept = function.kept
+    df, kept, function = tables[0], work.kept, OnArrow(work)
+    out = function(*(_arrow_schema(table, table.columns).empty_table() for table in tables)).schema
     fields = [
         StructField(field.name, df.schema[kept[field.name]].dataType if field.name in kept else _spark_type(field.type))
         for field in out
@@ -280,14 +220,19 @@ def _apply(df: DataFrame, groups: list[Any], names: list[list[str]], function: O
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
     new = [field for field in struct if field.name not in kept]
-    seen = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
+    given = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
     large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    types = {field.name: _large(field.type) if large else field.type for field in seen}
-    work = Guarded(function, [list(x) for x in names], types, fault)
-    if len(groups) == 1:
-        result = groups[0].applyInArrow(lambda table: work(table), struct)
+    types = {field.name: _large(field.type) if large else field.type for field in given}
+    guarded = Guarded(function, [table.columns for table in tables], types, fault)
+    if key is None:
+        result = _numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
     else:
-        result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: work(table, qrels), struct)
+        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket"
+        groups = [_numbered(table, bucket).groupBy("bucket") for table in tables]
+        if len(groups) == 1:
+            result = groups[0].applyInArrow(lambda table: guarded(table), struct)
+        else:
+            result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
     at = _quoted(fault)
     return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
 
@@ -309,18 +254,12 @@ def _numbered(df: DataFrame, *further: str) -> DataFrame:
     return df.selectExpr(*(f"{_quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further)
 
 
-def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema([schema.field(name) for name in names])
-
-
 def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
     """The schema of a Spark table as workers see it; columns that are not read hold nothing."""
     import pyarrow as pa
 
-    seen = _seen(df, [_quoted(name) for name in dict.fromkeys(read)])
-    return pa.schema([seen.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns])
+    given = _seen(df, [_quoted(name) for name in dict.fromkeys(read)])
+    return pa.schema([given.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns])
 
 
 def _seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:

@@ -19,6 +19,7 @@ from .._support.progress import Progress
 from .._support.tests_and_intervals import Correction, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
+from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
@@ -116,6 +117,7 @@ class Significance:
             check_word("correction", self.correction, Correction)
 
 
+@verb(gives="comparison", reads=["design"])
 def compare(
     frame: Frame,
     setup: Setup,

@@ -16,6 +16,7 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
+from .._verbs.verb import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
@@ -124,6 +125,7 @@ class Gate:
         return 2 * self.confidence - 1
 
 
+@verb(gives="comparison", reads=["design"])
 def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
     """The verdict over every metric, slice and run."""
     if design.baseline is None:

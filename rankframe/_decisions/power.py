@@ -13,6 +13,7 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
+from .._verbs.verb import verb
 from ..errors import InvalidOption
 from .compare import differences
 from .paired_values import Design, paired_values
@@ -56,6 +57,7 @@ class Effects:
         return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
 
 
+@verb(gives="table", reads=["design"])
 def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: Request) -> Frame:
     """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
     from .. import stats

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Resampling", "arrays", "intervals_of", "limits"]
+__all__ = ["Resampling", "SummaryMethod", "SummaryResampling", "arrays", "intervals_of", "limits"]
+
+SummaryMethod: TypeAlias = Literal["bca", "percentile", "t", "bounded", "poisson"]
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,17 @@ class Resampling:
     """The confidence and the kind of an interval, how often queries are drawn anew, and where the draws start."""
 
     ci: float | None
-    method: Method
+    method: SummaryMethod
     resamples: int
     seed: int
     progress: bool
 
+    methods: ClassVar[object] = Method
+
     def __post_init__(self) -> None:
         if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
             raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
-        check_word("method", self.method, Method)
+        check_word("method", self.method, self.methods)
         takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
         for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
             value = getattr(self, name)
@@ -58,7 +62,15 @@ class Resampling:
         from .. import stats  # numpy comes with it
 
         ci = math.nan if self.ci is None else self.ci
-        return stats.intervals(values, weights, ci, self.method, self.resamples, self.seed, progress, limits)
+        method = cast("Method", self.method)  # the Poisson bootstrap has a summary of its own
+        return stats.intervals(values, weights, ci, method, self.resamples, self.seed, progress, limits)
+
+
+@dataclass(frozen=True)
+class SummaryResampling(Resampling):
+    """The same for a summary, which has one more kind of interval."""
+
+    methods: ClassVar[object] = SummaryMethod
 
 
 def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import LARGEST, Frame, columns_of_largest, needs_largest_label
+from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.metric_methods import options_of, refuse_unknown
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
+from .._verbs.verb import verb_of
 from ..errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LARGEST", "ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "largest_label"]
+__all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "seen"]
 
 
 def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **options: Any) -> ArrowKernel:
@@ -106,7 +107,7 @@ class ArrowKernel:
     def __call__(self, table: Any) -> pa.Table:
         """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
         table = as_table(table)
-        frame = self.read(table)
+        frame = read(table, self.needed(table.column_names))
         self.refuse_unknown_top(frame.schema)
         return as_arrow(
             verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label),
@@ -119,7 +120,7 @@ class ArrowKernel:
 
         if not isinstance(given, pa.Schema):
             raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
-        frame = self.seen(given)
+        frame = seen(given, self.needed(given.names))
         self.refuse_unknown_top(frame.schema)
         return as_arrow(
             verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label), self._types(given)
@@ -132,20 +133,10 @@ class ArrowKernel:
 
     def needed(self, names: Sequence[str]) -> list[str]:
         """Those of a table's columns that the metrics read, in the table's order."""
-        expressions = [request.meta for request in self.requests if isinstance(request, pl.Expr)]
-        if any(x.has_multiple_outputs() for x in expressions):
+        evaluate = verb_of(verbs.evaluate)
+        if evaluate.reads_any(self.requests):
             return list(names)  # a selector may mean any of them
-        setup = self.setup
-        roles = (
-            *setup.roles.query,
-            setup.roles.doc_name,
-            setup.roles.score,
-            setup.roles.label,
-            setup.roles.weight,
-            setup.roles.subtopic,
-        )
-        needed = {*roles, *(name for call in self.calls for name in call.columns)}
-        needed.update(name for x in expressions for name in x.root_names())
+        needed = evaluate.columns(self.setup, self.requests)
         return [name for name in names if name in needed]
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
@@ -160,23 +151,24 @@ class ArrowKernel:
                 f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or give the metric its max_label"
             )
 
-    def read(self, table: pa.Table) -> pl.DataFrame:
-        """The columns that the metrics read, as Polars holds them."""
-        names = self.needed(table.column_names)
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")
-        return pl.DataFrame(table.select(names))
-
-    def seen(self, given: pa.Schema) -> pl.DataFrame:
-        """An empty frame with all columns of a schema; those that are not read hold nothing."""
-        read = self.read(given.empty_table())
-        return pl.DataFrame(
-            {name: read[name] if name in read.columns else pl.Series([], dtype=pl.Null) for name in given.names}
-        )
-
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
         return {name: given.field(name).type for name in self.setup.roles.query}
+
+
+def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
+    """Columns of a table, as Polars holds them."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")
+    return pl.DataFrame(table.select(names))
+
+
+def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
+    """An empty frame with all columns of a schema; those that are not named hold nothing."""
+    found = read(given.empty_table(), names)
+    return pl.DataFrame(
+        {name: found[name] if name in found.columns else pl.Series([], dtype=pl.Null) for name in given.names}
+    )
 
 
 def as_table(given: Any) -> pa.Table:
@@ -200,12 +192,3 @@ def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
     table = result.lazy().collect().to_arrow(compat_level=pl.CompatLevel.oldest())
     plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
     return table.cast(pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema]))
-
-
-def largest_label(kernel: ArrowKernel, schema: pl.Schema) -> tuple[ArrowKernel, bool]:
-    """The kernel that gives the largest label of each query that the metrics of another one see, and whether rows show it.
-
-    Policies may leave rows out, whose labels do not count then.
-    """
-    setup, shown = columns_of_largest(kernel.setup, schema, kernel.calls)
-    return ArrowKernel((LARGEST,), setup), shown

@@ -1,120 +1,32 @@
-"""What an engine's workers do with a bucket of whole queries: functions of Arrow tables, which can be pickled."""
+"""What Spark's workers do with a bucket of whole queries: functions of Arrow tables, which can be pickled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .._catalog.call import Call
-from .._table.setup import Setup
-from .._verbs import verbs
-from ..errors import Advice, Code, InvalidOption, RankframeError, worded
-from .arrow_kernel import ArrowKernel, as_arrow
-from .mergeable_summary import Summary
+from ..errors import Advice, Code, RankframeError, worded
+from .arrow_kernel import as_arrow
+from .works import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Guarded", "Judging", "Merge", "OnBucket", "Partial", "Values", "refuse_row_order"]
-
-WITHOUT_ORDER = ("best", "worst", "expected", "error")
-"""The tie rules for which it does not matter in which order the rows stand."""
-
-
-def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Sequence[str], what: str) -> None:
-    """Refuse to break ties by an order that rows do not have."""
-    for ties in {setup.policies.ties, *(setup.resolve(call)[0].policies.ties for call in calls)}:
-        order = ties == "order"
-        if ties not in WITHOUT_ORDER and (order or setup.roles.doc_in(names) is None):
-            why = "ties='order' goes by" if order else "tied rows would stand by, as no column names documents"
-            raise InvalidOption(
-                f"the rows of a {what} have no order, which {why}; name the documents, as in doc='doc_id', "
-                "ties='doc_desc', or say ties='best', 'worst', 'expected' or 'error'"
-            )
-
-
-class OnBucket(Protocol):
-    """From a bucket, and its judgments where they are apart, to a result."""
-
-    def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
-        """The result for the bucket."""
-
-    @property
-    def kept(self) -> dict[str, str]:
-        """The columns of the result that are columns of the bucket."""
-        raise NotImplementedError
+__all__ = ["Guarded", "OnArrow"]
 
 
 @dataclass(frozen=True)
-class Judging:
-    """How a run and its judgments become one table."""
+class OnArrow:
+    """A function of Polars frames as one of Arrow tables, whose columns keep their types."""
 
-    setup: Setup
-    judged_only: verbs.Missing
-    run_only: verbs.Missing
+    work: Work
 
-    def __call__(self, run: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-        judged = verbs.judge(run, self.setup, qrels, None, self.judged_only, self.run_only, part=True)
-        return judged.lazy().collect()
-
-
-@dataclass(frozen=True)
-class Values:
-    """From a bucket to the values of its queries."""
-
-    kernel: ArrowKernel
-    judging: Judging | None = None
-
-    def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
-        return self.kernel(_joined(self.judging, table, *qrels))
-
-    @property
-    def kept(self) -> dict[str, str]:
-        """The query columns."""
-        return {name: name for name in self.kernel.setup.roles.query}
-
-
-@dataclass(frozen=True)
-class Partial:
-    """From a bucket to its part of a summary."""
-
-    summary: Summary
-    judging: Judging | None
-
-    def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
-        part = self.summary.part(pl.DataFrame(_joined(self.judging, table, *qrels)))
-        return as_arrow(part, {at: table.schema.field(name).type for at, name in self.kept.items()})
-
-    @property
-    def kept(self) -> dict[str, str]:
-        """The slices, under names that no caller has."""
-        return dict(zip(self.summary.slices, self.summary.by, strict=True))
-
-
-@dataclass(frozen=True)
-class Merge:
-    """From the parts of a summary to the summary."""
-
-    summary: Summary
-
-    def __call__(self, table: pa.Table, *qrels: pa.Table) -> pa.Table:
-        merged = self.summary.merge(pl.DataFrame(table))
-        return as_arrow(merged, {name: table.schema.field(at).type for name, at in self.kept.items()})
-
-    @property
-    def kept(self) -> dict[str, str]:
-        """The slices, under the caller's names."""
-        return dict(zip(self.summary.by, self.summary.slices, strict=True))
-
-
-def _joined(judging: Judging | None, table: pa.Table, *qrels: pa.Table) -> pa.Table:
-    if judging is None:
-        return table
-    frame = judging(pl.DataFrame(table), pl.DataFrame(*qrels))
-    return as_arrow(frame, {field.name: field.type for field in table.schema})
+    def __call__(self, *tables: pa.Table) -> pa.Table:
+        found = self.work(*(pl.DataFrame(table) for table in tables))
+        return as_arrow(found, {name: tables[0].schema.field(at).type for name, at in self.work.kept.items()})
 
 
 @dataclass(frozen=True)
@@ -133,10 +45,17 @@ class Guarded:
         The name of the message's column.
     """
 
-    function: OnBucket
+    function: OnArrow
     names: list[list[str]]
     types: dict[str, pa.DataType]
     fault: str
+
+    def on_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The function on each batch of rows by itself."""
+        import pyarrow as pa
+
+        for batch in batches:
+            yield from self(pa.Table.from_batches([batch])).to_batches()
 
     def __call__(self, *tables: pa.Table) -> pa.Table:
         import pyarrow as pa

@@ -6,12 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from .._decisions import compare, gate, summary
+from .._decisions import compare, gate, mergeable_summary
 from .._decisions import power as _power
 from .._decisions.compare import Comparison, Significance
 from .._decisions.gate import Verdict
 from .._decisions.paired_values import Design, Lacking
-from .._decisions.resampling import Resampling
+from .._decisions.resampling import Resampling, SummaryMethod, SummaryResampling
 from .._decisions.runs import Runs
 from .._support.tests_and_intervals import Correction, Method, Test
 from .._verbs import verbs
@@ -36,7 +36,7 @@ class DecidingRanker(Ranker[R]):
         *metrics: verbs.Request,
         by: str | Sequence[str] | None = None,
         ci: float | None = 0.95,
-        method: Method = "bca",
+        method: SummaryMethod = "bca",
         weights: str | None = None,
         resamples: int = 10_000,
         seed: int = 0,
@@ -56,7 +56,10 @@ class DecidingRanker(Ranker[R]):
         method
             The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
             plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and
-            any values within the metric's bounds (or, if it has none, within the values found).
+            any values within the metric's bounds (or, if it has none, within the values found);
+            ``"poisson"``, the bootstrap of tables in parts, which draws each query by a number made of its id and the seed:
+            the same for any number of parts. Spark and Dask have this one alone, and say so in a further column,
+            ``ci_method``.
         weights
             The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
             query. ``None`` weighs them alike.
@@ -94,8 +97,8 @@ class DecidingRanker(Ranker[R]):
         >>> df.rank.summarize("rr", method="percentile").select("ci_low", "ci_high").row(0)  # of 0 and 1 relevant
         (0.0, 1.0)
         """
-        resampling = Resampling(ci, method, resamples, seed, progress)
-        return self._run(summary.summarize, _names(by), weights, resampling, *metrics)
+        resampling = SummaryResampling(ci, method, resamples, seed, progress)
+        return self._run(mergeable_summary.summarize, _names(by), weights, resampling, *metrics)
 
     @asks_for_metrics
     def compare(

@@ -12,20 +12,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from .._catalog.call import Call
-from .._decisions import compare, gate, summary
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._plan import per_query
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
 from .._table.setup import ROLES, Setup
-from .._verbs import tool_comparison, verbs
+from .._verbs.verb import Gives, verb_of
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
 from .verb_methods import FrameRanker
 
-__all__ = ["PandasRanker", "RankMethod"]
+__all__ = ["PandasRanker", "RankMethod", "Source", "as_pandas", "of_pandas"]
 
 T = TypeVar("T")
 
@@ -59,27 +56,25 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             try:
                 return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
             except RankframeError as error:
-                raise _of_pandas(error, self._frame) from None
+                raise of_pandas(error, self._frame) from None
 
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> Any:
-        if verb is verbs.agreement:
-            args = (_as_text(args[0]), *args[1:])
-        args = tuple(_as_texts(x) if isinstance(x, Design) else x for x in args)
-        shape: Shape = SHAPES.get(verb, _table)
+        declared = verb_of(verb)
+        args = declared.with_names(args, _as_text)
         try:
-            return shape(self._frame, self._setup, verb, *args, **known)
+            return SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
         except RankframeError as error:
-            raise _of_pandas(error, self._frame) from None
+            raise of_pandas(error, self._frame) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:
             source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
             return work(source.polars, self._setup, *args)
         except RankframeError as error:
-            raise _of_pandas(error, self._frame) from None
+            raise of_pandas(error, self._frame) from None
 
     def __repr__(self) -> str:
         return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
@@ -245,11 +240,10 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, run_name: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
-    named = _as_text(run_name)
-    needed = [*keys, setup.roles.label, *([] if named is None else [named])]
+    needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     run, judged = (
         Source(
@@ -260,7 +254,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, run_name:
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), named, *args)
+    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
@@ -279,49 +273,33 @@ def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.Data
     """A table of its own, such as that of `check`; ids are there as Polars has them."""
     source = _source(frame, setup, verb, args)
     args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    result = verb(source.polars, setup, *args, *([spelled] if verb in SPEAKING else []))
-    return pd.DataFrame({x.name: _values(x) for x in result})
+    spell = [spelled] if "spelling" in verb_of(verb).parameters else []
+    return as_pandas(verb(source.polars, setup, *args, *spell))
 
-
-SPEAKING = (verbs.check, tool_comparison.conventions)
-"""The verbs whose tables say what to write."""
 
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
-SHAPES: dict[Callable[..., Any], Shape] = {
-    per_query.measure: _per_query,
-    verbs.evaluate: _per_query,
-    verbs.agreement: _per_query,
-    verbs.with_metrics: _per_row,
-    verbs.with_ranks: _per_row,
-    verbs.curve: _per_document,
-    verbs.explain: _per_document,
-    verbs.judge: _joined,
-    compare.compare: _several,
-    gate.gate: _several,
+SHAPES: dict[Gives, Shape] = {
+    "query": _per_query,
+    "row": _per_row,
+    "document": _per_document,
+    "join": _joined,
+    "table": _table,
+    "comparison": _several,
 }
-"""How the result of a verb comes back."""
+"""How a result of each shape comes back."""
 
 
 def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
     """The frame with the columns that a verb looks into."""
-    needed = {*setup.roles.query, setup.roles.score, *([] if setup.roles.doc_name is None else [setup.roles.doc_name])}
-    scores_alone = verb in (verbs.with_ranks, verbs.agreement)
-    if not scores_alone or setup.policies.ties in ("best", "worst") or setup.policies.unjudged == "drop":
-        needed.add(setup.roles.label)
-    if setup.roles.subtopic is not None:
-        needed.add(setup.roles.subtopic)
-    if setup.roles.weight is not None:
-        needed.add(setup.roles.weight)
-    if verb is summary.summarize:
-        needed.update(args[0], () if args[1] is None else (args[1],))
-    if verb is verbs.agreement:
-        needed.add(args[0])
-    needed.update(*(arg.names for arg in args if isinstance(arg, Design)))
-    expressions = [arg.meta for arg in args if isinstance(arg, pl.Expr)]
-    expressions += [x.meta for arg in args if isinstance(arg, Call) for x in arg.expressions]
-    needed.update(*(x.root_names() for x in expressions))
-    return Source(frame, needed, others=any(x.has_multiple_outputs() for x in expressions), lists=setup.roles.subtopic)
+    declared = verb_of(verb)
+    needed = declared.columns(setup, args)
+    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.subtopic)
+
+
+def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
+    """A table as pandas holds it, its rows numbered."""
+    return pd.DataFrame({x.name: _values(x) for x in result})
 
 
 def _values(x: pl.Series) -> Any:
@@ -364,7 +342,7 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
     if isinstance(frame, pd.DataFrame):
         return frame
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return pd.DataFrame({x.name: _values(x) for x in frame.lazy().collect()})
+        return as_pandas(frame.lazy().collect())
     raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
 
 
@@ -372,15 +350,14 @@ def _as_text(label: Any) -> Any:
     """A column's label, or several, as the text that stands for it in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
+    if isinstance(label, Design):
+        runs = Runs(tuple(map(text_of, label.runs.scores)), _as_text(label.runs.column))
+        one = {name: _as_text(getattr(label, name)) for name in ("baseline", "weights")}
+        return replace(label, runs=runs, by=tuple(map(text_of, label.by)), **one)
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 
-def _as_texts(design: Design) -> Design:
-    runs = Runs(tuple(map(text_of, design.runs.scores)), _as_text(design.runs.column))
-    return replace(design, runs=runs, baseline=_as_text(design.baseline))
-
-
-def _of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
+def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
     if isinstance(error, NotNumbers):
         error = error.among(Source(frame, {error.column}).polars)

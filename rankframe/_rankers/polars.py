@@ -9,6 +9,7 @@ import polars as pl
 
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
+from .._verbs.verb import verb_of
 from .verb_methods import FrameRanker
 
 __all__ = ["PolarsRanker"]
@@ -28,6 +29,7 @@ class PolarsRanker(FrameRanker[R]):
         return PolarsRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+        verb_of(verb)
         try:
             result: R = verb(self._frame, self._setup, *args)
         except NotNumbers as error:

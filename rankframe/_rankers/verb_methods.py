@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from .._catalog.call import Call
-from .._plan import per_query
 from .._verbs import tool_comparison, verbs
 from .decision_methods import DecidingRanker
 from .misplaced_options import asks_for_metrics
@@ -20,7 +19,7 @@ class FrameRanker(Showing, DecidingRanker[R]):
     """The verbs of a ranker over a frame: its methods beyond the metrics."""
 
     def _measure(self, call: Call) -> R:
-        return self._run(per_query.measure, call)
+        return self._run(verbs.evaluate, call)
 
     @asks_for_metrics
     def evaluate(self, *metrics: verbs.Request) -> R:

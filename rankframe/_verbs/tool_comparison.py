@@ -17,12 +17,14 @@ from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
 from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
+from .verb import verb
 
 __all__ = ["conventions", "short"]
 
 SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
 
 
+@verb(gives="table")
 def conventions(frame: Frame, setup: Setup, text: str, spelling: Spelling = str) -> Frame:
     """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
     calls = parse(text)

@@ -39,6 +39,7 @@ from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import InvalidOption, Spelling, on, option
+from .verb import verb
 
 __all__ = [
     "Missing",
@@ -57,6 +58,7 @@ __all__ = [
 ]
 
 
+@verb(gives="query")
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked.
 
@@ -94,6 +96,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
     return like(frame, result.select(*setup.roles.query, *names), setup)
 
 
+@verb(gives="row")
 def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """The rows, in their order, with a column of the query's value per metric."""
     values = evaluate(frame, setup, *requests, largest_label=largest_label).lazy()
@@ -103,6 +106,7 @@ def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_
     return like(frame, joined, setup)
 
 
+@verb(gives="row", labels=False)
 def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
     if setup.policies.ties == "expected":
@@ -127,6 +131,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
 
 
+@verb(gives="document")
 def curve(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
@@ -145,6 +150,7 @@ def curve(
     return _rows(frame, setup, calls, "rank", carry, largest_label)
 
 
+@verb(gives="document")
 def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
@@ -222,6 +228,7 @@ def _eager_rows(
     return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
 
 
+@verb(gives="join", reads=["run"])
 def judge(
     frame: Frame,
     setup: Setup,
@@ -257,6 +264,7 @@ def judge(
     return like(frame, tables.join(judged_only, unjudged, ordered=True), setup)
 
 
+@verb(gives="table")
 def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = str) -> Frame:
     """The findings of a check, whose advice a front spells; see `check.check`."""
     if qrels is not None:
@@ -265,6 +273,7 @@ def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = 
     return like(frame, found, setup)
 
 
+@verb(gives="query", reads=["other"], labels=False)
 def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> Frame:
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)

@@ -7,52 +7,60 @@ import pickle
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import rankframe as rf
-from rankframe._engines.arrow_kernel import arrow_kernel, bound, kernel_of, largest_label
-from rankframe._engines.mergeable_summary import summary_of
-from rankframe._engines.workers import Guarded, Judging, Merge, Partial, Values, refuse_row_order
+from rankframe._decisions.mergeable_summary import summary_of
+from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.engine import refuse_row_order
+from rankframe._engines.workers import Guarded, OnArrow
+from rankframe._engines.works import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial
+from rankframe._verbs import verbs
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})
 TABLE = RUN.append_column("label", pa.array([0, 1, 1]))
-KERNEL = kernel_of(bound({}, arrow_kernel), ["rr", "recall"])
+COLUMNS = bound({}, arrow_kernel)
+TYPES = {"rr": pa.float64(), "recall": pa.float64(), "!": pa.string()}
+
+
+def values(judging: Judging | None = None) -> OnArrow:
+    return OnArrow(OnQueries(verbs.evaluate, COLUMNS, (*rf.parse("rr"), *rf.parse("recall")), judging))
 
 
 def guarded(function: Any, *tables: pa.Table) -> pa.Table:
-    types = {"rr": pa.float64(), "recall": pa.float64(), "!": pa.string()}
-    work = pickle.loads(pickle.dumps(Guarded(function, [table.column_names for table in tables], types, "!")))
+    work = pickle.loads(pickle.dumps(Guarded(function, [table.column_names for table in tables], TYPES, "!")))
     plain = [table.rename_columns([f"c{i}" for i in range(table.num_columns)]) for table in tables]
     return work(*(table.append_column("bucket", pa.array([0] * table.num_rows)) for table in plain))
 
 
 def test_a_bucket_gives_its_values_and_no_message() -> None:
-    found = guarded(Values(KERNEL), TABLE)
+    found = guarded(values(), TABLE)
     assert found.to_pylist() == [
         {"query_id": 1, "rr": 0.5, "recall": 1.0, "!": None},
         {"query_id": 2, "rr": 1.0, "recall": 1.0, "!": None},
     ]
-    assert Values(KERNEL).kept == {"query_id": "query_id"}
+    assert values().work.kept == {"query_id": "query_id"}
 
 
 def test_a_bucket_joins_its_judgments() -> None:
-    found = guarded(Values(KERNEL, Judging(bound({}, arrow_kernel), "keep", "drop")), RUN, QRELS)
+    found = guarded(values(Judging(COLUMNS, "keep", "drop")), RUN, QRELS)
     assert found.drop(["!"]).to_pylist() == [
         {"query_id": 1, "rr": 0.5, "recall": 0.5},
         {"query_id": 3, "rr": 0.0, "recall": 0.0},
     ]
-    dropped = guarded(Values(KERNEL, Judging(bound({}, arrow_kernel), "drop", "keep")), RUN, QRELS)
+    dropped = guarded(values(Judging(COLUMNS, "drop", "keep")), RUN, QRELS)
     assert dropped["query_id"].to_pylist() == [1, 2]
 
 
 def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
-    found = guarded(Values(KERNEL), TABLE.set_column(2, "score", pa.array([float("nan")] * 3)))
+    found = guarded(values(), TABLE.set_column(2, "score", pa.array([float("nan")] * 3)))
     (row,) = found.to_pylist()
     assert row.pop("!").startswith("column 'score' holds NaN")
     assert row == {"query_id": None, "rr": None, "recall": None}
-    assert found.schema == guarded(Values(KERNEL), TABLE).schema
+    assert found.schema == guarded(values(), TABLE).schema
     with pytest.raises(ZeroDivisionError):
         guarded(_broken, TABLE)
 
@@ -65,7 +73,7 @@ def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
     ],
 )
 def test_a_message_of_a_worker_advises_no_steps_of_polars(table: pa.Table, says: str) -> None:
-    (row,) = guarded(Values(KERNEL), table).to_pylist()
+    (row,) = guarded(values(), table).to_pylist()
     assert says in row["!"]
     assert "df." not in row["!"]
 
@@ -76,49 +84,38 @@ def _broken(*tables: pa.Table) -> pa.Table:
 
 def test_timestamps_go_back_in_utc() -> None:
     times = pa.array([dt.datetime(2020, 1, 1, 12)] * 2, pa.timestamp("us", "Europe/Berlin"))
-    found = guarded(Values(KERNEL), TABLE.slice(0, 2).set_column(0, "query_id", times))
+    found = guarded(values(), TABLE.slice(0, 2).set_column(0, "query_id", times))
     assert found.schema.field("query_id").type == pa.timestamp("us", "UTC")
     assert found["query_id"].to_pylist() == [times[0].as_py()]
 
 
+def test_without_a_key_each_batch_is_a_part() -> None:
+    work = Guarded(values(), [TABLE.column_names], TYPES, "!")
+    batches = [*TABLE.slice(0, 2).to_batches(), *TABLE.slice(2).to_batches()]
+    assert pa.Table.from_batches(work.on_batches(batches)).equals(guarded(values(), TABLE))
+
+
+def test_columns_keep_their_types_where_a_result_has_them() -> None:
+    small = TABLE.set_column(0, "query_id", pa.array([1, 1, 2], pa.decimal128(20, 3)))
+    runs = OnArrow(Distinct(("query_id",)))(small)
+    assert runs.schema.field("query_id").type == pa.decimal128(20, 3)
+    assert runs.num_rows == 2
+    assert OnArrow(LargestLabel(COLUMNS, ranked=False))(small).to_pylist() == [{"largest_label": 1.0}]
+
+
 def test_parts_of_a_summary_merge() -> None:
-    summary = summary_of(bound({}, arrow_kernel), ["rr"], "day", resamples=39)
-    parts = [Partial(summary, None)(TABLE.slice(0, 2)), Partial(summary, None)(TABLE.slice(2))]
+    summary = summary_of(COLUMNS, ["rr"], "day", resamples=39)
+    parts = [OnArrow(Partial(summary))(TABLE.slice(0, 2)), OnArrow(Partial(summary))(TABLE.slice(2))]
     assert parts[0].schema.field("#by0").type == pa.string()
-    merged = Merge(summary)(pa.concat_tables(parts))
-    assert merged.select(["day", "metric", "mean", "n_queries"]).to_pylist() == [
-        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1},
-        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1},
+    merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
+    assert merged.select(["day", "metric", "mean", "n_queries", "total", "ci_method"]).to_pylist() == [
+        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1, "total": 0.5, "ci_method": "poisson"},
+        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1, "total": 1.0, "ci_method": "poisson"},
     ]
-    assert Partial(summary, None).kept == {"#by0": "day"}
-    assert Merge(summary).kept == {"day": "#by0"}
-    judged = Partial(replace(summary, missing_slices=True), Judging(bound({}, arrow_kernel), "keep", "drop"))(
-        RUN, QRELS
-    )
-    assert judged["#by0"].to_pylist() == ["mo", None]
-
-
-@pytest.mark.parametrize(
-    ("options", "metric", "wanted", "shown"),
-    [
-        ({}, "err", 3, True),
-        ({"unretrieved": "drop"}, "err", 2, False),
-        ({"unretrieved": "drop", "depth": 1, "no_relevant": "null"}, "err", 1, False),
-        ({"unjudged": "bounds", "unretrieved": "drop"}, "precision@1", 3, True),
-        ({"convention": "catboost", "depth": 1}, "pfound(max_label=None)", 1, False),
-    ],
-    ids=str,
-)
-def test_the_largest_label_is_that_of_documents_that_count(
-    options: dict[str, Any], metric: str, wanted: float, shown: bool
-) -> None:
-    table = pa.table({"query_id": [1] * 3, "doc_id": list("abc"), "score": [3.0, 2.0, None], "label": [1, 2, 3]})
-    kernel = kernel_of(bound(options, arrow_kernel), ["map"] * ("convention" not in options) + [metric])
-    schema = kernel.seen(table.schema).schema
-    assert kernel.needs_largest_label(schema)
-    ranked, by_rows = largest_label(kernel, schema)
-    assert ranked(table)["largest_label"].to_pylist() == [wanted]
-    assert by_rows is shown
+    assert Partial(summary).kept == {"#by0": "day"}
+    assert Merged(summary).kept == {"day": "#by0"}
+    judged = Partial(replace(summary, missing_slices=True), Judging(COLUMNS, "keep", "drop"))
+    assert judged(pl.DataFrame(RUN), pl.DataFrame(QRELS))["#by0"].to_list() == ["mo", None]
 
 
 def test_rows_without_an_order_do_not_break_ties() -> None:

@@ -12,8 +12,10 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
+from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.mergeable_summary import summary_of
+from rankframe._table.setup import Setup
+from rankframe._verbs.verb import verb
 from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
@@ -153,12 +155,12 @@ def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat(
 def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by: Any) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
     texts = ("ndcg@10", "err", "gm_map")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3)
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200)
     one, polars = summary.merge(summary.part(df)), df.rank.summarize(*texts, by=by, ci=None)
     for partitions in (1, 7, 30):
-        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3))
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3, resamples=200))
         assert_same(found, one)
-        assert_same(found.drop("ci_low", "ci_high"), polars.drop("total"))
+        assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
 
 
 @pytest.mark.parametrize("by", [None, "slice"])
@@ -168,16 +170,51 @@ def test_weights_mean_what_they_mean_on_a_polars_frame(by: Any) -> None:
     )
     df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
     texts = ("ndcg@10", "err", "gm_map")
-    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None).drop("total")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, weights="asked")
+    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None)
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200, weights="asked")
     for partitions in (1, 7):
-        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3))
-        assert_same(found.drop("ci_low", "ci_high"), wanted)
+        found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3, resamples=200))
+        assert_same(found.drop("ci_low", "ci_high", "ci_method"), wanted)
         assert_same(found, summary.merge(summary.part(df)))
     with pytest.raises(rf.InvalidData, match="a query's weight, 'w', is null, negative"):
         to_dask(df.with_columns(w=-1)).rank.summarize("map", weights="w").compute()
     with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
         to_dask(df).rank.summarize("map", weights="wieght")
+
+
+def test_a_new_verb_runs_by_its_declaration() -> None:
+    class Ranker(rankframe.dask.DaskRanker):
+        def greatest(self, of: str) -> Any:
+            return self._run(greatest, of)
+
+        def number(self) -> Any:
+            return self._run(number)
+
+    found = Ranker(to_dask(DF)).greatest("score").compute()
+    assert found.index.name == "query_id"
+    wanted = DF.group_by("query_id").agg(pl.col("score").max())
+    assert_same(pl.from_pandas(found.reset_index()), wanted)
+    with pytest.raises(rf.InvalidOption, match="number looks at the table as a whole"):
+        Ranker(to_dask(DF)).number()
+
+
+def test_a_summary_has_the_columns_and_the_types_of_one_pandas_frame() -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
+    found = to_dask(df).rank.summarize("map", by="slice", resamples=100, seed=2).compute()
+    wanted = df.to_pandas().rank.summarize("map", by="slice", method="poisson", resamples=100, seed=2)  # type: ignore[operator]
+    assert found.pop("ci_method").tolist() == ["poisson"] * len(wanted)
+    wanted = wanted.set_index("slice").loc[found["slice"]].reset_index()
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), wanted, rtol=1e-12)
+
+
+@verb(gives="query", reads=["of"], labels=False)
+def greatest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    return frame.group_by(setup.roles.query, maintain_order=True).agg(pl.col(of).max())
+
+
+@verb(gives="table")
+def number(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+    return frame.select(pl.len())
 
 
 def test_the_index_may_name_the_query() -> None:

@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.spark
+from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.mergeable_summary import summary_of
 from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
@@ -193,13 +193,13 @@ def test_rows_keep_all_their_columns(spark: Any) -> None:
 def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark: Any, by: Any) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(dt.date(2020, 1, 1)))
     sdf, texts = to_spark(spark, df), ("ndcg@10", "err", "gm_map")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3)
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200)
     one = summary.merge(summary.part(df))
     polars = df.rank.summarize(*texts, by=by, ci=None)
     for buckets in (1, 4, 50):
-        found = to_polars(rankframe.spark.summarize(sdf, *texts, by=by, seed=3, buckets=buckets))
+        found = to_polars(rankframe.spark.summarize(sdf, *texts, by=by, seed=3, resamples=200, buckets=buckets))
         assert_same(found, one)
-        assert_same(found.drop("ci_low", "ci_high"), polars.drop("total"))
+        assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
     assert one["ci_low"].null_count() == 0
 
 
@@ -210,13 +210,15 @@ def test_weights_mean_what_they_mean_on_a_polars_frame(spark: Any, by: Any) -> N
     )
     df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
     texts = ("ndcg@10", "err", "gm_map")
-    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None).drop("total")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, weights="asked")
+    wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None)
+    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200, weights="asked")
     for buckets in (1, 4, 50):
         found = to_polars(
-            rankframe.spark.summarize(to_spark(spark, df), *texts, by=by, weights="asked", seed=3, buckets=buckets)
+            rankframe.spark.summarize(
+                to_spark(spark, df), *texts, by=by, weights="asked", seed=3, resamples=200, buckets=buckets
+            )
         )
-        assert_same(found.drop("ci_low", "ci_high"), wanted)
+        assert_same(found.drop("ci_low", "ci_high", "ci_method"), wanted)
         assert_same(found, summary.merge(summary.part(df)))
 
 

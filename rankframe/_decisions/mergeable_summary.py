@@ -1,35 +1,37 @@
 """Means, deviations and bootstrap intervals of a table that lies in parts: each part's figures, and how they add up.
 
 A part holds whole queries. Of each metric it gives the sums of `means.SUMS`, its weight, mean and spread among them, which
-merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and the weight of its draws. Where nobody weighs queries, each weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
-so it is the same wherever the query lies.
+merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and the weight of its draws. Without
+weights, each query weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
+so that it is the same wherever the query lies.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
-from .._catalog.requests import averaged
-from .._decisions.resampling import Resampling
-from .._decisions.runs import refuse_bounds
-from .._decisions.summary import by_query, keys
-from .._plan.per_query import collect, refuse_names
+from .._catalog.requests import Request, averaged
+from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require
 from .._table.setup import Setup
-from .._verbs.verbs import evaluate
+from .._verbs.verb import verb
+from .resampling import Resampling, SummaryResampling
+from .runs import refuse_bounds
+from .summary import by_query, keys
+from .summary import summarize as summarize_at_once
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Summary", "summary_of"]
+__all__ = ["Summary", "summarize", "summary_of"]
 
 DRAWS = ("metric", "draws", "sums")
 
@@ -42,8 +44,12 @@ FIGURES = {
     "std": pl.Float64(),
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
-    "n_queries": pl.Int64(),
+    "n_queries": pl.UInt32(),
+    "total": pl.Float64(),
+    "ci_method": pl.String(),
 }
+OF_INTERVALS = ("ci_low", "ci_high", "ci_method")
+"""The figures that are left out where no interval is asked for."""
 
 AT_ONCE = 4_000_000
 """How many draws are held in memory at a time."""
@@ -65,7 +71,7 @@ class Summary:
     by
         The columns whose values slice the queries.
     ci
-        The confidence of the intervals.
+        The confidence of the intervals; ``None`` for none.
     resamples
         How many resamples the bootstrap has.
     seed
@@ -82,22 +88,33 @@ class Summary:
     calls: tuple[Call, ...]
     setup: Setup
     by: tuple[str, ...] = ()
-    ci: float = 0.95
-    resamples: int = 1000
+    ci: float | None = 0.95
+    resamples: int = 10_000
     seed: int = 0
     weights: str | None = None
     missing_slices: bool = False
     largest_label: float | None = None
 
     @property
-    def slices(self) -> list[str]:
-        """The names of the slices' columns in what the parts say."""
-        return keys(self.by)
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
 
     @property
-    def also(self) -> list[str]:
-        """The columns that are read beside those of the metrics."""
-        return list(dict.fromkeys([*self.by, *([] if self.weights is None else [self.weights])]))
+    def names(self) -> set[str]:
+        """The columns that are read beside those with a role."""
+        named = [name for call in self.calls for name in call.columns]
+        return {*named, *self.by, *([] if self.weights is None else [self.weights])}
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that tell which figures of parts add up."""
+        return [*self.slices, "metric"]
+
+    @property
+    def figures(self) -> Mapping[str, pl.DataType]:
+        """The columns of the summary beside the slices."""
+        return {name: dtype for name, dtype in FIGURES.items() if self.ci is not None or name not in OF_INTERVALS}
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse a table that lacks the column of a slice or of the weights."""
@@ -109,28 +126,39 @@ class Summary:
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """What a part of the table, which holds whole queries, says of each slice and metric."""
-        self.require(frame.schema)
-        values = evaluate(frame, self.setup, *self.calls, largest_label=self.largest_label).lazy()
+        return self._part(like(frame, self.per_query(frame), self.setup))
+
+    def per_query(self, frame: Frame) -> pl.LazyFrame:
+        """The values of each query, its slices and its weight."""
+        self.require(frame.collect_schema())
+        values = measure(frame, self.setup, *self.calls, largest_label=self.largest_label).lazy()
         slices = by_query(frame, self.setup.roles.query, self.by, self.weights, missing=self.missing_slices)
-        joined = values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
-        per_query = collect(joined, frame, self.setup)
+        return values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
+
+    def at_once(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The summary of all queries, whose values are at hand."""
+        return self.merge(self._part(per_query))
+
+    def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        slices = list(self.slices)
         sums = by_metric(
-            added(per_query.lazy(), self.calls, self.slices, ordered=True),
+            added(per_query.lazy(), self.calls, slices, ordered=True),
             [sums_of(call) for call in self.calls],
             self.calls,
-            self.slices,
+            slices,
             ordered=True,
         )
         draws = self._draws(per_query)
-        found = draws.lazy().join(sums, on=[*self.slices, "metric"], nulls_equal=True, maintain_order="left")
-        return found.select(*self.slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
+        found = draws.lazy().join(sums, on=self.key, nulls_equal=True, maintain_order="left")
+        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and metric: of each resample, the weight and the sum of the queries that it draws."""
-        dtypes = {at: per_query.schema[at] for at in self.slices} | {name: PARTIAL[name] for name in DRAWS}
+        slices = list(self.slices)
+        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in DRAWS}
         found = []
-        for queries in per_query.partition_by(self.slices, maintain_order=True) if self.by else [per_query]:
-            where = queries.select(self.slices).row(0) if self.by else ()
+        for queries in per_query.partition_by(slices, maintain_order=True) if self.by else [per_query]:
+            where = queries.select(slices).row(0) if self.by else ()
             drawn = [x.T.tolist() for x in self._drawn(queries)]
             found += [(*where, *row) for row in zip((call.text for call in self.calls), *drawn, strict=True)]
         return pl.DataFrame(found, dtypes, orient="row")
@@ -144,25 +172,25 @@ class Summary:
         counts = ~np.isnan(values)
         on_scale = np.where(counts, scaled(values, self.calls), 0.0)
         weighed = np.where(weights > 0, on_scale, 0.0) * weights  # the logarithm of 0 may weigh nothing
-        draws = np.zeros((self.resamples, len(self.calls)))
+        resamples = 0 if self.ci is None else self.resamples
+        draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
         seeds = _seeds(queries, self.setup.roles.query, self.seed)
-        step = max(1, AT_ONCE // self.resamples)
+        step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
-            drawn = _poisson(seeds[some], self.resamples)
+            drawn = _poisson(seeds[some], resamples)
             draws += drawn @ (counts * weights)[some]
             sums += _product(drawn, weighed[some])
         return draws, sums
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The figures of the table, from those of its parts: one row per slice and metric."""
-        key = [*self.slices, "metric"]
-        sums = merged(parts.lazy(), key).collect()
+        sums = merged(parts.lazy(), self.key).collect()
         calls = {call.text: call for call in self.calls}
         ends = [
             self._interval(calls[row["metric"]], row, found)
-            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(self.key, maintain_order=True), strict=True)
         ]
         names = {name: pl.col(name) for name in SUMS}
         figures = [
@@ -171,16 +199,16 @@ class Summary:
         ]
         return (
             sums.with_columns(pl.DataFrame(ends, {"ci_low": pl.Float64, "ci_high": pl.Float64}, orient="row"))
-            .with_columns(pl.coalesce(figures).struct.unnest())
-            .rename(dict(zip(self.slices, self.by, strict=True)))
-            .select(*self.by, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
+            .with_columns(pl.coalesce(figures).struct.unnest(), ci_method=pl.lit("poisson"))
+            .rename(dict(self.slices))
+            .select(*self.by, *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         )
 
     def _interval(self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame) -> tuple[float | None, float | None]:
         """The percentile interval of the mean; none for fewer than two values, or without a weight."""
         import numpy as np
 
-        if sums["n"] < 2 or not sums["weight"]:
+        if self.ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None
         weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
         means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
@@ -194,8 +222,8 @@ def summary_of(
     metrics: Sequence[Any],
     by: str | Sequence[str] | None,
     *,
-    ci: float = 0.95,
-    resamples: int = 1000,
+    ci: float | None = 0.95,
+    resamples: int = 10_000,
     seed: int = 0,
     weights: str | None = None,
     missing_slices: bool = False,
@@ -209,8 +237,53 @@ def summary_of(
     return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices)
 
 
+def in_parts(
+    setup: Setup,
+    judged: bool,
+    largest_label: float | None,
+    by: Sequence[str],
+    weights: str | None,
+    resampling: Resampling,
+    *requests: Request,
+) -> Summary:
+    """The summary that a call of `summarize` asks for, to be computed part by part."""
+    given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
+    summary = summary_of(setup, requests, tuple(by), weights=weights, missing_slices=judged, **given)
+    return replace(summary, largest_label=largest_label)
+
+
+@verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
+def summarize(
+    frame: Frame,
+    setup: Setup,
+    by: Sequence[str],
+    weights: str | None,
+    resampling: SummaryResampling,
+    *requests: Request,
+) -> Frame:
+    """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
+    if resampling.method != "poisson" or resampling.ci is None:
+        return summarize_at_once(frame, setup, by, weights, resampling, *requests)
+    summary = in_parts(setup, False, None, by, weights, resampling, *requests)
+
+    def summed(per_query: pl.DataFrame) -> pl.DataFrame:
+        return summary.at_once(per_query).drop("ci_method")
+
+    per_query = like(frame, summary.per_query(frame), setup)
+    if isinstance(per_query, pl.DataFrame):
+        return summed(per_query)
+    figures = {name: dtype for name, dtype in FIGURES.items() if name != "ci_method"}
+    return per_query.map_batches(
+        summed,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema={**{name: frame.collect_schema()[name] for name in by}, **figures},
+    )
+
+
 def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:
-    """The sums of each replicate; what is drawn 0 times adds nothing, though it be the logarithm of 0."""
+    """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
     import numpy as np
 
     finite = np.isfinite(added)

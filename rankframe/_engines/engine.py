@@ -1,0 +1,230 @@
+"""Tables in parts: the three things that an engine does with them, and how every verb runs on those three."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._plan.per_query import columns_of_largest, needs_largest_label
+from .._table.policies import check_word
+from .._table.setup import Setup
+from .._verbs import verbs
+from .._verbs.verb import Mergeable, Verb, verb_of
+from ..errors import InvalidOption
+from .works import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial, Work
+
+__all__ = ["Engine", "Side", "looks_at_whole", "refuse_row_order", "run"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Side(Generic[T]):
+    """A table in parts, and the columns of it that workers need."""
+
+    table: T
+    names: Sequence[str]
+
+    def only(self, needed: Collection[str]) -> Side[T]:
+        """The table without the columns that are not needed."""
+        return Side(self.table, [name for name in self.names if name in needed])
+
+
+class Engine(Protocol[T]):
+    """A library that holds tables in parts: what it does so that every verb runs on them."""
+
+    name: str
+    """What a table is called."""
+    advice: str
+    """What to write where a verb takes the whole table."""
+
+    @abstractmethod
+    def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
+        """An empty frame with the table's columns; those that are not read may have any type. ``None`` reads all."""
+
+    @abstractmethod
+    def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
+        """The results of the work on parts of one table or of two.
+
+        All rows with the same values of the key come to one part; without a key, rows are in any part. The result is a
+        table that is computed when the caller asks for it.
+        """
+
+    @abstractmethod
+    def collect(self, table: T) -> pl.DataFrame:
+        """The rows of a small result, computed now."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call of a verb on a table in parts."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    judged: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], args: Sequence[Any], judged: bool) -> Asked:
+        """The call with its metrics read, so that workers need not know them by name."""
+        declared = verb_of(function)
+        calls: list[Any] = []
+        for metric in declared.metrics(args):
+            calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else verbs.calls_of(metric)
+        return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))), judged)
+
+    @property
+    def declared(self) -> Verb:
+        """The verb's declaration."""
+        return verb_of(self.function)
+
+    def figures(self, setup: Setup, largest_label: float | None = None) -> Mergeable | None:
+        """What computes the verb's table part by part; ``None`` for a verb that looks at one query at a time."""
+        in_parts = self.declared.in_parts
+        return None if in_parts is None else in_parts(setup, self.judged, largest_label, *self.args)
+
+    def calls(self, setup: Setup) -> list[Call]:
+        """The metrics."""
+        figures = self.figures(setup)
+        metrics = self.declared.metrics(self.args) if figures is None else figures.calls
+        return [metric for metric in metrics if isinstance(metric, Call)]
+
+    def reads(self, setup: Setup) -> set[str] | None:
+        """The columns that the call reads; ``None`` for any."""
+        if self.declared.reads_any(self.args):
+            return None
+        figures = self.figures(setup)
+        return self.declared.columns(setup, self.args) | (set() if figures is None else figures.names)
+
+    def work(self, setup: Setup, judging: Judging | None, largest_label: float | None) -> Work:
+        """What a worker does."""
+        figures = self.figures(setup, largest_label)
+        if figures is None:
+            return OnQueries(self.function, setup, self.args, judging, largest_label=largest_label)
+        return Partial(figures, judging)
+
+
+def run(
+    engine: Engine[T],
+    table: T,
+    setup: Setup,
+    function: Callable[..., Any],
+    *args: Any,
+    qrels: T | None = None,
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
+) -> T:
+    """The result of a verb on a table in parts; with `qrels`, on that table joined with its judgments."""
+    declared = verb_of(function)
+    if declared.gives == "join":
+        return _join(engine, table, setup, function, args)
+    if not declared.within_queries and declared.in_parts is None:
+        raise looks_at_whole(declared.name, engine)
+    check_word("judged_only", judged_only, verbs.Missing)
+    check_word("run_only", run_only, verbs.Missing)
+    asked = Asked.of(function, args, qrels is not None)
+    read = asked.reads(setup)
+    empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
+    sides = [Side(table, empties[0].columns)]
+    if declared.gives in ("query", "table") and read is not None:  # the result has no other columns
+        sides = [sides[0].only(read)]
+    judging, key = None, [*setup.roles.query]
+    if qrels is not None:
+        sides.append(Side(qrels, [name for name in empties[1].columns if read is None or name in read]))
+        empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
+        judging, key = _judging(engine, sides, setup, empties, judged_only, run_only)
+    calls = asked.calls(setup)
+    trial = asked.work(setup, judging, 0.0 if calls else None)
+    shape = trial(*empties)  # tells what is wrong with the columns before anything is computed
+    joined = empties[0] if judging is None else judging(*empties)
+    refuse_row_order(setup, calls, joined.columns, engine.name)
+    largest = None
+    if calls and needs_largest_label(setup, joined.schema, calls):
+        largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging)
+    found = engine.by_key(asked.work(setup, judging, largest), key, *sides)
+    figures = asked.figures(setup)
+    return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
+
+
+def _join(engine: Engine[T], table: T, setup: Setup, function: Callable[..., Any], args: Sequence[Any]) -> T:
+    """The rows of two tables, joined within queries."""
+    other, *rest = args
+    declared = verb_of(function)
+    named = sorted(declared.named(args))
+    setup = setup.changed(query=(*named, *(name for name in setup.roles.query if name not in named)))
+    read = declared.columns(setup, args)
+    empties = [engine.schema(x, read) for x in (table, other)]
+    sides = [Side(x, empty.columns) for x, empty in zip((table, other), empties, strict=True)]
+    runs, key = _runs(engine, sides[0], setup, empties[1].columns)
+    return engine.by_key(OnQueries(function, setup, (*rest, True), None, runs), key, *sides)
+
+
+def _judging(
+    engine: Engine[T],
+    sides: Sequence[Side[T]],
+    setup: Setup,
+    empties: Sequence[pl.DataFrame],
+    judged_only: verbs.Missing,
+    run_only: verbs.Missing,
+) -> tuple[Judging, list[str]]:
+    """How workers join a run and its judgments, and the key by which the rows of both come together."""
+    judging = Judging(setup, judged_only, run_only)
+    judging(*empties)
+    runs, key = _runs(engine, sides[0], setup, empties[1].columns)
+    return replace(judging, runs=runs), key
+
+
+def _runs(
+    engine: Engine[T], run: Side[T], setup: Setup, judged: Collection[str]
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """The runs of the whole table where judgments do not name them and hold for each, and the columns of both tables."""
+    names = [name for name in setup.roles.query if name not in judged]
+    key = [name for name in setup.roles.query if name in judged]
+    if not names or not key:
+        return None, [*setup.roles.query]
+    found = engine.collect(engine.by_key(Distinct(tuple(names)), None, run.only(names)))
+    return found.unique(maintain_order=True), key
+
+
+def _largest_label(
+    engine: Engine[T],
+    sides: Sequence[Side[T]],
+    key: Sequence[str],
+    setup: Setup,
+    calls: Sequence[Call],
+    schema: pl.Schema,
+    judging: Judging | None,
+) -> float:
+    """The largest label of the whole table, as far as its documents count."""
+    ranked, shown = columns_of_largest(setup, schema, calls)
+    if shown and (judging is None or judging.judged_only != "drop"):
+        found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
+    else:  # policies leave rows out, and which ones takes a ranking to know
+        needed = verb_of(verbs.evaluate).columns(ranked, ())
+        found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
+    return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
+
+
+def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:
+    """The error of what has no answer that is made of parts."""
+    return InvalidOption(f"{what} looks at the table as a whole, which a {engine.name} is not; {engine.advice}")
+
+
+WITHOUT_ORDER = ("best", "worst", "expected", "error")
+"""The tie rules for which it does not matter in which order the rows stand."""
+
+
+def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Collection[str], what: str) -> None:
+    """Refuse to break ties by an order that rows do not have."""
+    for ties in {setup.policies.ties, *(setup.resolve(call)[0].policies.ties for call in calls)}:
+        order = ties == "order"
+        if ties not in WITHOUT_ORDER and (order or setup.roles.doc_in(names) is None):
+            why = "ties='order' goes by" if order else "tied rows would stand by, as no column names documents"
+            raise InvalidOption(
+                f"the rows of a {what} have no order, which {why}; name the documents, as in doc='doc_id', "
+                "ties='doc_desc', or say ties='best', 'worst', 'expected' or 'error'"
+            )

@@ -1,0 +1,174 @@
+"""A verb's declaration: the shape of its result and the columns that it reads, which every front looks up here."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._table.setup import Setup
+
+__all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "comparison"]
+"""The shape of a verb's result.
+
+``query``: one row per query. ``row``: the caller's rows, in their order, and further columns. ``document``: the caller's
+rows by query and rank, as many as were retrieved or judged; the verb takes `carry`, columns to bring along. ``join``: the
+rows of two tables, of which the other one is the verb's first argument; its last, `part`, says that they are parts of tables. ``table``: a table of its own. ``comparison``: an
+object of several tables, made for the `Design` that is the verb's first argument.
+"""
+
+WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "join"])
+"""Shapes of verbs that look at one query at a time, so that a part of the table with whole queries gives its part."""
+
+
+class Mergeable(Protocol):
+    """Figures of a whole table that are computed part by part, and then merged."""
+
+    @property
+    @abstractmethod
+    def calls(self) -> tuple[Call, ...]:
+        """The metrics."""
+
+    @property
+    @abstractmethod
+    def names(self) -> set[str]:
+        """The columns that are read beside those with a role."""
+
+    @property
+    @abstractmethod
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the table that the figures keep, by their names in the figures of parts."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Sequence[str]:
+        """The columns that tell which figures of parts merge."""
+
+    @abstractmethod
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The figures of a part of the table, which holds whole queries."""
+
+    @abstractmethod
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The figures of the table, from those of its parts."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What is declared of a verb.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    gives
+        The shape of its result.
+    reads
+        The parameters that name columns: a name, several, None, or an object with `names`.
+    labels
+        Whether it reads labels, also where they have no say in the order; only then its requests are metrics.
+    in_parts
+        For a table of its own: what computes it part by part, made of the setup, whether parts are joined with their
+        judgments, the largest label of the whole table if it is known, and the arguments.
+    parameters
+        Its parameters after the table and the setup, without the requests that may follow.
+    """
+
+    name: str
+    gives: Gives
+    reads: tuple[str, ...]
+    labels: bool
+    in_parts: Callable[..., Mergeable] | None
+    parameters: tuple[str, ...]
+
+    @property
+    def within_queries(self) -> bool:
+        """Whether it looks at one query at a time."""
+        return self.gives in WITHIN_QUERIES
+
+    def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
+        """The columns that a call of the verb reads."""
+        roles = [*setup.roles.query, setup.roles.doc_name, setup.roles.score, setup.roles.subtopic, setup.roles.weight]
+        needed = {name for name in roles if name is not None}
+        if self.labels or setup.policies.orders_by_label:
+            needed.add(setup.roles.label)
+        needed |= self.named(args)
+        for request in self.requests(args):
+            needed.update(request.meta.root_names() if isinstance(request, pl.Expr) else ())
+            needed.update(request.columns if isinstance(request, Call) else ())
+        return needed
+
+    def named(self, args: Sequence[Any]) -> set[str]:
+        """The columns that the arguments of a call name."""
+        given = zip(self.parameters, args, strict=False)
+        return {name for parameter, x in given if parameter in self.reads for name in names_in(x)}
+
+    def reads_any(self, args: Sequence[Any]) -> bool:
+        """Whether a selector among the requests may mean any column of the table."""
+        requests = self.requests(args)
+        expressions = [x for call in requests if isinstance(call, Call) for x in call.expressions]
+        expressions += [x for x in requests if isinstance(x, pl.Expr)]
+        return any(x.meta.has_multiple_outputs() for x in expressions)
+
+    def requests(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The metrics, measures and expressions among the arguments."""
+        return args[len(self.parameters) :]
+
+    def metrics(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The requests, where they are metrics."""
+        return self.requests(args) if self.labels else ()
+
+    def with_names(self, args: Sequence[Any], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """The arguments, with another spelling of those that name columns."""
+        named = (change(x) if name in self.reads else x for name, x in zip(self.parameters, args, strict=False))
+        return (*named, *self.requests(args))
+
+
+def verb(
+    *,
+    gives: Gives,
+    reads: Sequence[str] = (),
+    labels: bool = True,
+    in_parts: Callable[..., Mergeable] | None = None,
+) -> Callable[[F], F]:
+    """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""
+
+    def declare(function: F) -> F:
+        _, _, *parameters = inspect.signature(function).parameters.values()
+        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD and x.name != "carry")
+        if unknown := [name for name in reads if name not in names]:
+            raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r} that could name a column")
+        declared = Verb(function.__name__, gives, tuple(reads), labels, in_parts, names)
+        function.verb = declared  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def verb_of(function: Callable[..., Any]) -> Verb:
+    """The declaration of a verb."""
+    try:
+        declared: Verb = function.verb  # type: ignore[attr-defined]
+    except AttributeError:
+        raise TypeError(
+            f"{function.__name__} is not declared as a verb, so no front knows the shape of its result; write "
+            "@verb(gives=...) above it"
+        ) from None
+    return declared
+
+
+def names_in(given: Any) -> Iterator[str]:
+    """The names of columns in an argument."""
+    if isinstance(given, str):
+        yield given
+    elif given is not None:
+        yield from given.names if hasattr(given, "names") else given

@@ -1,0 +1,255 @@
+"""An engine is three methods: one of lists of Polars frames has every verb, with the values of the frame in one."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from rankframe._decisions.mergeable_summary import summarize
+from rankframe._decisions.resampling import SummaryResampling
+from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.engine import Side, run
+from rankframe._engines.works import Work
+from rankframe._rankers.polars import PolarsRanker
+from rankframe._table.setup import Setup
+from rankframe._verbs import tool_comparison, verbs
+from rankframe._verbs.verb import verb
+from tests.support.calls import POLICIES
+from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+
+Parts: TypeAlias = list[pl.DataFrame]
+
+DF = frame(random_table(6, labels=FRACTIONAL_LABELS))
+RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
+QRELS = DF.filter(pl.col("label").is_not_null()).drop("score")
+WITHOUT_ORDER = [policies for policies in POLICIES if policies.get("ties") != "order"]
+
+
+class Lists:
+    """Tables as lists of frames; a part has the rows whose keys have one hash."""
+
+    name = "list"
+    advice = "concatenate it"
+
+    def __init__(self) -> None:
+        self.worked: list[tuple[Work, Sequence[str] | None]] = []
+
+    def schema(self, table: Parts, read: Collection[str] | None) -> pl.DataFrame:
+        return (
+            table[0].clear().select(x if read is None or x in read else pl.lit(None).alias(x) for x in table[0].columns)
+        )
+
+    def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[Parts]) -> Parts:
+        self.worked.append((work, key))
+        work = pickle.loads(pickle.dumps(work))
+        tables = [[part.select(side.names) for part in side.table] for side in sides]
+        if key is not None:
+            wholes = [pl.concat(parts) for parts in tables]
+            tables = [[x.filter(x.select(key).hash_rows() % 5 == part) for part in range(5)] for x in wholes]
+        return [work(*parts) for parts in zip(*tables, strict=True)]
+
+    def collect(self, table: Parts) -> pl.DataFrame:
+        return pl.concat(table)
+
+
+def parted(df: pl.DataFrame, n: int = 3) -> Parts:
+    """The rows dealt out to parts, so that queries lie in several."""
+    return [df.gather_every(n, i) for i in range(n)]
+
+
+def asked(df: pl.DataFrame, function: Any, *args: Any, on: Mapping[str, Any] = {}, **two: Any) -> pl.DataFrame:
+    return pl.concat(run(Lists(), parted(df), bound(on, arrow_kernel), function, *args, **two))
+
+
+def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
+    assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("policies", WITHOUT_ORDER, ids=str)
+def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> None:
+    texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
+    assert_same(asked(DF, verbs.evaluate, *texts, on=policies), DF.rank.on(**policies).evaluate(*texts))
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (verbs.with_metrics, ["ndcg@3", "err"]),
+        (verbs.with_ranks, ["rank"]),
+        (verbs.curve, ["precision", "err"]),
+        (verbs.explain, ["err"]),
+        (verbs.agreement, ["other", "kendall_tau", "rbo"]),
+        (verbs.evaluate, ["err", pl.len().alias("rows"), pl.col("^sco.*$").max()]),
+    ],
+    ids=lambda x: x.__name__ if callable(x) else "",
+)
+def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args: list[Any]) -> None:
+    df = DF.with_columns(other=pl.col("label").shuffle(seed=1))
+    assert_same(asked(df, function, *args), getattr(df.rank, function.__name__)(*args))
+
+
+def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
+    assert_same(
+        asked(DF, greatest, "score").sort("query_id"),
+        DF.group_by("query_id").agg(pl.col("score").max()).sort("query_id"),
+    )
+    with pytest.raises(
+        rf.InvalidOption, match="number looks at the table as a whole, which a list is not; concatenate it"
+    ):
+        asked(DF, number)
+    with pytest.raises(TypeError, match="undeclared is not declared as a verb"):
+        asked(DF, undeclared)
+
+
+@verb(gives="query", reads=["of"], labels=False)
+def greatest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    return frame.group_by(setup.roles.query).agg(pl.col(of).max())
+
+
+@verb(gives="table")
+def number(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+    return frame.select(pl.len())
+
+
+def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+    return frame
+
+
+@pytest.mark.parametrize("function", [verbs.check, tool_comparison.conventions])
+def test_verbs_of_the_whole_table_are_refused(function: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"{function.__name__} looks at the table as a whole"):
+        asked(DF, function, "ndcg")
+
+
+@pytest.mark.parametrize(
+    ("policies", "metric", "shown"),
+    [
+        ({}, "err", True),
+        ({"unretrieved": "drop"}, "err", False),
+        ({"unretrieved": "drop", "depth": 1, "no_relevant": "null"}, "err", False),
+        ({"unjudged": "bounds"}, "precision@1", True),
+        ({"convention": "catboost", "depth": 1}, "pfound(max_label=None)", False),
+    ],
+    ids=str,
+)
+def test_the_largest_label_is_that_of_the_documents_that_count(
+    policies: dict[str, Any], metric: str, shown: bool
+) -> None:
+    df = DF.with_columns(
+        label=pl.when(pl.col("score") > 0).then(pl.col("label").clip(None, 2)).otherwise(pl.col("label"))
+    )
+    engine = Lists()
+    found = pl.concat(run(engine, parted(df), bound(policies, arrow_kernel), verbs.evaluate, metric))
+    assert_same(found, df.rank.on(**policies).evaluate(metric))
+    (_, key), _ = engine.worked
+    assert (key is None) is shown  # rows that show it need not come together
+
+
+def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
+    engine = Lists()
+    run(engine, parted(DF), bound({}, arrow_kernel), verbs.evaluate, "map")
+    assert len(engine.worked) == 1
+
+
+# -------------------------------------------------------------------------------------------------- two tables
+
+
+@pytest.mark.parametrize("judged_only", ["keep", "drop"])
+@pytest.mark.parametrize("run_only", ["keep", "drop"])
+def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: Any) -> None:
+    one = RUN.filter(pl.col("query_id") != "q1").with_columns(split=pl.lit("run"))
+    qrels = QRELS.filter(pl.col("query_id") != "q2").with_columns(split=pl.lit("qrels"))
+    given = {"judged_only": judged_only, "run_only": run_only}
+    texts = ("ndcg@3", "map", "err", "recall")
+    wanted = one.drop("split").rank.judge(qrels, **given)
+    assert_same(asked(one, verbs.evaluate, *texts, qrels=parted(qrels), **given), wanted.rank.evaluate(*texts))
+    joined = asked(one.drop("split"), verbs.judge, parted(qrels), None, judged_only, run_only)
+    assert_same(joined, wanted)
+
+
+def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
+    runs = pl.concat(
+        [RUN.with_columns(run=pl.lit("a")), RUN.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit(None))]
+    )
+    on = {"query": ["run", "query_id"]}
+    wanted = runs.rank.on(**on).judge(QRELS, run_only="drop")
+    assert_same(asked(runs, verbs.evaluate, "map", on=on, qrels=parted(QRELS)), wanted.rank.on(**on).evaluate("map"))
+    named = asked(runs.drop_nulls("run"), verbs.judge, parted(QRELS), "run", "keep", "drop")
+    assert_same(named, runs.drop_nulls("run").rank.judge(QRELS, run="run", run_only="drop"))
+
+
+def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
+    engine = Lists()
+    columns = bound({}, arrow_kernel)
+    with pytest.raises(rf.MissingColumn, match="no column 'label' for label; qrels has"):
+        run(engine, parted(RUN), columns, verbs.evaluate, "map", qrels=parted(QRELS.drop("label")))
+    with pytest.raises(rf.InvalidOption, match="judged_only='kep'"):
+        run(engine, parted(RUN), columns, verbs.evaluate, "map", qrels=parted(QRELS), judged_only="kep")  # type: ignore[arg-type]
+    with pytest.raises(rf.UnknownMetric, match="Did you mean 'ndcg'"):
+        run(engine, parted(RUN), columns, verbs.evaluate, "ndgc")
+    assert engine.worked == []
+
+
+# -------------------------------------------------------------------------------------------------- summaries
+
+
+@pytest.mark.parametrize("by", [(), ("slice",)])
+@pytest.mark.parametrize("weights", [None, "asked"])
+@pytest.mark.parametrize("ci", [None, 0.9])
+def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str | None, ci: float | None) -> None:
+    df = DF.with_columns(
+        slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)
+    )
+    texts = ("ndcg@10", "err", "gm_map")
+    given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 200, "seed": 3}
+    resampling = SummaryResampling(ci, "bca", 200, 3, progress=False)
+    found = asked(df, summarize, by, weights, resampling, *texts)
+    wanted = df.rank.summarize(*texts, method="poisson", **given)
+    if ci is not None:
+        assert found["ci_method"].unique().to_list() == ["poisson"]
+        found = found.drop("ci_method")
+    assert found.schema == wanted.schema
+    assert_same(found, wanted)
+    lazy = df.lazy().rank.summarize(*texts, method="poisson", **given)
+    assert lazy.collect_schema() == wanted.schema
+    assert_same(lazy.collect(), wanted)
+
+
+def test_slices_of_a_run_are_those_of_its_queries() -> None:
+    one = RUN.with_columns(market=pl.col("query_id").str.len_chars())
+    resampling = SummaryResampling(None, "bca", 1, 0, progress=False)
+    found = asked(one, summarize, ("market",), None, resampling, "map", qrels=parted(QRELS))
+    markets = one.group_by("query_id").agg(pl.col("market").first())
+    values = RUN.rank.judge(QRELS, run_only="drop").rank.evaluate("map").join(markets, on="query_id", how="left")
+    wanted = values.group_by("market").agg(pl.col("map").mean().alias("mean"), pl.len().alias("n_queries"))
+    assert_same(found.select("market", "mean", "n_queries"), wanted)
+
+
+def test_a_comparison_has_no_poisson_bootstrap() -> None:
+    with pytest.raises(rf.InvalidOption, match="method='poisson'"):
+        DF.rank.compare("rr", runs=["score", "label"], method="poisson")
+
+
+def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> None:
+    from rankframe import spark
+
+    ours = inspect.signature(PolarsRanker.summarize).parameters
+    theirs = inspect.signature(spark.summarize).parameters
+    own = {"self", "metrics"}
+    assert {name: theirs[name].default for name in ours if name not in own} == {
+        name: x.default for name, x in ours.items() if name not in own
+    }
+    source = inspect.getsource(spark).replace("def summarize", "", 1)
+    assert "def summarize" not in source
+
+
+def test_an_order_of_rows_is_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="the rows of a list have no order"):
+        asked(DF, verbs.evaluate, "map", on={"ties": "order"})

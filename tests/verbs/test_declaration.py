@@ -1,0 +1,135 @@
+"""A verb is declared once: the fronts read its result's shape and its columns from there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._rankers.pandas import SHAPES, PandasRanker
+from rankframe._rankers.polars import PolarsRanker
+from rankframe._table.setup import Setup
+from rankframe._verbs.verb import Gives, verb, verb_of
+
+DF = pd.DataFrame(
+    {"query_id": ["x", "x", "y"], "score": [1.0, 2.0, 3.0], "label": [1, 0, 1], "price": [5, 7, 9]}, index=[30, 20, 10]
+)
+
+
+@verb(gives="query", reads=["of"], labels=False)
+def dearest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    """The greatest value of a column in each query."""
+    return frame.group_by(setup.roles.query, maintain_order=True).agg(pl.col(of).max())
+
+
+@verb(gives="row", reads=["of"], labels=False)
+def with_share(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+    """The rows with a column's share in the query's sum."""
+    return frame.with_columns(share=pl.col(of) / pl.col(of).sum().over(setup.roles.query))
+
+
+def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+    return frame
+
+
+class Ranker(PandasRanker):
+    """The ranker of pandas with two verbs more."""
+
+    def dearest(self, of: str) -> pd.DataFrame:
+        found: pd.DataFrame = self._run(dearest, of)
+        return found
+
+    def with_share(self, of: str) -> pd.DataFrame:
+        found: pd.DataFrame = self._run(with_share, of)
+        return found
+
+
+def test_a_new_verb_is_a_function_and_a_method_and_pandas_knows_its_index() -> None:
+    per_query = Ranker(DF).dearest("price")
+    assert per_query.index.name == "query_id"
+    assert per_query["price"].to_dict() == {"x": 7, "y": 9}
+    rows = Ranker(DF).with_share("price")
+    assert rows.index.tolist() == [30, 20, 10]
+    assert rows["share"].tolist() == [5 / 12, 7 / 12, 1]
+
+
+def test_a_new_verb_needs_no_column_that_it_does_not_read() -> None:
+    without = DF.drop(columns=["label"]).assign(odd=[1j, 2j, 3j])
+    assert Ranker(without).dearest("price")["price"].tolist() == [7, 9]
+    with pytest.raises(rf.InvalidData, match="column 'odd' holds complex128"):
+        Ranker(without).dearest("odd")
+
+
+def test_a_column_that_a_verb_reads_may_have_a_label_that_is_no_text() -> None:
+    assert Ranker(DF.rename(columns={"price": 0})).with_share(0)["share"].tolist() == [5 / 12, 7 / 12, 1]  # type: ignore[arg-type]
+    sliced = DF.rename(columns={"price": 0}).assign(**{"1": 3.0}).rename(columns={"1": 1})
+    sliced[0] = ["a", "a", "b"]
+    found = sliced.rank.summarize("rr", by=[0], weights=1, ci=None)  # type: ignore[attr-defined]
+    assert found["0"].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "front", [PandasRanker(DF), PolarsRanker(pl.DataFrame({"query_id": [1]}))], ids=["pandas", "Polars"]
+)
+def test_a_verb_that_is_not_declared_is_an_error(front: Any) -> None:
+    with pytest.raises(TypeError, match=r"undeclared is not declared as a verb.*write @verb\(gives=\.\.\.\) above it"):
+        front._run(undeclared)
+
+
+def test_a_declaration_that_names_no_parameter_is_an_error() -> None:
+    with pytest.raises(TypeError, match="undeclared has no parameter 'of'"):
+        verb(gives="query", reads=["of"])(undeclared)
+
+
+def test_every_shape_comes_back_as_pandas() -> None:
+    assert set(SHAPES) == set(get_args(Gives))
+
+
+METHODS = [
+    *("evaluate", "with_metrics", "with_ranks", "curve", "explain", "judge", "check", "agreement"),
+    *("summarize", "compare", "power", "gate"),
+]
+ROWS: dict[Gives, str] = {
+    "query": "one per query",
+    "row": "the caller's, in their order",
+    "document": "one per document, in rank order",
+    "join": "the pairs of query and document in either table",
+    "table": "one per finding|one per metric and slice",
+    "comparison": "an object with several frames",
+}
+
+
+class Asked(Exception):
+    """What a method ran."""
+
+
+class Asking(PolarsRanker[Any]):
+    """A ranker that tells which verb a method runs."""
+
+    def _run(self, verb: Any, *args: Any) -> Any:
+        raise Asked(verb_of(verb))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_page_of_pandas_says_of_each_verb_what_it_gives(name: str) -> None:
+    arguments: dict[str, Any] = {
+        "agreement": ["other"],
+        "judge": [pl.DataFrame()],
+        "check": [],
+        "with_ranks": [],
+        "gate": [{"rr": 0.1}],
+    }
+    options: dict[str, Any] = {} if name not in ("compare", "power", "gate") else {"runs": ["a", "b"]}
+    options |= {"difference": 0.1} if name == "power" else {}
+    with pytest.raises(Asked) as asked:
+        getattr(Asking(pl.DataFrame()), name)(*arguments.get(name, ["rr"]), **options)
+    (declared,) = asked.value.args
+    page = (Path(__file__).parents[2] / "docs" / "pandas.md").read_text(encoding="utf-8")
+    (rows,) = re.findall(rf"^\| (?=[^|]*`{name}`)[^|]*\|([^|]*)\|", page, re.MULTILINE)
+    assert declared.name == name
+    assert re.search(ROWS[declared.gives], rows)
