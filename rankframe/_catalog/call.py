@@ -158,6 +158,9 @@ class Call:
         """The table's columns that options name."""
         return [name for x in self.expressions for name in x.meta.root_names()]
 
+    def __hash__(self) -> int:
+        return hash(self.text)  # an option may be a function that has no hash
+
     def __str__(self) -> str:
         return self.text
 
