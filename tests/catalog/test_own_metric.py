@@ -123,8 +123,11 @@ class Logarithm:
 
 
 def test_a_discount_need_not_be_hashable() -> None:
-    found = DF.rank.dcg(discount=Logarithm(2)).row(0)[1]
-    assert found == pytest.approx(2 / math.log2(3) + 1 / 2, rel=1e-12)
+    for ranker in (DF.rank, DF.rank.on(convention="ranx"), DF.lazy().rank):
+        found: Any = ranker.dcg(discount=Logarithm(2))
+        assert found.lazy().collect()["dcg(discount=Logarithm(base=2))"].max() == pytest.approx(
+            2 / math.log2(3) + 1 / 2, rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("step", [1, 0.5, 0.01], ids=["few whole labels", "labels of halves", "many labels"])
