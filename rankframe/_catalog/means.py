@@ -1,4 +1,4 @@
-"""How a metric's values become one number: its mean over the queries, plain or geometric, weighted, whole or in parts."""
+"""A metric's mean over the queries: plain or geometric, weighted or not, at once or in parts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SUMS = {
     "least": pl.Float64(),
     "greatest": pl.Float64(),
 }
-"""The sums of a part of the queries: the number of values, their weight and weighted sum; their mean, and their mean squared
-distance from it; their mean on the scale of `Mean`, and the least and greatest of them there that has a weight."""
+"""The sums of a part of the queries: number, weight and weighted sum of the values; their mean and variance (`spread`);
+on the scale of `Mean`, their mean (`center`), and the least and greatest value with a positive weight."""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a metric's values over the queries, of the kind that its declaration names.
+    """The mean of a metric's values over the queries, as its declaration says.
 
     Values are added up on a scale: as they are or, for a geometric mean, as their logarithms. Queries may come in parts:
     `add` makes the sums of a part, `merge` those of several parts, and `value` makes the mean and its spread of the sums.
@@ -59,7 +59,7 @@ class Mean:
         return x.log() if self.is_geometric else x
 
     def unscaled(self, x: pl.Expr) -> pl.Expr:
-        """A mean that was made on the scale, as a value of the metric."""
+        """A mean on the scale, turned back into a value."""
         return x.exp() if self.is_geometric else x
 
     def unweighted(self, value: pl.Expr) -> pl.Expr:
@@ -72,19 +72,19 @@ class Mean:
         return value.sum() if self.summary == "sum" else self.unweighted(value)
 
     def add(self, name: str, weight: pl.Expr) -> Part:
-        """The queries of a part, with a value and a weight each; queries whose value is null do not count."""
+        """The queries of a part, each with a value and a weight; a null value does not count."""
         value = pl.col(name)
         weight = pl.when(value.is_not_null()).then(weight)
         return Part(name, value.count(), weight, value * weight, value, None, self.scaled(value))
 
     @staticmethod
     def merge(name: str) -> Part:
-        """Several parts, with a row of their sums each."""
+        """Several parts, one row of sums each."""
         n, weight, total, mean, spread, center, least, greatest = map(pl.col, SUMS)
         return Part(name, n.sum(), weight, total, mean, spread, center, least, greatest)
 
     def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-        """The figures of a metric: null where nothing has a weight, `std` also for fewer than two values."""
+        """The figures of a metric: null if no value has a weight, `std` also for fewer than two values."""
         n, weight = sums["n"], sums["weight"]
         return {
             "mean": pl.when(weight > 0).then(self.unscaled(sums["center"])),
@@ -96,9 +96,9 @@ class Mean:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows to add up, queries or parts of them: expressions over a row, of which `SUMS` are made in steps of plain sums.
+    """Expressions over rows, queries or parts, from which `SUMS` are made in steps of plain sums.
 
-    Plain sums stream, which an aggregation inside another one does not.
+    Plain sums stream; nested aggregations do not.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Part:
     greatest: pl.Expr | None = None
 
     def steps(self) -> Iterator[dict[str, pl.Expr]]:
-        """What every row has to know of all rows of its slice, each step from the one before."""
+        """Columns to add: sums over the row's slice; each step uses the step before."""
         yield {f"#weights {self.name}": self.weight.sum()}
         yield {f"#mean {self.name}": self._average(self.mean)}
 
@@ -137,7 +137,7 @@ class Part:
         return self.weight / pl.col(f"#weights {self.name}")
 
     def _weighing(self, x: pl.Expr) -> pl.Expr:
-        """The rows that have a weight: the logarithm of 0 may weigh nothing."""
+        """`x` of rows with a weight: a log of 0 may have weight 0."""
         return pl.when(self.weight > 0).then(x)
 
     def _average(self, x: pl.Expr) -> pl.Expr:
@@ -153,7 +153,7 @@ def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str], *,
 
 
 def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
-    """The sums of each slice, and of each metric if that is one of `slices`, of the sums of its parts."""
+    """Merge the parts' sums per slice, and per metric if that is one of `slices`."""
     return _summed(parts, {"": Mean.merge("#part")}, slices, ordered=True)
 
 
@@ -177,11 +177,11 @@ def by_metric(
     *,
     ordered: bool,
 ) -> pl.LazyFrame:
-    """A row per metric and slice, of a row per slice: each metric's expressions over the slice become its columns."""
+    """Turn a row per slice into a row per metric and slice; `columns` holds each metric's expressions."""
     lists = {name: pl.concat_list(x[name] for x in columns) for name in columns[0]}
     named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
     order: Literal["left_right", "none"] = "left_right" if ordered else "none"
-    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order=order)  # however many, one plan
+    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order=order)  # one plan for all calls
     return rows.select(*slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
 
 
@@ -195,7 +195,7 @@ def scaled(values: Floats, calls: Sequence[Call]) -> Floats:
 
 
 def unscaled(means: Floats, calls: Sequence[Call]) -> Floats:
-    """Means that were made on the scales of an array's columns, as values of the metrics."""
+    """Means on the scales of an array's columns, turned back into values."""
     import numpy as np
 
     geometric = [Mean.of(call).is_geometric for call in calls]

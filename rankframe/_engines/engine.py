@@ -1,4 +1,4 @@
-"""Tables in parts: the three things that an engine does with them, and how every verb runs on those three."""
+"""Tables in parts: the three methods of an engine, and how every verb runs on them."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Side(Generic[T]):
-    """A table in parts, and the columns of it that workers need."""
+    """A table in parts, and its columns that workers need."""
 
     table: T
     names: Sequence[str]
 
     def only(self, needed: Collection[str]) -> Side[T]:
-        """The table without the columns that are not needed."""
+        """The table with the needed columns only."""
         return Side(self.table, [name for name in self.names if name in needed])
 
 
 class Engine(Protocol[T]):
-    """A library that holds tables in parts: what it does so that every verb runs on them."""
+    """A library that holds tables in parts; these methods let every verb run on them."""
 
     name: str
-    """What a table is called."""
+    """The name of a table."""
     advice: str
-    """What to write where a verb takes the whole table."""
+    """Advice if a verb needs the whole table."""
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
@@ -49,7 +49,7 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
-        """The results of the work on parts of one table or of two.
+        """Run the work on parts of one or two tables.
 
         All rows with the same values of the key come to one part; without a key, rows are in any part. The result is a
         table that is computed when the caller asks for it.
@@ -83,7 +83,7 @@ class Asked:
         return verb_of(self.function)
 
     def figures(self, setup: Setup, largest_label: float | None = None) -> Mergeable | None:
-        """What computes the verb's table part by part; ``None`` for a verb that looks at one query at a time."""
+        """The object that computes the verb's table in parts; ``None`` for a verb that works query by query."""
         in_parts = self.declared.in_parts
         return None if in_parts is None else in_parts(setup, self.judged, largest_label, *self.args)
 
@@ -101,7 +101,7 @@ class Asked:
         return self.declared.columns(setup, self.args) | (set() if figures is None else figures.names)
 
     def work(self, setup: Setup, judging: Judging | None, largest_label: float | None) -> Work:
-        """What a worker does."""
+        """A worker's task."""
         figures = self.figures(setup, largest_label)
         if figures is None:
             return OnQueries(self.function, setup, self.args, judging, largest_label=largest_label)
@@ -118,7 +118,7 @@ def run(
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
 ) -> T:
-    """The result of a verb on a table in parts; with `qrels`, on that table joined with its judgments."""
+    """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments."""
     declared = verb_of(function)
     if declared.gives == "join":
         return _join(engine, table, setup, function, args)
@@ -139,7 +139,7 @@ def run(
         judging, key = _judging(engine, sides, setup, empties, judged_only, run_only)
     calls = asked.calls(setup)
     trial = asked.work(setup, judging, 0.0 if calls else None)
-    shape = trial(*empties)  # tells what is wrong with the columns before anything is computed
+    shape = trial(*empties)  # raises errors of columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     refuse_row_order(setup, calls, joined.columns, engine.name)
     largest = None
@@ -171,7 +171,7 @@ def _judging(
     judged_only: verbs.Missing,
     run_only: verbs.Missing,
 ) -> tuple[Judging, list[str]]:
-    """How workers join a run and its judgments, and the key by which the rows of both come together."""
+    """The workers' join of a run and its judgments, and the key that brings their rows together."""
     judging = Judging(setup, judged_only, run_only)
     judging(*empties)
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
@@ -181,7 +181,7 @@ def _judging(
 def _runs(
     engine: Engine[T], run: Side[T], setup: Setup, judged: Collection[str]
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """The runs of the whole table where judgments do not name them and hold for each, and the columns of both tables."""
+    """All runs, if judgments do not name runs and hold for each, else None; and the key common to both."""
     names = [name for name in setup.roles.query if name not in judged]
     key = [name for name in setup.roles.query if name in judged]
     if not names or not key:
@@ -199,27 +199,27 @@ def _largest_label(
     schema: pl.Schema,
     judging: Judging | None,
 ) -> float:
-    """The largest label of the whole table, as far as its documents count."""
+    """The largest label of the table, among documents that count."""
     ranked, shown = columns_of_largest(setup, schema, calls)
     if shown and (judging is None or judging.judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
-    else:  # policies leave rows out, and which ones takes a ranking to know
+    else:  # rows are left out; only a ranking tells which
         needed = verb_of(verbs.evaluate).columns(ranked, ())
         found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
     return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
 
 def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:
-    """The error of what has no answer that is made of parts."""
+    """The error for a verb that cannot run in parts."""
     return InvalidOption(f"{what} looks at the table as a whole, which a {engine.name} is not; {engine.advice}")
 
 
 WITHOUT_ORDER = ("best", "worst", "expected", "error")
-"""The tie rules for which it does not matter in which order the rows stand."""
+"""The tie rules that do not depend on the order of rows."""
 
 
 def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Collection[str], what: str) -> None:
-    """Refuse to break ties by an order that rows do not have."""
+    """Refuse to break ties by row order, which is undefined."""
     for ties in {setup.policies.ties, *(setup.resolve(call)[0].policies.ties for call in calls)}:
         order = ties == "order"
         if ties not in WITHOUT_ORDER and (order or setup.roles.doc_in(names) is None):

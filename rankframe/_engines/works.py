@@ -1,4 +1,4 @@
-"""What workers compute of a part: functions of Polars frames that can be pickled."""
+"""Workers' tasks on a part: functions of Polars frames that can be pickled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Distinct", "Judging", "LargestLabel", "Merged", "OnQueries", "Partia
 
 
 class Work(Protocol):
-    """From a part of a table, and the part of another one with the same keys, to a result."""
+    """A task on a part of a table, and on the part of a second table with the same keys."""
 
     @abstractmethod
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
@@ -27,21 +27,21 @@ class Work(Protocol):
     @property
     @abstractmethod
     def kept(self) -> Mapping[str, str]:
-        """The columns of the first table that the result has, by their names there; they keep their types."""
+        """The result's columns taken from the first table, by their names there; they keep their types."""
 
 
 @dataclass(frozen=True)
 class Judging:
-    """How a run and its judgments become one table.
+    """The join of a run and its judgments.
 
     Attributes
     ----------
     setup
         The roles of columns, and the policies.
     judged_only, run_only
-        What becomes of queries that only one of the tables has.
+        Treatment of queries that only one table has.
     runs
-        The runs of the whole table, where judgments hold for each of them.
+        All runs of the whole table, if judgments hold for each.
     """
 
     setup: Setup
@@ -62,7 +62,7 @@ def _joined(judging: Judging | None, frame: pl.DataFrame, *others: pl.DataFrame)
 
 @dataclass(frozen=True)
 class OnQueries:
-    """A verb that looks at one query at a time; `runs` are those of a join, as for :class:`Judging`."""
+    """A verb that works query by query; `runs` are those of a join, as for :class:`Judging`."""
 
     function: Callable[..., pl.DataFrame]
     setup: Setup
@@ -73,7 +73,7 @@ class OnQueries:
 
     @property
     def known(self) -> Mapping[str, float]:
-        """What the verb is told of the whole table."""
+        """The largest label as a keyword argument."""
         return {} if self.largest_label is None else {"largest_label": self.largest_label}
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
@@ -85,7 +85,7 @@ class OnQueries:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The query columns, in a result that has no others of the table."""
+        """The query columns of a per-query result; else none."""
         return {name: name for name in self.setup.roles.query if verb_of(self.function).gives == "query"}
 
 
@@ -101,13 +101,13 @@ class Partial:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The slices, under names that no caller has."""
+        """The slices, under internal names."""
         return self.figures.slices
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The figures of a table, from those of its parts."""
+    """Merge the figures of parts."""
 
     figures: Mergeable
 

@@ -19,7 +19,7 @@ from .rows_on_disk import Room, buckets_of, temporary_folder
 __all__ = ["Run", "source"]
 
 Run: TypeAlias = Callable[[pl.DataFrame, float | None, Sequence[str] | None], pl.DataFrame]
-"""A verb over rows of whole queries; it gives the columns with these names, or all of them for None.
+"""A verb over rows of whole queries; it returns the columns named last, or all of them for None.
 
 The second argument is the largest label of the table, if the rows are a part of it and a value depends on it.
 """
@@ -31,16 +31,16 @@ Largest: TypeAlias = Callable[[pl.LazyFrame], float]
 """The largest label of a table."""
 
 WORK = 4
-"""The memory that a verb takes while it runs, as a multiple of the bytes of its rows."""
+"""The memory that a verb needs to run, as a multiple of the bytes of its rows."""
 
 GIVEN = 3
-"""How many batches' results there may be at a time: one is computed, one waits, and one is read."""
+"""The number of results in memory: one is computed, one waits, and one is read."""
 
 UNKNOWN = 4.0
-"""How many times the bytes of its rows the first batch may take, whose results have a size that nobody knows yet."""
+"""The assumed weight of the first batch: the size of its result is not known yet."""
 
 PATIENCE = 0.1
-"""Seconds of waiting after which a thread checks whether its results are still needed."""
+"""Seconds until a waiting thread checks whether its results are still needed."""
 
 
 def source(
@@ -52,7 +52,7 @@ def source(
     buckets of whole queries; `largest` then gives the largest label of all of them to `run`. Errors are those of `run`.
     """
     schema = rows.collect_schema()
-    result = run(schema.to_frame(), None, None).schema  # raises errors that need no rows at the call
+    result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
     rows = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def read(
@@ -78,7 +78,7 @@ def source(
 def _run(
     rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
 ) -> None:
-    """Yield the results of a verb as they are computed."""
+    """Pass on the results of a verb, batch by batch."""
     limit = max(memory_limit(setup.running.memory_limit) // WORK, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if table is not None:
@@ -93,7 +93,7 @@ def _run(
     def run_and_give(batch: pl.DataFrame) -> bool:
         nonlocal weight
         found = run(batch, top, names)
-        weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # short queries give as much as they take
+        weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # results may be as large as rows
         return give(found)
 
     if setup.running.grouped:
@@ -124,7 +124,7 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
 
 
 def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
-    """Batches of whole queries of a table whose queries are contiguous; a query in two places is refused."""
+    """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
     rest = seen = rows.collect_schema().to_frame()
     seen = seen.select(query)
     with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
@@ -142,7 +142,7 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
 
 
 def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.DataFrame:
-    """The queries seen so far with those of the batch, each of which has to be new and contiguous."""
+    """Add the batch's queries to those seen; refuse one seen before or not contiguous."""
     starts = pl.struct(query).rle_id().diff().fill_null(1) > 0
     runs = batch.select(query).filter(starts)
     back = runs.filter(pl.struct(query).is_duplicated())
@@ -157,7 +157,7 @@ def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.D
 
 
 def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
-    """Pass the rows on in their order, in batches of about as many bytes as there is room for."""
+    """Pass the rows on in order, in batches of about `room()` bytes."""
     batches: list[pl.DataFrame] = []
 
     def take(batch: pl.DataFrame) -> bool:
@@ -174,9 +174,9 @@ def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
 
 
 def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
-    """Yield the frames that `work` gives, from a thread of its own; closing the iterator stops it.
+    """Run `work` in a new thread and yield the frames it gives; closing the iterator stops it.
 
-    A plan calls a source in one of Polars' threads, which must not wait for the others.
+    A plan calls a source in a Polars thread, which must not wait for the others.
     """
     results: Queue[pl.DataFrame | BaseException | None] = Queue(1)
     closed = threading.Event()

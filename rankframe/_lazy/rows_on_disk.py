@@ -1,4 +1,4 @@
-"""Rows that exceed a memory budget, on disk: buckets of whole queries as Arrow IPC files in a temporary folder."""
+"""Spill rows beyond the memory limit to disk: buckets of whole queries, as Arrow IPC files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..errors import OutOfSpace, on
 __all__ = ["Room", "buckets_of", "temporary_folder"]
 
 Room: TypeAlias = Callable[[], int]
-"""How many bytes of rows the next batch may have, which the results of those before it tell."""
+"""The bytes that rows of the next batch may have, by the results so far."""
 
 BUCKETS = 32
 """The number of files that rows are split into at a time."""
 
 ENOUGH = 250_000_000
-"""Up to how many bytes files are read together; to rank more at a time takes longer, for all the memory that it asks for."""
+"""The most bytes of files that are read together; larger batches take longer to rank and more memory."""
 
 PREFIX = "rankframe-"
 LOCK = "in-use"
 
 PAUSE, QUIET, MOST = 0.02, 25, 500
-"""A folder is gone for good if it is not there at 25 looks in a row, 0.02 seconds apart; 500 looks are the most."""
+"""A folder counts as gone after 25 checks in a row without it, 0.02 seconds apart, of at most 500 checks."""
 
 OLD = 3600
 """Seconds after which a folder without a lock counts as abandoned."""
@@ -49,7 +49,7 @@ def temporary_folder() -> Iterator[Path]:
         lock = os.open(unlocked, os.O_CREAT | os.O_RDWR)
         try:
             _lock(lock)
-            unlocked.rename(Path(name, LOCK))  # once locked, so that no other process finds a lock that is free
+            unlocked.rename(Path(name, LOCK))  # after locking, so that no process finds it free
             yield Path(name)
         except BaseException:
             _remove_for_good(Path(name))
@@ -72,7 +72,7 @@ def _remove_for_good(folder: Path) -> None:
 def buckets_of(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path
 ) -> Generator[pl.LazyFrame, None, None]:
-    """The rows, in buckets of whole queries that there is room for; a query that is larger is a bucket of its own.
+    """Yield the rows in buckets of whole queries that fit `room()`; a larger query is a bucket of its own.
 
     A bucket stays on disk until the next one is read. Rows of a query stay in order.
     """
@@ -90,7 +90,7 @@ def buckets_of(
 def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
-    """Files of whole queries; a file of several queries beyond the room is split again, by other digits of the hash."""
+    """Yield files of whole queries; split a file of several queries beyond `room()` by further hash digits."""
     digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
@@ -135,13 +135,13 @@ def _size(path: Path) -> int:
 
 def _remove(paths: list[Path]) -> None:
     for path in paths:
-        with suppress(OSError):  # a system that cannot remove a file in use removes it with the folder
+        with suppress(OSError):  # a file in use is removed with the folder
             path.unlink()
     paths.clear()
 
 
 def _lock(file: int) -> bool:
-    """Take the lock of a file if no process has it; a system without such locks gives none."""
+    """Lock a file and return whether that worked; False without `fcntl`."""
     try:
         import fcntl
     except ImportError:

@@ -46,7 +46,7 @@ F = TypeVar("F", bound=Frame)
 def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | None = None) -> Frame:
     """One row per query: the query columns and a column per call.
 
-    Where a DataFrame is a part of a table, `largest_label` is that of the whole table.
+    For a part of a table, `largest_label` is the largest of the whole table.
     """
     names = [name for call in calls for name in names_of(setup, call)]
     refuse_names(names, setup.roles.query, "the query")
@@ -58,7 +58,7 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
 def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     if setup.convention is None or not calls:
         return _resolved(frame, setup, calls, largest)
-    of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may have policies of their own for some metrics
+    of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
     for call in calls:
         resolved, meant = setup.resolve(call)
         of_setups.setdefault(resolved, {})[call] = meant
@@ -84,7 +84,7 @@ def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: fl
 
 
 def _resolved(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
-    """The metrics of a table under policies that no convention changes any more."""
+    """The metrics of a table, once the convention is resolved."""
     names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
@@ -128,14 +128,14 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     """The largest label of a table that may be larger than memory."""
     setup, shown = columns_of_largest(setup, rows.collect_schema(), calls)
     label = pl.col(setup.roles.label)
-    if not shown:  # policies may leave labels out, so that each query has to be ranked first
+    if not shown:  # policies may leave labels out: rank each query first
         rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
 def columns_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
-    """The policies under which `LARGEST` sees the calls' labels, and whether a plain maximum over the rows will do."""
+    """The setup under which `LARGEST` sees the calls' labels, and whether a maximum over all rows is the same."""
     if setup.policies.unjudged == "bounds":
         setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
     else:  # all calls that need it have the same policies
@@ -149,7 +149,7 @@ LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
 
 
 def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Setup]:
-    """The frame with one row per document, and its columns, none of which holds subtopics."""
+    """Reduce the frame to one row per document, and the setup to no subtopic."""
     schema = frame.collect_schema()
     if setup.roles.subtopic is None:
         return frame, setup
@@ -220,7 +220,7 @@ def names_of(setup: Setup, call: Call) -> Sequence[str]:
 
 
 def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
-    """Refuse faults of the table that leave metrics undefined, and show their rows."""
+    """Raise the first fault that leaves metrics undefined, and show its rows."""
     fault = fault_of(frame, table)
     if fault is not None:
         raise fault_in(frame, setup, fault.kind)
@@ -240,7 +240,7 @@ def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
-    """Run an eager call's plan; a message of ours comes out as our own error."""
+    """Run an eager call's plan; a failed guard raises our own error."""
     # optimizing the plan of a small table takes longer than it saves
     how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
     try:

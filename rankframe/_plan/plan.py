@@ -36,19 +36,19 @@ __all__ = [
 
 
 def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """The rows, numbered if their own order breaks ties."""
+    """Number the rows if their own order breaks ties."""
     return lf.with_row_index(table.row) if table.needs_row else lf
 
 
 def position(table: Table) -> pl.Expr:
-    """Each row's place in its query, by a window over rows that `with_row` has numbered."""
+    """Each row's position in its query: a window over rows from `with_row`."""
     keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
     place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
 
 
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
-    """The rows, numbered and placed, and their rank as an expression over them; null where they have none."""
+    """The rows with their positions, and an expression for the rank; null for rows without a rank."""
     rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
     kept = _kept(table, place, table.score, pl.col(table.setup.roles.label))
     rank = (
@@ -68,14 +68,14 @@ def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr
 
 
 def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
-    """The rows in rank order with columns of the `source`, which has the frame's order, and the rank by the policies.
+    """Add the columns of `source`, which has the frame's row order, and the rank to rows in rank order.
 
     In a `complete` table every document has a score.
     """
     along = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
     if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
-        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # without a look at the scores
+        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # no score is null
     if table.setup.policies.depth is not None:
         rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
     if table.setup.policies.drops_after_cut:
@@ -89,7 +89,7 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
 
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The columns of a frame that are needed in rank order: the unchanged labels, and further columns."""
+    """Select the columns that are needed in rank order: the unchanged labels, and `columns`."""
     return frame.select(pl.col(table.setup.roles.label).alias("#raw"), **columns)
 
 
@@ -104,9 +104,9 @@ def run_formulas(
     *,
     largest_label: float | None = None,
 ) -> Asked:
-    """Run the formulas, which note the columns and sums they need; `top` is the largest of few whole labels, or None.
+    """Run the formulas to collect the columns and sums they need; `top` is the largest of few whole labels, or None.
 
-    Where the rows are a part of a table, `largest_label` is that of the whole table, if it is known.
+    For a part of a table, `largest_label` is the largest of the whole table, if known.
 
     The result is cached if all formulas are the library's own, without functions as options.
     """
@@ -134,8 +134,8 @@ def _run_formulas(
                 on(ties="doc_desc"),
             )
         if no_relevant == "one":
-            no_relevant = "null"  # no document contributed to a 1 that is set by policy
-    if largest is None and setup.policies.unretrieved == "missed":  # then no label of the table is left out
+            no_relevant = "null"  # documents contribute nothing to a 1 set by policy
+    if largest is None and setup.policies.unretrieved == "missed":  # no policy leaves a label out
         largest = top
     rows = SortedRows(asked, answer, largest)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
@@ -152,7 +152,7 @@ _kept_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the t
 def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `values_of`, from rows in rank order.
 
-    `run` computes the columns of the rows; NumPy adds them up, for a fraction of the cost of groups.
+    `run` computes the columns; NumPy adds them up at a fraction of the cost of a group_by.
     """
     import numpy as np  # imported late, to keep other calls fast
 
@@ -175,7 +175,7 @@ def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
 
 
 def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:
-    """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
+    """Add a column per call: the metric down to each rank, or the contribution of each document."""
     flags = _refused_labels(asked)
     rows = _compute(rows, asked, table).with_columns(**flags)
     if answer == "rank":  # a row with a refused label is kept, so that it fails
@@ -184,7 +184,7 @@ def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl
 
 
 def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
-    """The rows with all columns that formulas asked for, without rows that add nothing."""
+    """Compute the columns that formulas asked for, and drop rows that add nothing."""
     rows = rows.with_columns(**asked.early) if asked.early else rows
     if asked.gains_only:
         # the first row stands for a query in which nothing is relevant
@@ -196,18 +196,18 @@ def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
 
 
 def _constant(asked: Asked) -> list[str]:
-    """The columns that are the same on all rows of a query and enter its values."""
+    """The columns used by values that are constant within a query."""
     named = {name for value in asked.values.values() for name in value.meta.root_names()}
     return sorted(named - asked.sums.keys() - asked.maxima.keys())
 
 
 def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
-    """The labels that formulas refuse, each as a column that is null elsewhere."""
+    """A column per refusal: the refused label, null on all other rows."""
     return {fault.column: pl.when(fault.rows).then(LABEL) for fault in asked.refused.values()}
 
 
 def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
-    """The values, each of which fails with the message of a fault or a refused label where one is seen."""
+    """The values; each fails with the message of the first fault or refused label found."""
     refused = [(pl.col(fault.column), fault.in_plan) for fault in asked.refused.values()]
     if not faults and not refused:
         return [value.alias(text) for text, value in asked.values.items()]

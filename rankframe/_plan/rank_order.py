@@ -1,4 +1,4 @@
-"""The rows of an eager frame query by query in rank order, and what makes a frame unfit for it."""
+"""An eager frame in rank order, query by query, and the first fault of its rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["InOrder", "Part", "fault_of", "in_rank_order"]
 
 Part: TypeAlias = Callable[[], pl.LazyFrame]
-"""The rows of some queries in rank order, brought into it when they are called for."""
+"""A function that returns the rows of some queries in rank order."""
 
 
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
-    """The first thing that no metric of the frame is defined for."""
+    """The first fault found in the frame, or None."""
     faults = table.faults()
     plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.once is None]
     seen = frame.select(plain).row(0, named=True) if plain else {}
@@ -35,7 +35,7 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 
 
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
-    """Whether a query holds a value twice: hashes that all differ say no, for less than it takes to compare rows."""
+    """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
     hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
@@ -48,10 +48,10 @@ class InOrder(NamedTuple):
     Attributes
     ----------
     queries
-        One row per query, its key.
+        The keys, a row per query.
     parts
-        The rows of some queries at a time: the number of the query and the row's own in the frame, from 0 on, its position
-        in the query, from 1 on, and its score.
+        Parts of whole queries: query number and frame row number, from 0 on, position in the query, from 1 on, and
+        score.
     complete
         Whether every document has a score.
     """
@@ -62,7 +62,7 @@ class InOrder(NamedTuple):
 
 
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
-    """The frame in rank order; the rows of the `whole` table come together if that is said."""
+    """The frame in rank order, in parts of whole queries; in a single part if `whole`."""
     ordered = sort_rows(frame, table)
     along = pl.lit(ordered.score).gather("#row").alias("#score")
 
@@ -74,7 +74,7 @@ def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> 
 
 
 def _cuts(ends: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """The first query of each part and how many it has, where parts have about the same number of rows."""
+    """The first query and the number of queries of each part; parts have about equally many rows."""
     queries = len(ends) - 1
     if parts == 1:
         return [(0, queries)]

@@ -1,4 +1,4 @@
-"""Shortcuts of a plan: rows that need not be ranked, functions of labels that are looked up, parts that run side by side.
+"""Shortcuts of a plan: skip rows that need no rank, look up functions of labels, run parts in parallel.
 
 No value depends on them. docs/performance.md says what each saves.
 """
@@ -17,19 +17,19 @@ from .._table.table import Table
 __all__ = ["SMALL", "in_threads", "largest_whole_label", "parts_of", "side_by_side", "with_gain"]
 
 SMALL = 2**16
-"""Up to how many rows one plan of all metrics on all rows, which Polars does not optimize, is the fastest."""
+"""The number of rows up to which one unoptimized plan for all metrics is the fastest."""
 
 FEW = 256
-"""How many labels are so few that functions of them are looked up."""
+"""Functions of whole labels below this number are looked up."""
 
 SPARSE = 1 / 64
-"""The share of rows with a label above 0 up to which it is worth while to look for queries that have none."""
+"""The share of rows with a label above 0 up to which dropping queries without one pays."""
 
 PART = 3 * 2**16
-"""How many rows a plan has side by side with all their columns: memory for them does not grow with the table."""
+"""The number of rows per part, so that memory for their columns does not grow with the table."""
 
 LEAST = 2**17
-"""From how many rows on a thread pays."""
+"""The least number of rows per thread."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -45,9 +45,9 @@ def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """The rows of queries that have a document with a label above 0, and the first row of each of the others.
+    """Keep all rows of queries that have a label above 0, and the first row of each other query.
 
-    It is the frame itself where that is hardly less, or where queries have ids that take longer to tell apart.
+    Returns the frame unchanged if few rows would go, or if query ids are slow to compare.
     """
     name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
@@ -60,17 +60,17 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 
 def parts_of(rows: int) -> int:
-    """The number of parts that rows are cut into: small ones, and at least as many as run at once if threads pay."""
+    """The number of parts: each is small, and there are at least as many as run at once if threads pay."""
     return max(-(-rows // PART), min(_at_once(), rows // LEAST), 1)
 
 
 def _at_once() -> int:
-    """How many plans run at a time: two for each of Polars' threads, so that one can go on while another waits."""
+    """The number of concurrent plans: two per Polars thread, so that one runs while another waits."""
     return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
 
 
 def in_threads(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:
-    """Run tasks on so many rows in all, several at a time where that pays, and return their results in order."""
+    """Run tasks that share `rows` rows, in parallel where that pays; results keep the order of tasks."""
     if len(tasks) == 1 or not _apart(rows):
         return [task() for task in tasks]
     with ThreadPoolExecutor(min(_at_once(), len(tasks))) as pool:
@@ -78,7 +78,7 @@ def in_threads(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:
 
 
 def side_by_side(one: Callable[[], S], other: Callable[[], T], rows: int) -> tuple[S, T]:
-    """Run two tasks on so many rows, in two threads where that pays, and return both results."""
+    """Run two tasks on `rows` rows, in two threads where that pays, and return both results."""
     if not _apart(rows):
         return one(), other()
     with ThreadPoolExecutor(1) as pool:
@@ -88,8 +88,8 @@ def side_by_side(one: Callable[[], S], other: Callable[[], T], rows: int) -> tup
 
 
 def _apart(rows: int) -> bool:
-    """Whether tasks get threads of their own.
+    """Whether tasks run in new threads.
 
-    A function that Polars calls holds one of Polars' threads, so that it must not wait for plans that need them.
+    Inside a callback of Polars they do not: it holds a Polars thread and must not wait for others.
     """
     return rows > LEAST and _at_once() > 1 and not isinstance(threading.current_thread(), threading._DummyThread)

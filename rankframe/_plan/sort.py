@@ -1,4 +1,4 @@
-"""An eager frame's rows sorted by query and score as whole numbers, which costs a fraction of comparing what they hold."""
+"""Sort an eager frame by query and score, packed into 64-bit codes: far cheaper than comparing keys."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 __all__ = ["SortedRows", "differ", "sort_rows", "starts_of"]
 
 DIGITS = 64
-"""How many binary digits there are for a query, as much of a score as there is room for, and a row."""
+"""Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
 SPAN = 4
-"""How many times as many values as rows there may be between the least and the largest query for a table of them all."""
+"""The largest range of whole query ids, as a multiple of the rows, for which a lookup table is used."""
 
 
 @dataclass(frozen=True)
 class SortedRows:
-    """The rows of a frame, query by query and from the highest score to the lowest.
+    """A frame's rows sorted by query, then from the highest score to the lowest.
 
     Attributes
     ----------
     score
         The scores, as policies read them.
     queries
-        One row per query, its key, in the order in which they are first seen.
+        The keys, one row per query, in order of first appearance.
     ends
-        How many rows stand before each query, and at last how many there are.
+        The number of rows before each query; last, the number of all rows.
     codes
-        In rising order: the number of a row's query, as much of its score as there is room for, the number of the row.
+        Sorted codes: the number of the query, the leading bits of the score, the number of the row.
     bits
-        How many binary digits the number of a row has.
+        The number of bits of a row's number.
     """
 
     frame: pl.DataFrame
@@ -52,7 +52,7 @@ class SortedRows:
     bits: int
 
     def of(self, start: int, length: int) -> pl.DataFrame:
-        """The rows of some queries in rank order: the number of the query, of the row, and its position in the query."""
+        """The rows of `length` queries in rank order: query number, row number, position in the query."""
         import numpy as np
 
         ends = self.ends[start : start + length + 1]
@@ -68,7 +68,7 @@ class SortedRows:
         )
 
     def _with_ties_in_order(self, row: pl.Series, code: NDArray[np.uint64]) -> pl.Series:
-        """The rows, those with the code of a neighbour in the order of what they hold."""
+        """The rows, with runs of equal codes sorted by the full sort keys."""
         import numpy as np
 
         again = code[1:] == code[:-1]
@@ -91,13 +91,13 @@ class Queries(NamedTuple):
     Attributes
     ----------
     number
-        The number of each row's query; they are numbered as they are first seen.
+        The query number of each row, by first appearance.
     first
         The first row of each query.
     sizes
-        How many rows each query has.
+        The number of rows per query.
     by_hash
-        Whether rows whose ids only have equal hashes were taken to be of one query.
+        Whether rows were grouped by hash alone, so that ids may differ.
     """
 
     number: NDArray[np.uint32]
@@ -106,13 +106,13 @@ class Queries(NamedTuple):
     by_hash: bool = False
 
     def are(self, ids: pl.DataFrame) -> bool:
-        """Whether rows have the ids of their queries."""
+        """Whether each row has its query's id."""
         return not self.by_hash or ids[pl.Series(self.first)][pl.Series(self.number)].equals(ids)
 
 
 def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
-    """Sort the rows of a frame; those whose scores differ by less than there is room for are when they are taken."""
-    import numpy as np  # only here and below, so that nobody else waits for it
+    """Sort the rows by query and score; `SortedRows.of` later sorts rows whose codes are equal."""
+    import numpy as np  # imported late, as it is slow to import
 
     keyed, rows = frame.select(*table.query, table.score.alias("#score")), np.arange(frame.height, dtype=np.uint32)
     ids, score = keyed.drop("#score"), keyed["#score"]
@@ -127,13 +127,13 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
 
 
 def differ(values: pl.Series) -> bool:
-    """Whether all of some whole numbers differ."""
+    """Whether the whole numbers all differ."""
     numbers = values.sort(multithreaded=False).to_numpy()
     return not (numbers[1:] == numbers[:-1]).any()
 
 
 def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """The numbers of queries, what there is room for of scores, and the numbers of rows, in rising order; scores are used up."""
+    """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
     import numpy as np
 
     room = DIGITS - len(rows).bit_length() - len(queries.first).bit_length()
@@ -143,23 +143,22 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]
 
 
 def _sorted_with(rows: NDArray[np.uint32], values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Values, each followed by the number of its row, in rising order; the array itself is used up."""
+    """Append row numbers to the values as low bits, and sort them; overwrites `values`."""
     import numpy as np
 
     values <<= np.uint64(len(rows).bit_length())
     values |= rows
-    return (
-        pl.Series(values).sort(multithreaded=False).to_numpy()
-    )  # NumPy's sort takes three times as long where it has no fast path
+    # NumPy's sort takes three times as long where it has no fast path
+    return pl.Series(values).sort(multithreaded=False).to_numpy()
 
 
 def _queries(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
-    """The queries, told apart by the cheapest way there is."""
+    """Number the queries in the cheapest way that applies."""
     return _by_value(ids, rows) or (_by_group(ids) if any(x.is_nested() for x in ids.dtypes) else _by_hash(ids, rows))
 
 
 def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
-    """Queries told apart by a table of all whole numbers from the least to the largest, if that is not too long."""
+    """Number queries by a lookup table over the range of whole ids; None if the range is too wide."""
     import numpy as np
 
     values = ids.to_series().to_physical()
@@ -175,14 +174,14 @@ def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
     value = value if low >= 0 and high < room else value - low
     sizes = np.bincount(value)
     first = np.empty(len(sizes), dtype=np.uint32)
-    first[value[::-1]] = rows[::-1]  # what is said last stays
+    first[value[::-1]] = rows[::-1]  # the last write stays
     seen = np.flatnonzero(sizes)
     seen = seen[np.argsort(first[seen])]
     return Queries(_inverse(seen, len(sizes))[value], first[seen], sizes[seen])
 
 
 def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
-    """Queries told apart by their hashes, as far as there is room for them."""
+    """Number queries by the leading bits of their hashes."""
     import numpy as np
 
     bits = np.uint64(ids.height.bit_length())
@@ -198,7 +197,7 @@ def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
 
 
 def _by_group(ids: pl.DataFrame) -> Queries:
-    """Queries told apart by what they hold."""
+    """Number queries by group_by."""
     import numpy as np
 
     grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
@@ -216,7 +215,7 @@ def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
-    """At which place of the order each number stands."""
+    """The place of each number in the order."""
     import numpy as np
 
     places = np.empty(size, dtype=np.uint32)
@@ -225,7 +224,7 @@ def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
 
 
 def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
-    """Whole numbers from 0 on that rise from the highest score to the lowest and to null.
+    """Whole numbers from 0 on that rise from the highest score to the lowest, then null.
 
     Scores that 64-bit floats cannot tell apart share one, and so do null and negative infinity.
     """
@@ -233,9 +232,9 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
 
     score = score.cast(pl.Float64)
     score = score.fill_null(-math.inf) if score.has_nulls() else score
-    value = score.to_numpy() + 0.0  # of which zero has one sign
+    value = score.to_numpy() + 0.0  # turns -0.0 into 0.0
     bits = value.view(np.int64)
-    if bits.min(initial=0) < 0:  # without a sign, digits of floats rise as the floats do
+    if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
         bits ^= (bits >> 63) & np.int64(2**63 - 1)
     below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
     return below

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a table, or worth knowing before its numbers are read, as a table."""
+"""The findings of a check: errors and notes about a table, one row each."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .table import TEXTS, Table
 __all__ = ["check", "fault_in"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
-"""The columns of a finding, beside those that say where it is."""
+"""The columns of a finding, without its place."""
 
 
 def check(
     frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None = None, spelling: Spelling = str
 ) -> pl.LazyFrame:
-    """One row per thing found: severity, problem, where it is, in how many rows, and what to do, as a front spells it."""
+    """One row per finding: severity, problem, place, number of rows, and advice, as `spelling` writes it."""
     found = findings(frame, setup, qrels, spelling)
     where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
     for name in where.values():
@@ -50,12 +50,12 @@ def check(
 
 
 def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
-    """The table of a check, the caller's columns under names that are `carried`."""
+    """The findings, with the caller's columns under `carried` names."""
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
     given = setup
-    if qrels is not None and setup.roles.subtopic not in schema:  # but in the judgments, most often
+    if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
         setup = setup.changed(subtopic=None)
     has_label = setup.roles.label in schema
     try:
@@ -73,7 +73,7 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
         ]
         of_docs = setup.changed(subtopic=None)
         rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels, spelling)
-        if table.lists_subtopics:  # which say by themselves what is relevant
+        if table.lists_subtopics:  # the lists tell what is relevant
             rest = rest.filter(pl.col("problem") != "no labels")
         parts.append(rest)
         return pl.concat(parts, how="diagonal")
@@ -139,7 +139,7 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
 
 
 def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.LazyFrame]:
-    """What the scores of all queries tell: ties, and whether they are ranks."""
+    """Notes on the scores of all queries: ties, scores that look like ranks."""
     setup = table.setup
     at = [carried(name) for name in setup.roles.query]
     retrieved = frame.filter(table.score.is_not_null()).select(
@@ -179,7 +179,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
 
 
 def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
-    """What all labels tell of the threshold of relevance."""
+    """Notes on whether the threshold suits the labels."""
     label = pl.col(setup.roles.label).cast(pl.Float64)
     judged = pl.col(setup.roles.label).filter((label >= 0) & label.is_finite())
     figures = frame.select(judged.len().alias("rows"), judged.min().alias("#least"), judged.max().alias("#most"))
@@ -208,7 +208,7 @@ def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.Laz
 
 
 def _of_both(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
-    """What scores and labels tell of how a run and its judgments became one table."""
+    """Notes on how run and judgments were joined, by scores and labels."""
     retrieved, judged = pl.col(setup.roles.score).is_not_null(), pl.col(setup.roles.label).cast(pl.Float64) >= 0
     figures = frame.select(
         retrieved.sum().alias("rows"),
@@ -230,7 +230,7 @@ def _of_both(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyF
 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[pl.LazyFrame]:
-    """What a run's judgments in another table tell of both."""
+    """Findings on a run and its separate judgments."""
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     tables, schema, query = Tables(frame, qrels, setup), qrels.collect_schema(), list(setup.roles.query)
     if not tables.query:
@@ -267,7 +267,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
 
 
 def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
-    """The error for a fault, with the number of its rows and the first few of them."""
+    """The error for a fault, with the number of its rows and the first few."""
     said = TEXTS[kind](setup)
     found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
     if not found.is_empty():
@@ -278,7 +278,7 @@ def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
 
 
 Note: TypeAlias = Callable[..., pl.LazyFrame]
-"""`_note`, as a front spells it."""
+"""`_note`, bound to a spelling."""
 
 
 def _note(
@@ -290,13 +290,13 @@ def _note(
     severity: str = "note",
     filled: Sequence[str] = (),
 ) -> pl.LazyFrame:
-    """One finding in the whole table, where `figures` has a row: its column `rows`, and others."""
+    """One finding on the whole table if `figures`, with a column `rows`, has a row."""
     named = [pl.lit(severity).alias("severity"), pl.lit(problem).alias("problem")]
     return figures.select(*named, *others, pl.col("rows").cast(pl.UInt32), _advice(advice, spelling, filled))
 
 
 def _advice(advice: Text, spelling: Spelling, filled: Sequence[str | pl.Expr]) -> pl.Expr:
-    """The column of what is said, with the values of columns in the place of each ``{}`` if some are `filled` in."""
+    """The column `advice`; values of the columns `filled` replace each ``{}``."""
     sentence = worded(advice, spelling)
     return (pl.format(sentence, *filled) if filled else pl.lit(sentence)).alias("advice")
 
@@ -312,7 +312,7 @@ def _finding(
     one: bool = False,
     filled: Sequence[pl.Expr] = (),
 ) -> pl.LazyFrame:
-    """The places among `rows`, each once, as findings; `one` gives a single finding with no place."""
+    """One finding per distinct place among `rows`; with `one`, a single finding without a place."""
     at = [carried(name) for name in where]
     places = rows.select(pl.col(name).alias(key) for name, key in zip(where, at, strict=True))
     if one or not where:

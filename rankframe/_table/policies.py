@@ -1,4 +1,4 @@
-"""The policies that metrics follow: each one field, with its values, its default and a line that says what it decides."""
+"""The policies that metrics follow: a field for each, with its values, its default and a one-line description."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ Cutoff: TypeAlias = Annotated[int, Range(least=1)]
 
 @dataclass(frozen=True)
 class Option:
-    """A field as an option that users give.
+    """An option that users give.
 
     Attributes
     ----------
     values
-        The values that it takes, as an annotation.
+        An annotation of allowed values.
     kinds
-        The same as types or words, without ``None``.
+        Allowed types or words, without ``None``.
     default
-        What holds where it is not given.
+        The value if it is not given.
     says
-        What it decides, in a line.
+        A one-line description.
     """
 
     values: Any
@@ -65,13 +65,13 @@ class Option:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that it takes; none where it takes other values."""
+        """The allowed words, if any."""
         return tuple(kind for kind in self.kinds if isinstance(kind, str))
 
 
 @lru_cache
 def declared(of: Any) -> Mapping[str, Option]:
-    """The fields of a class that say what they decide."""
+    """The fields with a description, by name."""
     values, plain = get_type_hints(of, include_extras=True), get_type_hints(of)
     found = {}
     for field in fields(of):
@@ -83,7 +83,7 @@ def declared(of: Any) -> Mapping[str, Option]:
 
 
 def read_fields(of: Any) -> None:
-    """Refuse values that a field does not take, and hold the others as Python's own."""
+    """Refuse values that a field does not allow; store others as Python's types."""
     for name, field in declared(of.__class__).items():
         if kind_of(field.values) is not None:
             object.__setattr__(of, name, check(name, getattr(of, name), field.values))
@@ -91,7 +91,7 @@ def read_fields(of: Any) -> None:
 
 @dataclass(frozen=True)
 class Policies:
-    """What counts as what. All that offers, reads, checks or lists policies goes by these fields."""
+    """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
     relevant: Annotated[Label, "the least label that is relevant"] = 1
     ties: Annotated[Ties, "how documents with equal scores stand"] = "doc_desc"
@@ -108,12 +108,12 @@ class Policies:
 
     @property
     def drops_first(self) -> bool:
-        """Whether unjudged documents are taken out before ranks are given."""
+        """Whether unjudged documents are dropped before ranking."""
         return self.unjudged == "drop" and self.depth is None
 
     @property
     def drops_after_cut(self) -> bool:
-        """Whether unjudged documents are taken out of the top that `depth` leaves, as trec_eval does."""
+        """Whether unjudged documents are dropped after the cut at `depth`, as in trec_eval."""
         return self.unjudged == "drop" and self.depth is not None
 
     @property
@@ -154,7 +154,7 @@ class Policies:
 
 
 def check_threshold(relevant: object) -> None:
-    """Refuse a relevance threshold that no judged label could be held against."""
+    """Refuse a relevance threshold that is no possible label."""
     if not fits(relevant, Label):
         raise InvalidOption(
             option(relevant=relevant),
@@ -164,5 +164,5 @@ def check_threshold(relevant: object) -> None:
 
 
 def check_word(option: str, given: object, words: object) -> None:
-    """Refuse a value that is none of the option's words."""
+    """Refuse a value outside the option's words."""
     check(option, given, words)

@@ -1,4 +1,4 @@
-"""What a ranker knows of a table: the roles of its columns, the policies, a tool whose numbers to give, and how to run."""
+"""A ranker's setup: the roles of columns, the policies, the tool to reproduce, and how to run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_DOC = "doc_id"
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column of a table is what."""
+    """The column of each role."""
 
     query: tuple[str, ...] = ("query_id",)
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
@@ -36,16 +36,16 @@ class Roles:
 
     @property
     def doc_is_default(self) -> bool:
-        """Whether nobody named the document column, so that a table may do without."""
+        """Whether the document column is the default, which a table may lack."""
         return self.doc is ...
 
     def doc_in(self, names: Container[str]) -> str | None:
-        """The document column of a table with these columns; one that was named, whether it is there or not."""
+        """The document column of a table: None if default and missing; a named one even if missing."""
         return None if self.doc_is_default and DEFAULT_DOC not in names else self.doc_name
 
     @property
     def key(self) -> list[str]:
-        """The plans' names of the query columns, which no column of the caller has."""
+        """The query columns' names in plans, unlike any caller's column."""
         return [f"#query{i}" for i in range(len(self.query))]
 
     @property
@@ -105,16 +105,16 @@ C = TypeVar("C", bound=MetricCall)
 
 @dataclass(frozen=True)
 class Setup:
-    """What `on` binds, once for all metrics of a table.
+    """The options of `on`, for all metrics of a table.
 
     Attributes
     ----------
     roles, policies, running
-        Which column is what, what counts as what, and how to run.
+        The columns, the rules for counting, and how to run.
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     said
-        The policies that were given beside the convention, which leaves them as they are.
+        Options given beside the convention, which does not change them.
     """
 
     roles: Roles = Roles()
@@ -132,7 +132,7 @@ class Setup:
             )
 
     def on(self, **options: Any) -> Setup:
-        """The setup with options as users give them: what is ``None``, or ``...`` for the document, stays as it was."""
+        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         convention = given.pop("convention", None)
         setup = self
@@ -143,7 +143,7 @@ class Setup:
         return setup if setup.convention is None else replace(setup, said=setup.said.union(given))
 
     def changed(self, **values: Any) -> Setup:
-        """The setup with other values of roles, policies or settings of how to run."""
+        """The setup with other roles, policies or settings of `Running`."""
         parts: dict[str, Any] = {}
         for part, names in PARTS.items():
             own = {name: values.pop(name) for name in names if name in values}
@@ -152,7 +152,7 @@ class Setup:
         return replace(self, **parts, **values)
 
     def resolve(self, call: C) -> tuple[Setup, C]:
-        """The setup and the call with the policies and options that the convention has for the call's metric."""
+        """The setup and the call with the convention's policies and options for the call's metric."""
         if self.convention is None:
             return self, call
         metrics = convention_of(self.convention).metrics
@@ -169,7 +169,7 @@ class Setup:
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
     def followed(self, names: Container[str]) -> dict[str, Any]:
-        """All options by their names, as they hold for a table with these columns."""
+        """All options by name; `doc` is None if the table lacks the default."""
         values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
         return values | {"doc": self.roles.doc_in(names), "convention": self.convention}
 

@@ -1,4 +1,4 @@
-"""A table's columns by their roles: are they there, can they be ranked, in which order do ties stand."""
+"""A table's columns by role: checks of names and types, sort keys with tie rules, faults of rows."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 MARK = "rankframe: "
-"""How a message of ours begins where it surfaces in an error of Polars."""
+"""The prefix that marks a message of ours inside an error of Polars."""
 
 BY_DOCUMENT = ("doc_asc", "trec_eval")
-"""The tie rules that say how documents are to be compared, so that there must be some."""
+"""The tie rules that compare documents, and so require a document column."""
 
 NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
-"""What is wrong with a weight that `is_weight` refuses."""
+"""The words for a weight that `is_weight` refuses."""
 
 
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
@@ -90,42 +90,42 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         " to keep the order of the rows",
     ),
 }  # fmt: skip
-"""What is said of a table that no metric is defined for, by the kind of its fault."""
+"""The message for each kind of fault: a table for which no metric is defined."""
 
 
 def in_plan(kind: str, setup: Setup) -> str:
-    """What is said in a plan, where the error is one of Polars': the kind of the fault, and the sentence."""
+    """The message for an error raised by Polars: the kind of the fault, then the sentence."""
     return f"{kind}: {worded(TEXTS[kind](setup))}"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something no metric is defined for: its column, the rows it is seen on, and what to say of it in a plan."""
+    """A fault that leaves metrics undefined: its kind, column, rows, and message in a plan."""
 
     kind: str
     at: str
     rows: pl.Expr
     in_plan: str
-    once: pl.Expr | None = None  # a value that no query may hold twice, if that is what is wrong
+    once: pl.Expr | None = None  # the value repeated within a query, if that is the fault
 
     @classmethod
     def of(cls, kind: str, at: str, rows: pl.Expr, setup: Setup, *, once: pl.Expr | None = None) -> Fault:
-        """A fault of a kind that is known."""
+        """A fault of a kind in `TEXTS`."""
         return cls(kind, at, rows, in_plan(kind, setup), once)
 
     @property
     def column(self) -> str:
-        """The plans' name of the column that flags it; no column of the caller has it."""
+        """The name of the flag column in a plan, unlike any caller's column."""
         return f"#{self.kind} {self.at}"
 
 
 def fresh(name: str, taken: Container[str]) -> str:
-    """The name, made longer until no column of the caller has it."""
+    """Lengthen the name until it is not among `taken`."""
     return fresh(f"{name}#", taken) if name in taken else name
 
 
 def naming(message: str, label: pl.Expr) -> pl.Expr:
-    """The message with the label that it is about; null where there is none."""
+    """The message with the label found; null for a null label."""
     return pl.concat_str(pl.lit(f"{message} (found: label "), label.cast(pl.String), pl.lit(")"))
 
 
@@ -142,7 +142,7 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 
 
 def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str] | None:
-    """The kind of the fault, if it has one, and the sentence with which a plan failed; None for an error of others."""
+    """Kind of fault (or None) and sentence of a failed plan; None if the error is not from `failing`."""
     found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
     if found is None:
         return None
@@ -152,14 +152,14 @@ def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str]
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a schema, checked: what the plans know of a table before it runs."""
+    """The checked columns of a schema: all that plans know of a table before they run."""
 
     setup: Setup
     schema: pl.Schema
 
     @classmethod
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Table:
-        """Check the names and the types that ranking needs, and find out whether documents have ids."""
+        """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
         setup = setup.changed(doc=doc)
         labelled = label or setup.policies.orders_by_label
@@ -189,7 +189,7 @@ class Table:
 
     @property
     def lists_subtopics(self) -> bool:
-        """Whether the subtopics of a document stand in a list, on its one row."""
+        """Whether a document has one row with a list of its subtopics."""
         return self.setup.roles.subtopic is not None and is_list(self.schema[self.setup.roles.subtopic])
 
     @property
@@ -200,17 +200,17 @@ class Table:
 
     @property
     def query(self) -> list[pl.Expr]:
-        """The query columns under the plans' own names, which no column of the caller has."""
+        """The query columns under their names in plans, see `key`."""
         return [pl.col(name).alias(key) for name, key in zip(self.setup.roles.query, self.key, strict=True)]
 
     @property
     def key(self) -> list[str]:
-        """The plans' names of the query columns."""
+        """The query columns' names in plans."""
         return self.setup.roles.key
 
     @property
     def score(self) -> pl.Expr:
-        """The score; null for a document that was not retrieved, or that is taken out before ranks are given."""
+        """The score; null for a document that was not retrieved, or is dropped before ranking."""
         score = pl.col(self.setup.roles.score)
         dtype = self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
@@ -223,7 +223,7 @@ class Table:
 
     @property
     def label(self) -> pl.Expr:
-        """The label as it came, as a float."""
+        """The unchanged label, as float."""
         return pl.col(self.setup.roles.label).cast(pl.Float64)
 
     @property
@@ -235,7 +235,7 @@ class Table:
         return self.compared(pl.col(name))
 
     def compared(self, doc: pl.Expr) -> pl.Expr:
-        """A document's id as documents are compared by it."""
+        """A document's id as it is compared."""
         name = self.setup.roles.doc_name
         as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
@@ -247,23 +247,23 @@ class Table:
 
     @property
     def row(self) -> str:
-        """The name of the rows' number, beside the caller's columns."""
+        """The name of the row number, unlike any of the columns."""
         return fresh("#row", self.schema)
 
     @property
     def place(self) -> str:
-        """The name of the rows' places in their queries, beside the caller's columns."""
+        """The name of the position column, unlike any of the columns."""
         return fresh("#place", self.schema)
 
     @property
     def needs_row(self) -> bool:
-        """Whether only the rows' own order tells tied documents apart."""
+        """Whether the order of rows breaks ties."""
         return self.setup.roles.doc is None or self.setup.policies.ties == "order"
 
     def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
         """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
 
-        Without documents to tell tied rows apart the order is the rows' own: that of `row`, or of a stable sort.
+        If the order of rows breaks ties, `row` is the last key; without `row`, the sort must be stable.
         """
         keys = [self.score]
         if self.setup.policies.ties in ("best", "worst"):
@@ -279,7 +279,7 @@ class Table:
         return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
-        """What makes the table unfit, as flags on rows that are to be read inside one query."""
+        """The faults the table may have, each a flag on rows, computed within a query."""
         found = []
         score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
         if self.schema[setup.roles.score].is_float():
@@ -305,17 +305,17 @@ def is_finite(label: pl.Expr) -> pl.Expr:
 
 
 def is_weight(x: pl.Expr) -> pl.Expr:
-    """Whether a document can have the weight."""
+    """Whether the weight is allowed."""
     return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
 
 
 def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """A key that sorts the other way round: bits flipped for whole numbers, which have no overflow that way."""
-    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # the last two were made whole numbers
+    """A key that sorts the other way round; whole numbers have their bits flipped, to avoid overflow."""
+    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # `score` made both UInt8
 
 
 def is_list(dtype: pl.DataType) -> bool:
-    """Whether a subtopic column of this type holds several a row."""
+    """Whether a subtopic column holds several per row."""
     return isinstance(dtype, (pl.List, pl.Array))
 
 

@@ -1,4 +1,4 @@
-"""A verb's declaration: the shape of its result and the columns that it reads, which every front looks up here."""
+"""A verb's declaration, which every front reads: the shape of its result and the columns it needs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "comparison"]
 """The shape of a verb's result.
 
-``query``: one row per query. ``row``: the caller's rows, in their order, and further columns. ``document``: the caller's
-rows by query and rank, as many as were retrieved or judged; the verb takes `carry`, columns to bring along. ``join``: the
-rows of two tables, of which the other one is the verb's first argument; its last, `part`, says that they are parts of tables. ``table``: a table of its own. ``comparison``: an
-object of several tables, made for the `Design` that is the verb's first argument.
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
+or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
+verb's first argument is the second table, its last is `part`, true if both are parts of tables. ``table``: a new table.
+``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "join"])
-"""Shapes of verbs that look at one query at a time, so that a part of the table with whole queries gives its part."""
+"""Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
 
 
 class Mergeable(Protocol):
-    """Figures of a whole table that are computed part by part, and then merged."""
+    """Figures of a table, computed part by part, then merged."""
 
     @property
     @abstractmethod
@@ -41,17 +41,17 @@ class Mergeable(Protocol):
     @property
     @abstractmethod
     def names(self) -> set[str]:
-        """The columns that are read beside those with a role."""
+        """The columns to read beside those with a role."""
 
     @property
     @abstractmethod
     def slices(self) -> Mapping[str, str]:
-        """The columns of the table that the figures keep, by their names in the figures of parts."""
+        """The table's columns that slice the figures, by their names in the figures of parts."""
 
     @property
     @abstractmethod
     def key(self) -> Sequence[str]:
-        """The columns that tell which figures of parts merge."""
+        """The columns by which parts' figures merge."""
 
     @abstractmethod
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -59,12 +59,12 @@ class Mergeable(Protocol):
 
     @abstractmethod
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """The figures of the table, from those of its parts."""
+        """Merge the figures of parts into the table's."""
 
 
 @dataclass(frozen=True)
 class Verb:
-    """What is declared of a verb.
+    """A verb's declaration.
 
     Attributes
     ----------
@@ -73,14 +73,14 @@ class Verb:
     gives
         The shape of its result.
     reads
-        The parameters that name columns: a name, several, None, or an object with `names`.
+        Parameters that name columns: by a name, several, None, or an object with `names`.
     labels
-        Whether it reads labels, also where they have no say in the order; only then its requests are metrics.
+        Whether it reads labels for more than the order; only then are its requests metrics.
     in_parts
-        For a table of its own: what computes it part by part, made of the setup, whether parts are joined with their
-        judgments, the largest label of the whole table if it is known, and the arguments.
+        For ``table``: a function that makes its `Mergeable` from the setup, whether parts are joined with judgments,
+        the largest label of the whole table (or None), and the arguments.
     parameters
-        Its parameters after the table and the setup, without the requests that may follow.
+        Its parameters after the table and the setup, without the requests at the end.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Verb:
 
     @property
     def within_queries(self) -> bool:
-        """Whether it looks at one query at a time."""
+        """Whether it works query by query."""
         return self.gives in WITHIN_QUERIES
 
     def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
@@ -128,7 +128,7 @@ class Verb:
         return self.requests(args) if self.labels else ()
 
     def with_names(self, args: Sequence[Any], change: Callable[[Any], Any]) -> tuple[Any, ...]:
-        """The arguments, with another spelling of those that name columns."""
+        """The arguments, with `change` applied to those that name columns."""
         named = (change(x) if name in self.reads else x for name, x in zip(self.parameters, args, strict=False))
         return (*named, *self.requests(args))
 
@@ -167,7 +167,7 @@ def verb_of(function: Callable[..., Any]) -> Verb:
 
 
 def names_in(given: Any) -> Iterator[str]:
-    """The names of columns in an argument."""
+    """The column names in an argument."""
     if isinstance(given, str):
         yield given
     elif given is not None:

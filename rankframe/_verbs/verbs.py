@@ -1,4 +1,4 @@
-"""What the rankers do, as functions of a Polars frame: lazy in, lazy out."""
+"""The verbs as functions of a Polars frame: lazy in, lazy out."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ __all__ = [
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order asked.
 
-    Where a DataFrame is a part of a table, `largest_label` is that of the whole table; so in other verbs.
+    For a part of a table, `largest_label` is that of the whole table; likewise in other verbs.
     """
     calls: list[Call] = []
     expressions: dict[str, pl.Expr] = {}
@@ -98,7 +98,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
 
 @verb(gives="row")
 def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
-    """The rows, in their order, with a column of the query's value per metric."""
+    """The rows, in their order, with a column per metric: the query's value."""
     values = evaluate(frame, setup, *requests, largest_label=largest_label).lazy()
     schema = frame.collect_schema()
     refuse_names([n for n in values.collect_schema() if n not in setup.roles.query], schema, "the table")
@@ -154,7 +154,7 @@ def curve(
 def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
-    """What each document contributes to its query's value, in rank order where the frame is eager."""
+    """Each document's contribution to its query's value, in rank order if the frame is eager."""
     return _rows(frame, setup, calls_of(*requests, example="explain('ndcg@10')"), "document", carry, largest_label)
 
 
@@ -195,7 +195,7 @@ def _eager_rows(
     setup = table.setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
     named = doc if answer == "rank" else [*doc, setup.roles.score, setup.roles.label]
-    named = list(dict.fromkeys([*named, *carry]))  # a run may be ranked by its labels
+    named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
     refuse_names(["rank", *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
@@ -240,7 +240,7 @@ def judge(
 ) -> Frame:
     """The full join of a run and its judgments, by query and document.
 
-    Whether the tables belong together is not asked of a `part`, which holds some of the queries of larger tables.
+    A `part` holds some queries of larger tables, so checks of whole tables are left out.
     """
     _require_frame(qrels)
     check_word("judged_only", judged_only, Missing)
@@ -266,7 +266,7 @@ def judge(
 
 @verb(gives="table")
 def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = str) -> Frame:
-    """The findings of a check, whose advice a front spells; see `check.check`."""
+    """The findings of a check, with advice in a front's `spelling`."""
     if qrels is not None:
         _require_frame(qrels)
     found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling)

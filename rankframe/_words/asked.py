@@ -1,4 +1,4 @@
-"""The columns and sums that formulas need, noted so that a plan computes each of them once."""
+"""The columns and sums that formulas need, each computed once per plan."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..errors import InvalidOption
 __all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Asked", "at_first_tied", "at_last_tied", "is_by_row"]
 
 QUERY = pl.col("#query")
-"""The number of a row's query: from one query to the next it rises by 1."""
+"""The number of a row's query; the next query has the next number."""
 
 POSITION = pl.col("#position")
-"""A row's place in its query: the ranks, then the documents that were not retrieved."""
+"""A row's place in its query; documents that were not retrieved come last."""
 
 SCORE = pl.col("#score")
 """A document's score; null for one that was not retrieved."""
@@ -47,16 +47,16 @@ class Asked:
     key
         The columns that name a query.
     gains_only
-        Whether rows with label 0, negative or missing add nothing, so that they are dropped before sums.
+        Whether rows whose label is 0, negative or null add nothing and are dropped before sums.
     top
         The largest label of a table whose labels are few whole numbers; else None.
     source, early, late
-        Columns: of the table, of all rows in rank order, and of the rows left after the drop, in the order of
-        their computation.
+        Columns in order of computation: before ranking, on all rows in rank order, and on rows left after
+        the drop.
     sums, maxima
         Expressions whose sum, or maximum, is taken per query.
     values
-        The value of each call, an expression of these, by its text.
+        The value of each call by its text, made of these.
     whole_table
         Whether a value depends on rows of other queries.
     """
@@ -82,7 +82,7 @@ class Asked:
         return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
     def from_table(self, x: pl.Expr) -> pl.Expr:
-        """A column made of the table's own columns, before rows are ranked."""
+        """A column of the table, computed before rows are ranked."""
         return self._once("source", x, self.source)
 
     def before_drop(self, x: pl.Expr) -> pl.Expr:
@@ -90,7 +90,7 @@ class Asked:
         return self._once("early", x, self.early) if self.gains_only else self.column(x)
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """A column of the rows that are added up; `known_by` identifies an expression that calls Python."""
+        """A column of rows left after the drop; `known_by` identifies an expression that calls Python."""
         roots = set(x.meta.root_names())
         layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
         if layer == len(self.late):
@@ -138,7 +138,7 @@ class Asked:
                 columns.pop(name, None)
 
     def _has_one_value(self, x: pl.Expr) -> bool:
-        """Whether `x` has one value for a query, or cannot be shown not to have."""
+        """Whether `x` has one value per query, or may have."""
         made_of = set(x.meta.root_names()) - self._same - self.sums.keys() - self.maxima.keys()
         columns = {name: column for layer in self.late for name, column in layer.items()}
         return is_by_row(x) is not False and all(

@@ -20,9 +20,9 @@ BITS = 4
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """For each row and each of its places `before`, the number of rows of its run before that place with a lower level.
+    """For each row and each place in `before`, count the rows of its run before that place with a lower level.
 
-    Runs follow each other; `first` and `last` are where a row's run begins and ends (exclusive), and places lie between
+    Runs are contiguous; `first` and `last` (exclusive) delimit a row's run, and places lie between
     them. Levels are whole numbers from 0 on.
 
     Two levels differ first in one digit. For each digit, from the highest, rows are counted among the rows of their run
@@ -64,10 +64,10 @@ def _so_far(rows: NDArray[np.bool_]) -> Counts:
 
 
 def lower_labelled(rows: pl.Series) -> pl.Series:
-    """Per row, the pairs with rows of a lower level, those among them with tied rows, and with rows of higher scores.
+    """Count, per row, the rows of a lower level in its query: all, tied ones, and ones with a higher score.
 
-    `rows` has the fields ``query`` and ``tied``, whose values are the same for the rows of a query, and of a group of tied
-    rows, and ``level``, null for rows that are in no pair. The rows of a query are ordered by falling score.
+    `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and ``level``, null
+    for rows that are in no pair. The rows of a query are ordered by falling score.
     """
     import numpy as np
 
@@ -85,7 +85,7 @@ def lower_labelled(rows: pl.Series) -> pl.Series:
 
 
 def greater_before(rows: pl.Series) -> pl.Series:
-    """Per row, how many rows of its query with a smaller ``order`` have a greater ``value``, a whole number from 0 on.
+    """Count, per row, the rows of its query with a smaller ``order`` and a greater ``value``, a whole number from 0.
 
     `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere and gets 0.
     """

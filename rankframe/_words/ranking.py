@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 LISTED = 1_000_000
-"""The last rank of formulas that list all ranks down to their cutoff, or count them with rounding errors."""
+"""The largest cutoff of formulas that list all ranks down to it, or count them with rounding errors."""
 
 Proportion: TypeAlias = Annotated[float, Range(least=0, most=1)]
 Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
@@ -60,13 +60,13 @@ Rounding: TypeAlias = Literal["nearest", "up"]
 
 
 def gain_rises(gain: Gain) -> bool:
-    """Whether the order of the labels is that of their gains."""
+    """Whether gains rise with labels."""
     return isinstance(gain, str) and gain != "binary"
 
 
 @dataclass
 class Used:
-    """The words that a formula has used: a total of its ranking, the weights."""
+    """Whether the formula used a total, or the weights."""
 
     total: bool = False
     weight: bool = False
@@ -108,7 +108,7 @@ class Ranking:
         return self.rows.answer
 
     def with_threshold(self, relevant: float) -> Ranking:
-        """The same ranking where a label from `relevant` on counts as relevant."""
+        """The same ranking with `relevant` as the least relevant label."""
         check_threshold(relevant)
         other = copy(self)
         other.threshold = relevant
@@ -132,7 +132,7 @@ class Ranking:
         return other
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking: all documents by falling gain; its rank i is on the row of this ranking's rank i."""
+        """The best possible ranking: all documents by falling gain, its rank i on the row of rank i here."""
         worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
         best = copy(self)
         best.expected, best._falls_by, best.rank = None, worth, self.rows.place
@@ -142,11 +142,11 @@ class Ranking:
         return best
 
     def _arranged(self, x: pl.Expr) -> pl.Expr:
-        """`x` of this ranking's rows in the order of its ranks."""
+        """`x` in the order of this ranking's ranks."""
         return x if self._falls_by is None else self.rows.along(x.sort_by(self._falls_by, descending=True))
 
     def column(self, x: pl.Expr) -> pl.Expr:
-        """An expression over the table's own columns, computed row by row, for the ranking's documents."""
+        """`x`, an expression over the table's columns, for each document of the ranking."""
         x = self.rows.column(x)
         return self._arranged(x if self._counted is None else pl.when(self._counted).then(x))
 
@@ -210,7 +210,7 @@ class Ranking:
         return x * reached if self.expected is None else self.expected.stops(x, reached)
 
     def weighed(self, x: pl.Expr) -> pl.Expr:
-        """The gains `x` times the documents' weights; a metric that does not use this word has no weighted form."""
+        """The gains `x` times the documents' weights; a metric that never calls this has no weighted form."""
         self.used.weight = True
         if self.weight is None:
             return x
@@ -241,7 +241,7 @@ class Ranking:
         return self.rows.once(pl.when(self.judged).then(worth).otherwise(0.0))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
-        """The gains, from 0 to the greatest; others fail with `message`, and count 0 so that no sum overflows."""
+        """Refuse gains outside 0 to `GREATEST` with `message`; they count 0, so that no sum overflows."""
         fit = worth.is_between(0, GREATEST)
         self.refuse(~fit, message)
         return pl.when(fit).then(worth).otherwise(0.0)
@@ -324,7 +324,7 @@ class Ranking:
     ) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
-        `x` is the gain of the document, which is multiplied by `weight`, or divided by `over`, of its rank.
+        `x` is the document's gain, multiplied by its rank's `weight`, or divided by its rank's `over`.
         """
         is_divisor = self._falls_by is not None
         self.used.total |= not is_divisor
@@ -342,7 +342,7 @@ class Ranking:
         return self.n_retrieved if k is None and self.answer != "rank" else self.cutoff(k)
 
     def cutoff(self, k: int | None) -> pl.Expr:
-        """The cutoff `k`, without limit where there is none."""
+        """The cutoff: `k`, or infinity for None."""
         return self.rank if self.answer == "rank" else pl.lit(math.inf if k is None else float(k))
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
@@ -356,7 +356,7 @@ class Ranking:
     def _down_to(
         self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
-        """The terms of a total."""
+        """The terms of a sum."""
         x = self._number(x)
         if weight is not None:
             x = x * weight

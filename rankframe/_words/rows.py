@@ -1,4 +1,4 @@
-"""The rows of one query in rank order, and the few operations on them that words of rankings are made of."""
+"""The rows of one query in rank order, and the operations on them that `Ranking` is built from."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Rows(ABC):
 
     @abstractmethod
     def column(self, x: pl.Expr) -> pl.Expr:
-        """An expression over the table's own columns, for the rows in rank order."""
+        """`x`, an expression over the table's columns, on rows in rank order."""
 
     @abstractmethod
     def each(self, x: pl.Expr) -> pl.Expr:

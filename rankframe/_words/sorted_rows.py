@@ -1,4 +1,4 @@
-"""Rows of a table in rank order, query by query: each word becomes a column of a plan, computed once."""
+"""Rows of a table in rank order: each operation becomes a column of a plan, computed once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SortedRows(Rows):
     Parameters
     ----------
     asked
-        Where columns and sums are noted.
+        Collects columns and sums.
     answer
         The form of totals.
     top
@@ -98,7 +98,7 @@ class SortedRows(Rows):
         return self.asked.same_for_query(self.asked.before_drop(rows.sum().over(self.asked.key).cast(pl.Float64)))
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
-        # the count of the table minus that of the queries above, which needs no window
+        # a count over the table, minus that before the query, needs no window
         so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
         return self.asked.before_drop(count) if of_all else self.asked.column(count)
