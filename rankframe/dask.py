@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from ._engines.engine import Side, looks_at_whole, run
-from ._engines.works import Merged, OnQueries, Work
+from ._engines.tasks import Merged, OnQueries, Work
 from ._rankers.pandas import PandasRanker, Source, as_pandas, of_pandas
 from ._rankers.pandas_columns import text_of
 from ._rankers.verb_methods import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
-from ._verbs.verb import verb_of
+from ._verbs.declaration import verb_of
 from .errors import RankframeError
 
 if TYPE_CHECKING:

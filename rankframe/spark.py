@@ -20,8 +20,8 @@ from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import SummaryMethod, SummaryResampling
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side, run
+from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
-from ._engines.works import Work
 from ._plan.per_query import refuse_names
 from ._table.table import fresh
 from ._verbs import verbs

@@ -71,17 +71,17 @@ class Mean:
         """The one number that trec_eval prints for a column: the sum of a count, else the mean."""
         return value.sum() if self.summary == "sum" else self.unweighted(value)
 
-    def add(self, name: str, weight: pl.Expr) -> Part:
+    def add(self, name: str, weight: pl.Expr) -> Addends:
         """The queries of a part, each with a value and a weight; a null value does not count."""
         value = pl.col(name)
         weight = pl.when(value.is_not_null()).then(weight)
-        return Part(name, value.count(), weight, value * weight, value, None, self.scaled(value))
+        return Addends(name, value.count(), weight, value * weight, value, None, self.scaled(value))
 
     @staticmethod
-    def merge(name: str) -> Part:
+    def merge(name: str) -> Addends:
         """Several parts, one row of sums each."""
         n, weight, total, mean, spread, center, least, greatest = map(pl.col, SUMS)
-        return Part(name, n.sum(), weight, total, mean, spread, center, least, greatest)
+        return Addends(name, n.sum(), weight, total, mean, spread, center, least, greatest)
 
     def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
         """The figures of a metric: null if no value has a weight, `std` also for fewer than two values."""
@@ -95,7 +95,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Part:
+class Addends:
     """Expressions over rows, queries or parts, from which `SUMS` are made in steps of plain sums.
 
     Plain sums stream; nested aggregations do not.
@@ -157,7 +157,7 @@ def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
     return _summed(parts, {"": Mean.merge("#part")}, slices, ordered=True)
 
 
-def _summed(rows: pl.LazyFrame, parts: Mapping[str, Part], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
+def _summed(rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
     for step in zip(*(part.steps() for part in parts.values()), strict=True):
         rows = rows.with_columns(**{name: x.over(slices) if slices else x for each in step for name, x in each.items()})
     sums = {f"{name}{of}": x for of, part in parts.items() for name, x in part.sums().items()}

@@ -19,7 +19,7 @@ from .._support.progress import Progress
 from .._support.tests_and_intervals import Correction, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
-from .._verbs.verb import verb
+from .._verbs.declaration import verb
 from ..errors import InvalidOption
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits

@@ -16,7 +16,7 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
-from .._verbs.verb import verb
+from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues

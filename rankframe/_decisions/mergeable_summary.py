@@ -21,7 +21,7 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require
 from .._table.setup import Setup
-from .._verbs.verb import verb
+from .._verbs.declaration import verb
 from .resampling import Resampling, SummaryResampling
 from .runs import refuse_bounds
 from .summary import by_query, keys

@@ -13,7 +13,7 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
-from .._verbs.verb import verb
+from .._verbs.declaration import verb
 from ..errors import InvalidOption
 from .compare import differences
 from .paired_values import Design, paired_values

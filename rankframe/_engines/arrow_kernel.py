@@ -14,7 +14,7 @@ from .._rankers.metric_methods import options_of, refuse_unknown
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
-from .._verbs.verb import verb_of
+from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from .._plan.per_query import columns_of_largest, needs_largest_label
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._verbs import verbs
-from .._verbs.verb import Mergeable, Verb, verb_of
+from .._verbs.declaration import Mergeable, Verb, verb_of
 from ..errors import InvalidOption
-from .works import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial, Work
+from .tasks import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial, Work
 
 __all__ = ["Engine", "Side", "looks_at_whole", "refuse_row_order", "run"]
 
@@ -61,7 +61,7 @@ class Engine(Protocol[T]):
 
 
 @dataclass(frozen=True)
-class Asked:
+class VerbCall:
     """A call of a verb on a table in parts."""
 
     function: Callable[..., Any]
@@ -69,7 +69,7 @@ class Asked:
     judged: bool
 
     @classmethod
-    def of(cls, function: Callable[..., Any], args: Sequence[Any], judged: bool) -> Asked:
+    def of(cls, function: Callable[..., Any], args: Sequence[Any], judged: bool) -> VerbCall:
         """The call with its metrics read, so that workers need not know them by name."""
         declared = verb_of(function)
         calls: list[Any] = []
@@ -126,7 +126,7 @@ def run(
         raise looks_at_whole(declared.name, engine)
     check_word("judged_only", judged_only, verbs.Missing)
     check_word("run_only", run_only, verbs.Missing)
-    asked = Asked.of(function, args, qrels is not None)
+    asked = VerbCall.of(function, args, qrels is not None)
     read = asked.reads(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]

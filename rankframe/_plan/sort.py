@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SortedRows", "differ", "sort_rows", "starts_of"]
+__all__ = ["PackedRows", "differ", "sort_rows", "starts_of"]
 
 DIGITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
@@ -26,7 +26,7 @@ SPAN = 4
 
 
 @dataclass(frozen=True)
-class SortedRows:
+class PackedRows:
     """A frame's rows sorted by query, then from the highest score to the lowest.
 
     Attributes
@@ -110,8 +110,8 @@ class Queries(NamedTuple):
         return not self.by_hash or ids[pl.Series(self.first)][pl.Series(self.number)].equals(ids)
 
 
-def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
-    """Sort the rows by query and score; `SortedRows.of` later sorts rows whose codes are equal."""
+def sort_rows(frame: pl.DataFrame, table: Table) -> PackedRows:
+    """Sort the rows by query and score; `PackedRows.of` later sorts rows whose codes are equal."""
     import numpy as np  # imported late, as it is slow to import
 
     keyed, rows = frame.select(*table.query, table.score.alias("#score")), np.arange(frame.height, dtype=np.uint32)
@@ -123,7 +123,7 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> SortedRows:
         queries = _by_group(ids)
         codes = _codes(queries, digits(), rows)
     ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
-    return SortedRows(frame, table, score, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
+    return PackedRows(frame, table, score, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
 
 
 def differ(values: pl.Series) -> bool:

@@ -16,7 +16,7 @@ from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._table.roles import USUAL_NAMES, NotNumbers, carried
 from .._table.setup import ROLES, Setup
-from .._verbs.verb import Gives, verb_of
+from .._verbs.declaration import Gives, verb_of
 from ..errors import InvalidData, RankframeError
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
-from .._verbs.verb import verb_of
+from .._verbs.declaration import verb_of
 from .verb_methods import FrameRanker
 
 __all__ = ["PolarsRanker"]

@@ -17,7 +17,7 @@ from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
 from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
-from .verb import verb
+from .declaration import verb
 
 __all__ = ["conventions", "short"]
 

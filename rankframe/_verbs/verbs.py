@@ -39,7 +39,7 @@ from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import InvalidOption, Spelling, on, option
-from .verb import verb
+from .declaration import verb
 
 __all__ = [
     "Missing",

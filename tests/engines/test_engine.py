@@ -16,11 +16,11 @@ from rankframe._decisions.mergeable_summary import summarize
 from rankframe._decisions.resampling import SummaryResampling
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
-from rankframe._engines.works import Work
+from rankframe._engines.tasks import Work
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
 from rankframe._verbs import tool_comparison, verbs
-from rankframe._verbs.verb import verb
+from rankframe._verbs.declaration import verb
 from tests.support.calls import POLICIES
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 

@@ -15,7 +15,7 @@ import rankframe.dask  # which registers the accessor
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._table.setup import Setup
-from rankframe._verbs.verb import verb
+from rankframe._verbs.declaration import verb
 from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table

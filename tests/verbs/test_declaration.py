@@ -14,7 +14,7 @@ import rankframe as rf
 from rankframe._rankers.pandas import SHAPES, PandasRanker
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
-from rankframe._verbs.verb import Gives, verb, verb_of
+from rankframe._verbs.declaration import Gives, verb, verb_of
 
 DF = pd.DataFrame(
     {"query_id": ["x", "x", "y"], "score": [1.0, 2.0, 3.0], "label": [1, 0, 1], "price": [5, 7, 9]}, index=[30, 20, 10]

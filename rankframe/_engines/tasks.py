@@ -12,7 +12,7 @@ import polars as pl
 from .._plan.per_query import LARGEST, measure
 from .._table.setup import Setup
 from .._verbs import verbs
-from .._verbs.verb import Mergeable, verb_of
+from .._verbs.declaration import Mergeable, verb_of
 
 __all__ = ["Distinct", "Judging", "LargestLabel", "Merged", "OnQueries", "Partial", "Work"]
 
