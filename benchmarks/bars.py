@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from bar import Bar
-from competitors import BY_HAND, COMPETITORS, DUCKDB, matrices, rankframe
+from by_hand import BY_HAND, DUCKDB
+from competitors import COMPETITORS, matrices, rankframe
 from shapes import Shape, Table
 from suite import machine
 from ten import LINEAR, TEN

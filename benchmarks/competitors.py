@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from by_frame import by_group, by_pandas, by_windows, polars_ds, sql_of_frame, sql_of_parquet, sql_prepare
+from by_frame import by_pandas, polars_ds, sql_of_frame, sql_prepare
+from by_hand import BY_HAND, UNCHECKED, as_given
 from shapes import Table
-from ten import EXPONENTIAL, LINEAR, NDCG_BY_AGGREGATES, NDCG_BY_WINDOWS, TEN, TEN_BY_WINDOWS
+from ten import EXPONENTIAL, LINEAR, TEN, TEN_BY_WINDOWS
 from tool import Disagreement, Tool
 
 import rankframe as rf
@@ -24,10 +25,6 @@ def _frame(queries: Any, columns: dict[str, Any]) -> pl.DataFrame:
 # rankframe
 
 
-def _as_given(table: Table, ready: Any, given: Any) -> pl.DataFrame:
-    return given if isinstance(given, pl.DataFrame) else pl.from_pandas(given.reset_index())
-
-
 def rankframe(*metrics: str) -> list[Tool]:
     """Polars eager, lazy from Parquet on the streaming engine, and pandas; the first is what others are compared with."""
     return [
@@ -35,21 +32,21 @@ def rankframe(*metrics: str) -> list[Tool]:
             "rankframe, Polars",
             metrics,
             lambda frame: rf.rank(frame).evaluate(*metrics),
-            _as_given,
+            as_given,
             frame=lambda table: table.frame,
         ),
         Tool(
             "rankframe, Polars lazy",
             metrics,
             lambda path: pl.scan_parquet(path).rank.evaluate(*metrics).collect(engine="streaming"),
-            _as_given,
+            as_given,
             frame=lambda table: table.parquet,
         ),
         Tool(
             "rankframe, pandas",
             metrics,
             lambda frame: rf.rank(frame).evaluate(*metrics),
-            _as_given,
+            as_given,
             frame=lambda table: table.pandas,
         ),
     ]
@@ -284,48 +281,6 @@ def _torch_values(table: Table, ready: Any, given: dict[str, Any]) -> pl.DataFra
     return _frame(codes["query_id"], {name: np.atleast_1d(values.double().numpy()) for name, values in given.items()})
 
 
-# Written by hand
-
-UNCHECKED = "checks nothing: scores that are NaN or null, repeated documents"
-
-
-def in_polars(name: str, way: Callable[[Any], Any]) -> list[Tool]:
-    """nDCG@10 by a plan of Polars, of the frame and lazily from Parquet; ties are broken as they come."""
-    eager = Tool(name, (LINEAR,), way, _as_given, frame=lambda table: table.frame, ties=False, note=UNCHECKED)
-    lazy = replace(
-        eager,
-        name=f"{name}, lazy",
-        evaluate=lambda path: way(pl.scan_parquet(path)).collect(),
-        frame=lambda table: table.parquet,
-    )
-    return [eager, lazy]
-
-
-BY_HAND = (*in_polars("Polars group_by", by_group), *in_polars("Polars windows", by_windows))
-"""By turns of the frame and from Parquet."""
-
-
-def in_duckdb(name: str, metrics: tuple[str, ...], sql: str) -> Tool:
-    """A query of DuckDB's, from Parquet."""
-    return Tool(
-        name,
-        metrics,
-        lambda path: sql_of_parquet(path, sql),
-        _as_given,
-        frame=lambda table: table.parquet,
-        needs=("duckdb",),
-        note=UNCHECKED,
-    )
-
-
-DUCKDB = (
-    in_duckdb("DuckDB SQL, windows", (LINEAR,), NDCG_BY_WINDOWS),
-    in_duckdb("DuckDB SQL, aggregates", (LINEAR,), NDCG_BY_AGGREGATES),
-    in_duckdb("DuckDB SQL, ten metrics", TEN, TEN_BY_WINDOWS),
-)
-"""From a Parquet file, for large tables."""
-
-
 COMPETITORS: Sequence[Tool] = (
     Tool(
         "ranx",
@@ -393,18 +348,18 @@ COMPETITORS: Sequence[Tool] = (
         "polars_ds",
         (LINEAR, EXPONENTIAL),
         polars_ds,
-        _as_given,
+        as_given,
         frame=lambda table: table.frame,
         needs=("polars_ds",),
         ties=False,
     ),
     *BY_HAND,
-    Tool("pandas groupby", TEN, by_pandas, _as_given, frame=lambda table: table.pandas, note=UNCHECKED),
+    Tool("pandas groupby", TEN, by_pandas, as_given, frame=lambda table: table.pandas, note=UNCHECKED),
     Tool(
         "DuckDB SQL",
         TEN,
         sql_of_frame,
-        _as_given,
+        as_given,
         frame=lambda table: table.frame,
         needs=("duckdb",),
         note=UNCHECKED,
@@ -413,7 +368,7 @@ COMPETITORS: Sequence[Tool] = (
         "DuckDB SQL, own table",
         TEN,
         lambda ready: ready.sql(TEN_BY_WINDOWS).pl(),
-        _as_given,
+        as_given,
         sql_prepare,
         needs=("duckdb",),
         note=UNCHECKED,

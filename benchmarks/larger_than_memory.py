@@ -163,7 +163,7 @@ def peak() -> float:
         resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     status = Path("/proc/self/status")
-    if status.exists():  # where a process that was forked has the most of its parent in `ru_maxrss`
+    if status.exists():  # a forked process inherits its parent's `ru_maxrss`
         (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
         most = int(line.split()[1]) * 1024
     return (most + children) / 1e6

@@ -144,7 +144,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
     library = type(frame).__module__.partition(".")[0]
-    if library == "pyspark":  # which would be brought here whole
+    if library == "pyspark":  # an iteration would collect the whole table
         raise InvalidData("a Spark table stays where it is: write rankframe.spark.evaluate(table, 'ndcg@10', 'map')")
     if library == "dask":
         return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]

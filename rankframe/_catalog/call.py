@@ -175,7 +175,7 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         at = f"; {entry.first} may stand after @" if entry.first else ""
         advice: Text = ""
         if said := [name for name in options if name in OPTIONS]:
-            advice = ". Columns and policies are said first: ", on(**{said[0]: ...})
+            advice = ". Columns and policies belong to `on`: ", on(**{said[0]: ...})
         raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}", advice) from None
     given = {}
     for name, value in bound.arguments.items():

@@ -34,7 +34,7 @@ def calls_of(
         elif callable(request) and among is METRICS:
             calls.append(call_of(of(request), (), {}))
         else:
-            calls += parse(request, among)  # type: ignore[arg-type] # which refuses what is no text
+            calls += parse(request, among)  # type: ignore[arg-type] # `parse` refuses other types
     require_metrics(calls, example)
     return list(dict.fromkeys(calls))
 

@@ -81,7 +81,7 @@ def said(error: Exception) -> str:
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):  # bytes of an argument, such as a column's name
         return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
-    if isinstance(error, pl.exceptions.PolarsError):  # whose further lines are for programmers
+    if isinstance(error, pl.exceptions.PolarsError):  # further lines of it are for programmers
         return str(error).partition("\n")[0]
     return in_options(error.said if isinstance(error, RankframeError) else str(error))
 

@@ -71,7 +71,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
         warnings.simplefilter("ignore", RankframeWarning)  # of what stands among the findings
         joined = join(run, qrels, ("score",), others, arguments.subtopic)
         found = ranker(joined, arguments)._run(verbs.check, None, spelled)
-    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # which "judged only" says
+    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # the finding "judged only" covers these
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # as judge keeps what was missed
     return pl.concat([pair, found], how="diagonal_relaxed")

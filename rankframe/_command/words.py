@@ -14,7 +14,7 @@ METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
 
 
 def in_options(said: Text) -> str:
-    """What is said, in one line, with options of the command line where a call's options are advised."""
+    """The text in one line, with the advice spelled as options of the command line."""
     return " ".join(worded(said, spelled).split())
 
 

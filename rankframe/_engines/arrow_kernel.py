@@ -102,7 +102,7 @@ class ArrowKernel:
     setup: Setup
     largest_label: float | None = None
 
-    __name__: ClassVar[str] = "arrow_kernel"  # which Ray asks functions for
+    __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
     def __call__(self, table: Any) -> pa.Table:
         """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""

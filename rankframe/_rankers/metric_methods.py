@@ -220,7 +220,7 @@ class Ranker(ABC, Generic[R]):
                 if name in (entry.name, entry.formula.__name__):
                     return method(entry.formula).__get__(self)
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if not name.startswith("_"):  # which are asked of every object, in vain
+            if not name.startswith("_"):  # tools look these up on every object
                 message += _instead(name, dir(self))
             raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 

@@ -48,7 +48,7 @@ def _instead(verb: str, ranker: Any, metrics: list[Any], name: str, value: objec
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
     if name in OPTIONS:
-        return f"columns and policies are said first: df.rank.on({name}={shown(value)}).{verb}({asked})"
+        return f"columns and policies belong to `on`: df.rank.on({name}={shown(value)}).{verb}({asked})"
     if name == "run":
         query = [str(value), *ranker._setup.roles.query]
         by = f", by={value!r}" if verb == "summarize" else ""

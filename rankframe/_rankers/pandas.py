@@ -257,7 +257,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
-    missed = both.filter(pl.col(ROW).is_null())  # which have a value of the run's columns only if these tell runs apart
+    missed = both.filter(pl.col(ROW).is_null())  # these have a value in the run's columns only if those tell runs apart
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
     for name in keys:
         key: Any = run.back(name, both[name]) if name not in judged.columns else None

@@ -48,7 +48,7 @@ LIST_ONLY: Settings = {"unretrieved": "drop"}
 
 OF_TREC_EVAL: Mapping[str, Settings] = {
     **{measure.metric: {} for measure in MEASURES.values() if measure.metric},
-    "f1": {},  # which is set_F with its default
+    "f1": {},  # set_F with its default beta
     "rbp": {"p": 0.9, "gain": "scaled"},
 }
 """What trec_eval has otherwise in its metrics."""

@@ -82,7 +82,9 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
     said: list[Text] = []
     rank = meant.get("score")
     if rank is not None and rank.lower() in LEAST_FIRST:
-        unsigned = isinstance(schema, Mapping) and schema[rank].is_unsigned_integer()  # which Polars does not negate
+        unsigned = (
+            isinstance(schema, Mapping) and schema[rank].is_unsigned_integer()
+        )  # Polars does not negate unsigned integers
         turn = f"The highest score is the best, the lowest {rank} is: turn it round"
         said += [turn, turned_round(rank, unsigned=unsigned)]
         meant["score"] = "score"
@@ -174,7 +176,9 @@ def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] |
     """What is said of a column that holds no numbers; its `words`, if any, are known in a DataFrame and of an Enum."""
     if words is None and isinstance(dtype, pl.Enum):
         words = dtype.categories.to_list()
-    as_numbers = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum))  # which have no cast to numbers
+    as_numbers = cast(
+        name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum)
+    )  # categories have no cast to numbers
     other: Text = ("name another column: ", option(weights=...) if role == "weights" else on(**{role: ...}))
     numbers = [] if words is None else pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).to_list()
     advice: Text = ("cast it", replace(as_numbers, phrase=", as in {}"), ", or ", other)

@@ -260,7 +260,7 @@ class Tables:
             nulls_equal=True,
         )
         none = pl.col(run).any() & ~(pl.col(run) & pl.col(judged)).fill_null(False).any()
-        if run_only == "keep":  # which counts a run without any judgments, too
+        if run_only == "keep":  # then a run without any judgments counts, too
             none &= pl.col(judged).any()
         return Refusal(STRANGERS, both.select(none.alias(run)).filter(run))
 

@@ -120,7 +120,7 @@ class Setup:
     roles: Roles = Roles()
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
-    convention: Annotated[str | None, "count as this tool does; what is said beside it stays as it is said"] = None
+    convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     said: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

@@ -26,14 +26,14 @@ class SortedRows(Rows):
         Collects columns and sums.
     answer
         The form of totals.
-    top
+    largest_label
         The largest label of the table, if it is known.
     """
 
     rank, label, raw = RANK, LABEL, RAW
 
-    def __init__(self, asked: Asked, answer: Answer = "query", top: float | None = None) -> None:
-        self.asked, self.answer, self.top = asked, answer, top
+    def __init__(self, asked: Asked, answer: Answer = "query", largest_label: float | None = None) -> None:
+        self.asked, self.answer, self.known_largest_label = asked, answer, largest_label
 
     def column(self, x: pl.Expr) -> pl.Expr:
         return self.asked.from_table(x)
@@ -120,8 +120,8 @@ class SortedRows(Rows):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        if self.top is not None:
-            return pl.lit(float(self.top))
+        if self.known_largest_label is not None:
+            return pl.lit(float(self.known_largest_label))
         self.asked.whole_table = True
         return self.asked.same_for_query(self.asked.column(LABEL.max()))
 

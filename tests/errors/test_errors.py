@@ -40,7 +40,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a column as a metric's option": (
         lambda: OK.rank.ndcg(k=10, label="label"),  # type: ignore[call-arg]
         rf.InvalidOption,
-        "k may stand after @. Columns and policies are said first: df.rank.on(label=...)",
+        "k may stand after @. Columns and policies belong to `on`: df.rank.on(label=...)",
     ),
     "a document column named and missing": (
         lambda: OTHER.rank.on(query="qid", label="rel", doc="doc").ndcg(),

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 import bars
 import larger_than_memory
-from competitors import DUCKDB
+from by_hand import DUCKDB
 from shapes import Shape
 from tool import check
 
