@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import InvalidOption, shown
+from ..errors import InvalidOption, option
 
 __all__ = ["DASHES", "FAINT", "GREY", "PALETTE", "background_of", "contrast", "ink_on"]
 
@@ -26,7 +26,9 @@ def background_of(colour: str) -> str:
         if re.fullmatch("#[0-9a-fA-F]{6}", digits):
             return digits.lower()
     raise InvalidOption(
-        f"background={shown(colour)} is no colour; write 'white', 'black' or six hexadecimal digits, as background='#1e1e1e'"
+        option(background=colour),
+        " is no colour that is known here; write white, black or six hexadecimal digits, as ",
+        option(background="#1e1e1e"),
     )
 
 

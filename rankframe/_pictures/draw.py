@@ -9,7 +9,7 @@ from typing import Any
 
 from .._support.extras import load
 from .._text.user_text import visible
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .colours import DASHES, FAINT, GREY, PALETTE, background_of, ink_on
 from .figure import Axis, Figure, Mark
 
@@ -17,8 +17,8 @@ __all__ = ["GREY", "altair", "matplotlib"]
 
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
-WIDTH = 500
-"""The width of a whole picture in pixels: where a phone shows it 360 pixels wide, text is still 10 pixels high."""
+WIDTH = 480
+"""The width of a whole picture in pixels: where a phone shows it 350 pixels wide, text is still 10 pixels high."""
 TEXT = 14
 """The size of the smallest text in pixels; that of Matplotlib's default, 10 points, at 100 dots per inch."""
 TITLE = 16
@@ -125,7 +125,7 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str
         chart = chart.mark_rule(strokeWidth=2)
     elif mark.kind == "tick":
         encoding["color"] = alt.value(ink)
-        chart = chart.mark_rule(strokeWidth=2)
+        chart = chart.mark_rule(strokeWidth=3)
     elif "size" in rows.columns:
         scale = alt.Scale(domain=[0, _largest(mark)], range=[0, 300])
         encoding["size"] = alt.Size("size:Q", scale=scale, legend=None)
@@ -158,7 +158,7 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         background = background_of(background)
         if not own:
             raise InvalidOption(
-                f"background={background!r} colours a figure of its own, and ax belongs to one of yours; leave one of the two out"
+                option(background=background), " is for a new figure, and ax has one already; leave one of the two out"
             )
     title, subtitle = visible(figure.title), visible(figure.subtitle)
     figure = figure.written(_without_formulas)
@@ -184,7 +184,7 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         ax.grid(axis.grid, axis=side)
     ax.spines[["top", "right"]].set_visible(False)
     room = _room(figure, ax, own, pyplot.rcParams["font.size"])
-    head, lines = ([*map(_without_formulas, _wrapped(text, room / x))] for text, x in ((title, 0.8), (subtitle, 0.58)))
+    head, lines = ([*map(_without_formulas, _wrapped(text, room / x))] for text, x in ((title, 0.7), (subtitle, 0.53)))
     ax.set_title("\n".join(head), loc="left", weight="bold", pad=9 + 13 * len(lines))
     ax.annotate("\n".join(lines), (0, 1), (0, 5), "axes fraction", "offset points", va="bottom")
     if figure.legend and len(figure.series) > 1:
@@ -242,7 +242,7 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: 
         elif mark.kind == "interval":
             ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
         elif mark.kind == "tick":
-            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2)
+            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
         elif "size" in rows:
             sizes = [size / _largest(mark) * 160 for size in rows["size"]]
             ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=_opacity(mark), lw=0)

@@ -142,17 +142,18 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
         .drop("bar")
     )
     several = len(others) > 1
+    pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
     sorted_ = sorted_.with_columns(series=pl.col("series") + f" minus {baseline}")
     return Figure(
-        f"{call.display} minus that of {baseline}, query by query",
+        f"{call.display} of each query: {pair}",
         "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own,
         Axis(
             "queries, sorted by their difference" + (" in each run" if several else ""),
             limits=(0, max(n, 1)),
             whole=True,
         ),
-        Axis(f"{call.display}, {'run' if several else others[0]} minus {baseline}"),
+        Axis(f"{call.display}, {pair}"),
         of_differences(sorted_, others, call),
         tuple(f"{name} minus {baseline}" for name in others) if several else ("better", "worse"),
     )
@@ -212,7 +213,7 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
         Axis("", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
         (
             Mark("bar", bars),
-            Mark("tick", at.select("series", x="median", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.9, median="median")),
+            Mark("tick", at.select("series", x="median", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="median")),
             Mark("point", at.select("series", x="mean", y=pl.col("y"), mean="mean", queries="n")),
         ),
         tuple(names),
