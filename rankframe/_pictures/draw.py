@@ -24,6 +24,8 @@ TEXT = 14
 TITLE = 16
 LEGEND = 3
 """The most columns of a legend."""
+NAME = 24
+"""The most letters of a line of a name beside an axis."""
 DRAWN = {"x", "x2", "y", "y2", "size", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
@@ -48,7 +50,6 @@ def altair(figure: Figure, background: str | None = None) -> Any:
     background = None if background is None else background_of(background)
     ink = GREY if background is None else ink_on(background)
     figure = figure.written(_without_markup)
-    title = _wrapped(figure.title, WIDTH / (0.57 * TITLE))
     columns = _legend_columns(figure, 0.55 * TEXT)
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
     return (
@@ -59,7 +60,7 @@ def altair(figure: Figure, background: str | None = None) -> Any:
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background=background or "transparent",
             title=alt.TitleParams(
-                title[0] if len(title) == 1 else title, subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))
+                _lines(figure.title, WIDTH / (0.57 * TITLE)), subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))
             ),
             description=f"{figure.title}. {figure.subtitle}",
         )
@@ -91,8 +92,8 @@ def altair(figure: Figure, background: str | None = None) -> Any:
 
 def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
     rows = mark.rows
-    x = alt.X("x:Q", title=figure.x.title or None, **_altair_axis(alt, figure.x))
-    y = alt.Y("y:Q", title=figure.y.title or None, **_altair_axis(alt, figure.y))
+    x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
+    y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
     if mark.kind in ("rule", "divider"):
         over = {"x": x} if "x" in rows.columns else {"y": y}
         look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
@@ -142,7 +143,7 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
         return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
-    places, names = ([tick[i] for tick in axis.ticks] for i in (0, 1))
+    places, names = [place for place, _ in axis.ticks], [_lines(name, NAME) for _, name in axis.ticks]
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
     return {
         "scale": alt.Scale(**scale),
@@ -160,22 +161,21 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
             raise InvalidOption(
                 option(background=background), " is for a new figure, and ax has one already; leave one of the two out"
             )
-    title, subtitle = visible(figure.title), visible(figure.subtitle)
-    figure = figure.written(_without_formulas)
+    plain, figure = figure, figure.written(_without_formulas)
     if own:
         _, ax = pyplot.subplots(figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained")
     ink = pyplot.rcParams["text.color"] if background is None else ink_on(background)
     ax.grid(True, alpha=FAINT)
     ax.set_axisbelow(True)
     for mark in figure.marks:
-        _matplotlib_mark(ax, figure, mark, ink, background or "white")
-    for side, axis in (("x", figure.x), ("y", figure.y)):
-        ax.set(**{f"{side}label": axis.title})
+        _matplotlib_mark(ax, figure, mark, ink, background or ax.get_facecolor())
+    ax.set_xlabel(figure.x.title)
+    for side, axis in (("x", plain.x), ("y", plain.y)):
         if axis.log:
             ax.set(**{f"{side}scale": "log"})
         if axis.ticks is not None:
             ax.set(**{f"{side}ticks": [place for place, _ in axis.ticks]})
-            ax.set(**{f"{side}ticklabels": [name for _, name in axis.ticks]})
+            ax.set(**{f"{side}ticklabels": [_fit(name, NAME) for _, name in axis.ticks]})
             ax.minorticks_off()
         elif axis.whole:
             getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
@@ -183,27 +183,38 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
             ax.set(**{f"{side}lim": axis.limits})
         ax.grid(axis.grid, axis=side)
     ax.spines[["top", "right"]].set_visible(False)
-    room = _room(figure, ax, own, pyplot.rcParams["font.size"])
-    head, lines = ([*map(_without_formulas, _wrapped(text, room / x))] for text, x in ((title, 0.7), (subtitle, 0.53)))
-    ax.set_title("\n".join(head), loc="left", weight="bold", pad=9 + 13 * len(lines))
-    ax.annotate("\n".join(lines), (0, 1), (0, 5), "axes fraction", "offset points", va="bottom")
+    width, height = _room(figure, ax, own, pyplot.rcParams["font.size"])
+    under = _fit(plain.subtitle, width / 0.53)
+    pad = 9 + 13 * (1 + under.count("\n"))
+    ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
+    ax.annotate(under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False)
+    ax.set_ylabel(_fit(plain.y.title, height / 0.6))
     if figure.legend and len(figure.series) > 1:
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        names = [name for name in figure.series if name in handles]
+        named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
         columns = _legend_columns(figure, 0.6 * TEXT)
         below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": columns} if own else {}
-        ax.legend([handles[name] for name in names], names, frameon=False, **below)
+        shown = [name for name in figure.series if name in handles]
+        ax.legend([handles[name] for name in shown], [named[name] for name in shown], frameon=False, **below)
     if background is not None:
         _recolour(ax, ink, background)
     return ax
 
 
-def _room(figure: Figure, ax: Any, own: bool, size: float) -> float:
-    """The width that is left for text above the axes, in multiples of the font's size in points."""
+def _room(figure: Figure, ax: Any, own: bool, size: float) -> tuple[float, float]:
+    """The width for text above the axes and the height for text beside them, in multiples of a font's size in points."""
     if not own:
-        return float(ax.get_window_extent().width) / ax.figure.dpi * 72 / size
-    labels = max((len(name) for _, name in figure.y.ticks or ()), default=4)
-    return 0.72 * WIDTH / size - 0.6 * labels - 3
+        box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
+        return float(box.width) / unit, float(box.height) / unit
+    labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
+    height = 0.72 * figure.height / size
+    beside = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
+    return 0.72 * WIDTH / size - beside - 1.8, height
+
+
+def _fit(text: str, width: float) -> str:
+    """The text in lines of so many letters, escaped for Matplotlib line by line: an escape must not be cut in two."""
+    return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
 
 
 def _recolour(ax: Any, ink: str, background: str) -> None:
@@ -218,7 +229,7 @@ def _recolour(ax: Any, ink: str, background: str) -> None:
         text.set_color(ink)
 
 
-def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: str) -> None:
+def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: Any) -> None:
     if mark.kind in ("rule", "divider"):
         look = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():
@@ -269,6 +280,12 @@ def _largest(mark: Mark) -> float:
 
 def _wrapped(text: str, width: float) -> list[str]:
     return textwrap.wrap(text, max(int(width), 20))
+
+
+def _lines(text: str, width: float) -> str | list[str] | None:
+    """A title as Altair takes it: a text, its lines if they are several, or None if there is none."""
+    lines = _wrapped(text, width)
+    return lines if len(lines) > 1 else (text or None)
 
 
 def _legend_columns(figure: Figure, letter: float) -> int:

@@ -144,7 +144,6 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
     several = len(others) > 1
     pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
-    sorted_ = sorted_.with_columns(series=pl.col("series") + f" minus {baseline}")
     return Figure(
         f"{call.display} of each query: {pair}",
         "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own,
@@ -155,7 +154,7 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
         ),
         Axis(f"{call.display}, {pair}"),
         of_differences(sorted_, others, call),
-        tuple(f"{name} minus {baseline}" for name in others) if several else ("better", "worse"),
+        tuple(others) if several else ("better", "worse"),
     )
 
 
