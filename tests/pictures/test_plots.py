@@ -447,11 +447,11 @@ def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
 
 
 def test_a_dollar_at_the_end_of_a_line_of_the_subtitle_begins_no_formula() -> None:
-    name = f"{'x' * 54}$\\frac$"  # a line has 55 characters
+    name = f"{'x' * 49}$\\frac$"  # a line has 50 characters
     ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
     ax.figure.savefig(io.BytesIO())
     (said,) = ax.texts
-    assert said.get_text().startswith(f"{'x' * 54}\\$\n\\frac\\$: 2 better")
+    assert said.get_text().startswith(f"{'x' * 49}\\$\n\\frac\\$: 2 better")
 
 
 def test_more_than_six_lines_are_dashed_besides() -> None:
