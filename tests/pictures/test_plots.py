@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +21,8 @@ from scipy import stats
 import rankframe as rf
 from rankframe._decisions.runs import Runs
 from rankframe._pictures import figure, plots
-from rankframe._pictures.draw import PALETTE
+from rankframe._pictures.colours import PALETTE
+from rankframe._pictures.draw import _fit
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.setup import Setup
@@ -447,11 +449,14 @@ def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
 
 
 def test_a_dollar_at_the_end_of_a_line_of_the_subtitle_begins_no_formula() -> None:
-    name = f"{'x' * 49}$\\frac$"  # a line has 50 characters
-    ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
+    assert _fit(f"{'x' * 49}$\\frac$: 2 better", 50) == f"{'x' * 49}\\$\n\\frac\\$: 2 better"
+    for length in range(45, 60):  # one of them ends a line, of some 50 characters
+        name = f"{'x' * length}$\\frac$"
+        ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
+        drawn = [ax.get_title(loc="left"), ax.get_ylabel(), *(text.get_text() for text in ax.texts)]
+        assert not any(re.search(r"(?<!\\)\$", text) for text in drawn)
+        assert r"\$" in drawn[2]
     ax.figure.savefig(io.BytesIO())
-    (said,) = ax.texts
-    assert said.get_text().startswith(f"{'x' * 49}\\$\n\\frac\\$: 2 better")
 
 
 def test_more_than_six_lines_are_dashed_besides() -> None:
