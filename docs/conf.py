@@ -11,6 +11,7 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx import addnodes
 from sphinx.domains.python import PyClasslike, PyMethod
+from sphinx.transforms import SphinxTransform
 
 import rankframe as rf
 
@@ -130,6 +131,25 @@ def add_synonyms(app: Any, document: nodes.document) -> None:
     document.append(addnodes.index(entries=[("single", text, target, "main", None) for text, target in found]))
 
 
+class TwoInks(SphinxTransform):
+    """A picture that was drawn for light and for dark pages is shown as the page is."""
+
+    default_priority = 200  # before images are collected
+
+    def apply(self, **options: Any) -> None:
+        """Put the dark picture beside the light one."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for image in list(self.document.findall(nodes.image)):
+            dark = image["uri"].replace(".svg", "_dark.svg")
+            if not (folder / dark).exists():
+                image["classes"].append("dark-light")
+            elif dark != image["uri"]:
+                other = image.deepcopy()
+                image["classes"].append("only-light")
+                other["uri"], other["classes"] = dark, [*other["classes"], "only-dark"]
+                image.parent.insert(image.parent.index(image) + 1, other)
+
+
 def visit_math(writer: Any, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML."""
     block = isinstance(node, nodes.math_block)
@@ -142,6 +162,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", without_last_line)
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", add_synonyms)
+    app.add_transform(TwoInks)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.add_directive_to_domain("py", "method", Method, override=True)
     for kind in ("class", "exception"):

@@ -187,9 +187,9 @@ def section(metric: Metric) -> str:
     returns = " ".join(parts.get("Returns", "").split())
     about = parts.get("Parameters", "")
     listed = "".join(f"- `{name}`: {' '.join(text.split())}\n" for name, text in entries(about))
-    text = f"{what}\n\n{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
-    text = re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`"))
-    return f"### {metric.name}\n\n{text}\n```python\n{formula(metric)}\n```\n"
+    rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
+    what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
+    return f"### {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
 
 
 def docstring(doc: str) -> tuple[str, dict[str, str]]:

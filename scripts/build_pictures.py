@@ -1,4 +1,7 @@
-"""Builds the pictures of docs/reports.md from the example table; run ``python scripts/build_pictures.py [FOLDER]``."""
+"""Builds the pictures of the docs from the example table; run ``python scripts/build_pictures.py [FOLDER]``.
+
+Each is written twice, with dark text as ``curve.svg`` and with light text for dark pages as ``curve_dark.svg``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ from pathlib import Path
 import vl_convert
 
 import rankframe as rf
+from rankframe._pictures.draw import GREY
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+INKS = {"": "#4d4d4d", "_dark": "#c0c0c0"}
+"""The colour of text and axes, by the end of a file's name."""
 RUNS = ["score", "score_pca", "score_forest"]
 
 
@@ -21,7 +27,10 @@ def build(folder: Path) -> None:
         ("differences", plot.differences("map", runs=RUNS[:2])),
         ("slices", plot.slices("map", by="digit")),
     ):
-        (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
+        drawn = vl_convert.vegalite_to_svg(chart.to_dict())
+        assert GREY in drawn
+        for end, ink in INKS.items():
+            (folder / f"{name}{end}.svg").write_text(drawn.replace(GREY, ink), encoding="utf-8")
 
 
 if __name__ == "__main__":
