@@ -81,9 +81,9 @@ def kendall_tau(pair: Pair) -> pl.Expr:
 def spearman(pair: Pair) -> pl.Expr:
     r"""Spearman's rho: the correlation of the two rankings' ranks, tied documents sharing the mean of theirs.
 
-    .. math:: \frac{\sum_d (x_d - \bar{x}) (y_d - \bar{y})}{\sqrt{\sum_d (x_d - \bar{x})^2 \sum_d (y_d - \bar{y})^2}}
+    .. math:: \frac{\sum_d x_d \, y_d}{\sqrt{\sum_d x_d^2 \sum_d y_d^2}}
 
-    `x` and `y` are a document's ranks by either score.
+    `x` and `y` are the ranks of a document by either score, minus their means.
 
     Returns
     -------

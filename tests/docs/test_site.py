@@ -118,7 +118,18 @@ def test_a_link_to_a_heading_that_is_not_there_is_found_out() -> None:
 
 def test_examples_print_the_same_in_a_narrow_terminal_and_with_other_settings() -> None:
     settings = {"COLUMNS": "30", "POLARS_TABLE_WIDTH": "40", "POLARS_FMT_TABLE_FORMATTING": "ASCII_FULL"}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "docs/start.md", "docs/pandas.md"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "docs/start.md",
+        "docs/pandas.md",
+    ]
     env = {**os.environ, **settings, "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=DOCS.parent, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
