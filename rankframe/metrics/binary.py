@@ -29,7 +29,9 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     gains_only=True,
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
-    """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+    r"""Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -60,7 +62,9 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
 
 @metric("r", "set_recall", "setr", display="Recall", bounds=(0, 1), judging="threshold", gains_only=True)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Recall: the share of the query's relevant documents that are in the top `k`.
+    r"""Recall: the share of the query's relevant documents that are in the top `k`.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -88,7 +92,9 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(display="F1", bounds=(0, 1), judging="threshold", gains_only=True)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
-    """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+    r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+
+    .. math:: \frac{2 h_k}{k + R}
 
     Parameters
     ----------
@@ -115,9 +121,9 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("set_F", "SetF", display="F-beta", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
 def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
-    """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
+    r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
-    It is (1 + beta^2) hits / (k + beta^2 relevant documents).
+    .. math:: \frac{(1 + \beta^2) \, h_k}{k + \beta^2 R}
 
     Parameters
     ----------
@@ -146,7 +152,9 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
 
 @metric("set_map", "SetAP", display="SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Set average precision: precision times recall of the top `k`, as for a set without order.
+    r"""Set average precision: precision times recall of the top `k`, as for a set without order.
+
+    .. math:: \frac{h_k}{k} \cdot \frac{h_k}{R}
 
     Parameters
     ----------
@@ -173,7 +181,11 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("fallout", display="Fall-out", bounds=(0, 1), higher_is_better=False, judging="threshold")
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
+    r"""Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
+
+    .. math:: \frac{1}{N - R} \sum_{i=1}^{k} (1 - r_i)
+
+    `N` documents were retrieved or judged, `R` of them relevant.
 
     Parameters
     ----------
@@ -206,7 +218,9 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("num_rel_ret", "NumRelRet", display="Hits", summary="sum", judging="monotone", gains_only=True)
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Hits: the number of relevant documents in the top `k`.
+    r"""Hits: the number of relevant documents in the top `k`.
+
+    .. math:: h_k = \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -233,7 +247,9 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("success", "hr", "hitrate", "hit_ratio", display="Hit rate", bounds=(0, 1), judging="monotone", gains_only=True)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
+    r"""Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
+
+    .. math:: \min(1, h_k)
 
     Parameters
     ----------
@@ -260,7 +276,9 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("rprec", "r-precision", display="R-precision", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision(r: Ranking) -> pl.Expr:
-    """R-precision: precision at rank R, where R is the number of the query's relevant documents.
+    r"""R-precision: precision at rank R, where R is the number of the query's relevant documents.
+
+    .. math:: \frac{h_R}{R}
 
     Returns
     -------

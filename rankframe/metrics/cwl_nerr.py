@@ -33,7 +33,9 @@ def nerr8(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
+    r"""NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -72,7 +74,9 @@ def nerr9(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+    r"""NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i} \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -112,7 +116,11 @@ def nerr10(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 10: as :func:`nerr8`, and a reader who is not satisfied goes on with probability `p`.
+    r"""NERR by equation 10: as :func:`nerr8`, and a reader who is not satisfied goes on with probability `p`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 - g_j)
+
+    The sums go down to `depth`.
 
     Parameters
     ----------
@@ -153,7 +161,11 @@ def nerr11(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 11: as :func:`nerr8`, and a reader who is not satisfied goes on as for :func:`rankframe.metrics.cwl.insq`.
+    r"""NERR by equation 11: as :func:`nerr8`, and a reader who is not satisfied goes on as for :func:`rankframe.metrics.cwl.insq`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2 \prod_{j=1}^{i-1} (1 - g_j)
+
+    `T` is `target`; the sums go down to `depth`.
 
     Parameters
     ----------

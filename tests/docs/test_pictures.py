@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DRAWN = ["curve", "differences", "slices"]
+DRAWN = [f"{name}{end}" for name in ("curve", "differences", "slices") for end in ("", "_dark")]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -38,8 +38,8 @@ def test_a_picture_of_the_docs_says_what_its_script_draws_now(name: str, built: 
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_picture_of_the_docs_is_white_and_legible_at_350_pixels(name: str) -> None:
+def test_a_picture_of_the_docs_has_the_colour_of_its_page_and_is_legible_at_350_pixels(name: str) -> None:
     root = ElementTree.parse(ROOT / "docs" / "pictures" / f"{name}.svg").getroot()
-    assert next(root.iter(f"{SVG}rect")).attrib["fill"] == "#ffffff"
+    assert next(root.iter(f"{SVG}rect")).attrib["fill"] == ("#14181e" if name.endswith("_dark") else "#ffffff")
     sizes = [float(text.attrib["font-size"].removesuffix("px")) for text in root.iter(f"{SVG}text")]
     assert min(sizes) * 350 / float(root.attrib["width"]) >= 10
