@@ -11,8 +11,9 @@ from tests.metrics.oracles.binary import relative_precision
 from tests.metrics.oracles.cwl import CWL, REPORTS
 from tests.metrics.oracles.diversity import DIVERSITY
 from tests.metrics.oracles.query import prepare
+from tests.support.diversity import diverse_table
 from tests.support.ir_measures_and_ndeval import accuracy, cwl_eval, gdeval, ir_measures, measures, ndeval
-from tests.support.tables import DOCS, diverse_table, random_table
+from tests.support.tables import DOCS, random_table
 
 SEEDS = range(4)
 
