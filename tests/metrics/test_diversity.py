@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -48,7 +49,7 @@ def prepared(rows: list[Row], policies: Options) -> Query:
     of_oracle = {key: value for key, value in policies.items() if key not in ("no_relevant", "unjudged")}
     q = prepare(rows, **of_oracle)
     if policies.get("unjudged") == "drop":
-        q.ranking = [row for row in q.ranking if any(label >= 0 for label in row[2].values())]
+        q = replace(q, ranking=[row for row in q.ranking if any(label >= 0 for label in row[2].values())])
     return q
 
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tests.metrics.oracles import LOWER_IS_BETTER, ORACLES, evaluate
+from tests.metrics.oracles import DECLARED, ORACLES, evaluate
 from tests.metrics.oracles.agreement import AGREEMENT, rankings
 from tests.metrics.oracles.cascade import cascade, rbp
 from tests.metrics.oracles.query import prepare
@@ -157,5 +157,5 @@ def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> N
             assert len({*every, *bounds}) == 1
         else:
             extremes = [min(every), max(every)]
-            wanted = extremes[::-1] if name in LOWER_IS_BETTER else extremes
+            wanted = extremes if DECLARED[name].higher_is_better else extremes[::-1]
             assert bounds == pytest.approx(wanted, abs=1e-12), (name, rows)
