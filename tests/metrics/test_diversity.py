@@ -30,6 +30,7 @@ from tests.support.diversity import (
     spell,
 )
 from tests.support.tables import Table
+from tests.support.untraced import untraced
 
 POLICIES: list[Options] = [
     {},
@@ -53,6 +54,7 @@ def prepared(rows: list[Row], policies: Options) -> Query:
     return q
 
 
+@untraced
 def expected(table: Table, name: str, options: Options, policies: Options) -> dict[Any, float | None]:
     found: dict[Any, float | None] = {}
     for query, rows in table.items():

@@ -33,6 +33,7 @@ from tests.support.calls import (
 )
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, trec_eval
+from tests.support.untraced import untraced
 
 NAMES = [
     metric.formula.__name__
@@ -120,6 +121,7 @@ def test_the_method_returns_one_column_of_the_oracles_values(name: str, policies
         )
 
 
+@untraced
 def by_call(found: Iterable[Value]) -> dict[str, dict[Any, float]]:
     columns: dict[str, dict[Any, float]] = defaultdict(dict)
     for query, name, options, value in found:

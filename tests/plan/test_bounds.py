@@ -18,6 +18,7 @@ from tests.metrics.oracles import evaluate
 from tests.metrics.oracles.query import Row, is_judged
 from tests.support.calls import ALL, SHARES, SOME, Options, close, expected, has_bounds, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
+from tests.support.untraced import untraced
 
 # Rises with the label, not everywhere; label 0 is worth something, and fractions break the order.
 RISING = {0: 0.5, 0.25: 3, 0.5: 0.2, 1: 1, 1.5: 0, 2: 4, 2.75: 4.5, 3: 4, 4: 7}
@@ -91,6 +92,7 @@ def extremes(values: Sequence[float | None]) -> tuple[float | None, float | None
     return (min(known), max(known)) if known else (None, None)
 
 
+@untraced
 def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[int, int], policies: Options) -> None:
     by_query = {row["query_id"]: row for row in found.iter_rows(named=True)}
     assert by_query.keys() == table.keys()
