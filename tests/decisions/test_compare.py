@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
+from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,37 +21,6 @@ with warnings.catch_warnings():
 
 COLUMNS = ["metric", "baseline", "run", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted"]
 COLUMNS += ["effect_size", "wins", "ties", "losses", "n_queries"]
-
-
-def table(queries: int = 40, seed: int = 1) -> pl.DataFrame:
-    """Ten documents a query, three score columns, one of them null throughout for a query."""
-    rng = np.random.default_rng(seed)
-    n = 10 * queries
-    label = rng.integers(0, 3, n)
-    df = pl.DataFrame(
-        {
-            "query_id": np.repeat([f"q{i}" for i in range(queries)], 10),
-            "doc_id": np.tile([f"d{i}" for i in range(10)], queries),
-            "label": label,
-            "day": np.repeat(rng.choice(["mo", "tu"], queries), 10),
-            "asked": np.repeat(rng.integers(1, 9, queries), 10),
-            "old": label + rng.normal(0, 2.0, n),
-            "new": label + rng.normal(0, 1.5, n),
-            "odd": rng.normal(0, 1.0, n),
-        }
-    )
-    return df.with_columns(odd=pl.when(pl.col("query_id") != "q3").then("odd"))
-
-
-DF = table()
-RUNS = ["old", "new", "odd"]
-LONG = pl.concat(
-    [DF.select("query_id", "doc_id", "label", "day", "asked", score=run, system=pl.lit(run)) for run in RUNS]
-)
-
-
-def values(run: str, metric: str, df: pl.DataFrame = DF) -> Any:
-    return df.rank.on(score=run).evaluate(metric)[metric].to_numpy()
 
 
 def test_the_table_is_what_the_values_say() -> None:

@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe.__main__ import main
-from tests.decisions.test_compare import DF, LONG, RUNS, table, values
+from tests.support.runs import DF, LONG, RUNS, table, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -16,8 +16,8 @@ from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._table.setup import Setup
 from rankframe._verbs.declaration import verb
-from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
+from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 pytestmark = pytest.mark.scale
