@@ -13,7 +13,7 @@ from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
-__all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
+__all__ = ["Cell", "Grid", "grid_of", "higher_is_better", "letters", "plain", "records"]
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
@@ -82,7 +82,7 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
         if row["mean"] is not None and difference is not None:
             means.setdefault((*at, base), row["mean"] - difference)
         if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
-            better = (difference > 0) == _higher_is_better(row["metric"])
+            better = (difference > 0) == higher_is_better(row["metric"])
             beaten.setdefault((*at, run if better else base), []).append(letter[base if better else run])
     rows = []
     for part in slices:
@@ -90,7 +90,7 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
         for metric in metrics:
             shown = {run: _number(means.get((part, metric, run)), digits) for run in runs}
             there = [value for run in runs if (value := means.get((part, metric, run))) is not None]
-            top = (max if _higher_is_better(metric) else min)(there) if there else None
+            top = (max if higher_is_better(metric) else min)(there) if there else None
             best = None if top is None else _number(top, digits)
             for run in runs:
                 marks = sorted(beaten.get((part, metric, run), ()), key=lambda mark: (len(mark), mark))
@@ -159,7 +159,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _higher_is_better(metric: str) -> bool:
+def higher_is_better(metric: str) -> bool:
     try:
         return parse(metric)[0].metric.higher_is_better
     except UnknownMetric:  # a user's metric that was unregistered in the meantime
