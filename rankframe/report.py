@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._text import markup
+from ._text import displays, markup
 from ._text.result_table import grid_of, plain, records
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
@@ -109,5 +109,5 @@ def dictionary(of: Any) -> dict[str, Any]:
 
 
 def notebook(of: Any) -> str:
-    """A table in plain HTML, in the colours of the notebook."""
-    return markup.html(grid_of(of))
+    """Plain HTML, in the colours of the notebook: of a comparison its sentences and figures, of a summary a table."""
+    return displays.comparison_html(of) if hasattr(of, "settings") else markup.html(grid_of(of))

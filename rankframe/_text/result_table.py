@@ -13,12 +13,35 @@ from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
-__all__ = ["Cell", "Grid", "grid_of", "higher_is_better", "letters", "plain", "records"]
+__all__ = [
+    "Cell",
+    "Grid",
+    "grid_of",
+    "higher_is_better",
+    "letters",
+    "name_of",
+    "number",
+    "plain",
+    "queries_of",
+    "records",
+    "test_of",
+]
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
 MOST_DIGITS = 17  # a float has no more
-COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_value", "p_adjusted", "effect_size"} | {
+COMPARED = {
+    "metric",
+    "baseline",
+    "run",
+    "baseline_mean",
+    "mean",
+    "difference",
+    *INTERVAL,
+    "p_value",
+    "p_adjusted",
+    "effect_size",
+} | {
     "wins",
     "ties",
     "losses",
@@ -79,8 +102,8 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
         at = (tuple(row[name] for name in by), row["metric"])
         run, base, difference = row["run"], row["baseline"], row["difference"]
         means[(*at, run)] = row["mean"]
-        if row["mean"] is not None and difference is not None:
-            means.setdefault((*at, base), row["mean"] - difference)
+        if row["baseline_mean"] is not None:
+            means.setdefault((*at, base), row["baseline_mean"])
         if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
             better = (difference > 0) == higher_is_better(row["metric"])
             beaten.setdefault((*at, run if better else base), []).append(letter[base if better else run])
@@ -88,26 +111,35 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     for part in slices:
         cells = {}
         for metric in metrics:
-            shown = {run: _number(means.get((part, metric, run)), digits) for run in runs}
+            shown = {run: number(means.get((part, metric, run)), digits) for run in runs}
             there = [value for run in runs if (value := means.get((part, metric, run))) is not None]
             top = (max if higher_is_better(metric) else min)(there) if there else None
-            best = None if top is None else _number(top, digits)
+            best = None if top is None else number(top, digits)
             for run in runs:
                 marks = sorted(beaten.get((part, metric, run), ()), key=lambda mark: (len(mark), mark))
                 cells[run, metric] = Cell(shown[run], shown[run] == best, tuple(marks))
         for run in runs:
-            head = (*(Cell(_text(value)) for value in part), Cell(letter[run]), Cell(run))
+            head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
             rows.append((*head, *(cells[run, metric] for metric in metrics)))
-    pairs = len(table)
-    correction = settings["correction"] if settings["test"] != "tukey" else None
-    after = f", after {CORRECTIONS[correction]} for {pairs} comparisons" if correction and pairs > 1 else ""
-    n = sorted({row["n_queries"] for row in table})
-    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
     notes = (
-        f"Letters name the runs that a run is significantly better than: p < {alpha:g} by {TESTS[settings['test']]}{after}.",
-        f"Bold: the best of its column. Means over {counted} queries.",
+        f"Letters name the runs that a run is significantly better than: p < {alpha:g} by {test_of(table, settings)}.",
+        f"Bold: the best of its column. Means over {queries_of(table)}.",
     )
     return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
+
+
+def test_of(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+    """The test of a comparison, and how its p-values are corrected."""
+    correction = settings["correction"] if settings["test"] != "tukey" else None
+    after = f", after {CORRECTIONS[correction]} for {len(table)} comparisons" if correction and len(table) > 1 else ""
+    return f"{TESTS[settings['test']]}{after}"
+
+
+def queries_of(table: Sequence[Mapping[str, Any]]) -> str:
+    """How many queries count in the rows of a table."""
+    n = sorted({row["n_queries"] for row in table})
+    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
+    return "1 query" if n == [1] else f"{counted} queries"
 
 
 def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
@@ -125,13 +157,13 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
     ]
     rows = []
     for row in table:
-        cells = [Cell(_text(row[name])) for name in (*by, "metric")]
+        cells = [Cell(name_of(row[name])) for name in (*by, "metric")]
         for figure in figures:
             if figure == "interval":
-                ends = [_number(row[end], digits) for end in INTERVAL]
+                ends = [number(row[end], digits) for end in INTERVAL]
                 cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
             else:
-                cells.append(Cell(_number(row[figure], digits)))
+                cells.append(Cell(number(row[figure], digits)))
         rows.append(tuple(cells))
     head = (*by, "metric", *(NAMES.get(figure, figure) for figure in figures))
     return Grid(head, tuple(rows), len(figures))
@@ -166,11 +198,13 @@ def higher_is_better(metric: str) -> bool:
         return True
 
 
-def _number(value: Any, digits: int) -> str:
+def number(value: Any, digits: int) -> str:
+    """A figure with so many decimals; whole numbers in full, nothing for null."""
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
-def _text(value: Any) -> str:
+def name_of(value: Any) -> str:
+    """A value that names a slice or a run."""
     return "null" if value is None else str(value)
