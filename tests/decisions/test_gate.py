@@ -283,7 +283,7 @@ def test_the_labels_themselves_may_be_a_run() -> None:
 
 def test_queries_needed_are_those_of_statsmodels() -> None:
     found = DF.rank.power("map", "rr", difference=[0.02, 0.1], power=0.9, alpha=0.01, runs=["old", "new"], by="day")
-    assert found.columns[:5] == ["day", "metric", "baseline", "run", "difference"]
+    assert found.columns[:5] == ["day", "metric", "baseline", "run", "std"]
     assert len(found) == 2 * 2 * 2
     for row in found.rows(named=True):
         part = DF.filter(day=row["day"])
