@@ -16,7 +16,7 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Parameters
     ----------
     of
-        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize``.
+        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize`` or ``df.rank.check``.
     digits
         The number of decimals.
     alpha
@@ -25,7 +25,8 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Returns
     -------
     The table. A comparison has a row per run (and slice) and a column per metric, with the best in bold and the letters
-    of the runs that a run is significantly better than, which a note explains.
+    of the runs that a run is significantly better than, which a note explains. A check has a row per kind of finding,
+    with the number of findings and the places of the first three.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from ..errors import InvalidOption, UnknownMetric
 __all__ = [
     "Cell",
     "Grid",
+    "by_kind",
     "grid_of",
     "higher_is_better",
     "letters",
@@ -29,6 +30,9 @@ __all__ = [
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
+FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")  # beside the place
+KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
+PLACES = 3  # shown of each kind of finding
 MOST_DIGITS = 17  # a float has no more
 COMPARED = {
     "metric",
@@ -87,8 +91,9 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     if hasattr(of, "settings"):
         return _of_comparison(records(of.table), of.settings, digits, alpha)
     if hasattr(of, "collect_schema") or hasattr(of, "columns"):
-        return _of_summary(records(of), digits)
-    raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare or summarize made")
+        names = of.collect_schema().names() if hasattr(of, "collect_schema") else of.columns
+        return _of_findings(records(of)) if {*FINDING} <= {*names} else _of_summary(records(of), digits)
+    raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare, summarize or check made")
 
 
 def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
@@ -150,11 +155,9 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
         )
     by = [name for name in names if name not in {*NAMES, *INTERVAL}]
     with_interval = set(INTERVAL) <= set(names)
-    figures = [
-        "mean",
-        *(["interval"] if with_interval else []),
-        *(x for x in ("std", "n_queries", "total") if x in names),
-    ]
+    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
+    if any(row.get("total") is not None for row in table):
+        figures.append("total")
     rows = []
     for row in table:
         cells = [Cell(name_of(row[name])) for name in (*by, "metric")]
@@ -167,6 +170,40 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
         rows.append(tuple(cells))
     head = (*by, "metric", *(NAMES.get(figure, figure) for figure in figures))
     return Grid(head, tuple(rows), len(figures))
+
+
+def by_kind(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The findings of a check, a row per kind, errors first: how many there are, and where the first few are."""
+    kinds: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in findings:
+        kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
+    return [
+        {
+            "severity": severity,
+            "problem": problem,
+            "findings": len(found),
+            "rows": sum(row["rows"] for row in found),
+            "where": "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES),
+            "advice": advice,
+        }
+        for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: kind[0][0] != "error")
+    ]
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    """The query and the document that a finding concerns; nothing if it concerns the whole table."""
+    at = {name: value for name, value in finding.items() if name not in FINDING and value is not None}
+    share = finding["tied_fraction"]
+    tied = [] if share is None else [f"{100 * share:.3g}% of the documents"]
+    return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
+
+
+def _of_findings(findings: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = tuple(
+        tuple(Cell(number(x, 0) if isinstance(x, int) else x, x == "error") for x in row.values())
+        for row in by_kind(findings)
+    )
+    return Grid(KINDS, rows, 0, () if rows else ("Nothing found.",))
 
 
 def records(frame: Any) -> list[dict[str, Any]]:

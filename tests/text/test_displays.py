@@ -1,14 +1,17 @@
-"""Comparisons and verdicts as terminals and notebooks show them; texts by hand, numbers by hand calculation."""
+"""Comparisons, verdicts and findings as terminals and notebooks show them; texts by hand, numbers by hand calculation."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe import report
+from rankframe.__main__ import main
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
 DF = pl.DataFrame(
@@ -146,3 +149,52 @@ def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> 
     assert passed[:7] == ["passed", "rr", "old", "new", "1.0000", "0.5833", "-0.4167"]
     assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 0.95 confidence."
     assert read.styles == {"text-align: right"}
+
+
+# Query 0 has a document twice, the queries 1 to 4 no relevant one, and in query 4 two of seven scores are tied.
+UNFIT = pl.DataFrame(
+    {
+        "query_id": [0, 0, 1, 2, 3, 4, 4],
+        "doc_id": ["a|", "a|", "a", "a", "a", "a", "b"],
+        "score": [0.75, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
+        "label": [1, 1, 0, 0, 0, 0, 0],
+    }
+)
+KINDS = [
+    ["error", "repeated document", "1", "2", "query_id 0, doc_id a|"],
+    ["note", "no relevant document", "4", "5", "query_id 1; query_id 2; query_id 3 ..."],
+    ["note", "tied scores", "1", "2", "query_id 4, 28.6% of the documents"],
+    ["note", "nothing missed", "1", "7", ""],
+]
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_places(kind: str) -> None:
+    frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
+    found = rf.rank(frame).check()
+    read = Cells(report.notebook(found)).texts
+    assert read[:6] == ["severity", "problem", "findings", "rows", "where", "advice"]
+    rows = [read[i : i + 5] for i in range(6, len(read), 6)]
+    assert rows == KINDS
+    assert all(read[11::6])  # each has its advice
+    assert r"doc\_id a\|" in report.markdown(found)
+
+
+def test_a_report_of_a_check_without_findings_says_so() -> None:
+    fine = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [0.5, None], "label": [1, 0]})
+    assert report.markdown(fine.rank.check()).endswith("\nNothing found.\n")
+
+
+def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "unfit.csv")
+    UNFIT.write_csv(path)
+    assert main(["check", path]) == 1
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["severity", "problem", "findings", "rows", "where", "advice"]
+    assert [[*filter(None, (x.strip() for x in line.split("  ")))][:-1] for line in lines] == [
+        [x for x in row if x] for row in KINDS
+    ]
+    assert main(["check", path, "--format", "csv"]) == 1
+    assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
