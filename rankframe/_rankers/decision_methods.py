@@ -62,7 +62,7 @@ class DecidingRanker(Ranker[R]):
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
         >>> df.rank.mean("rr", "num_ret").row(0, named=True)
-        {'rr': 0.5, 'num_ret': 2.0}
+        {'rr': 0.5, 'num_retrieved': 2.0}
 
         Runs that a column tells apart are slices, if the queries are those of each run:
 
