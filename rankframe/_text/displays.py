@@ -73,7 +73,7 @@ def verdict_html(of: Any) -> str:
         figures = (*(number(row[name], 4) for name in ("baseline_mean", "mean")), *signed, f"{row['budget']:g}")
         counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
         body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
-    note = f"At worst: the bound of the difference, mean less baseline mean, with {of.settings['confidence']:.6g} confidence."
+    note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
     notes = (note, *_left_out(of, rows, ".failures and .moved"))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"

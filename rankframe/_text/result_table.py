@@ -194,7 +194,7 @@ def _place(finding: Mapping[str, Any]) -> str:
     """The query and the document that a finding concerns; nothing if it concerns the whole table."""
     at = {name: value for name, value in finding.items() if name not in FINDING and value is not None}
     share = finding["tied_fraction"]
-    tied = [] if share is None else [f"{100 * share:.3g}% of the documents"]
+    tied = [] if share is None else [f"{100 * share:.3g}% of documents tied"]
     return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
 
 

@@ -147,7 +147,7 @@ def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> 
     assert failed[8:] == ["0.01", "6", "299"]
     assert few[:7] == ["too few queries", "recall", "old", "new", "1.0000", "1.0000", "+0.0000"]
     assert passed[:7] == ["passed", "rr", "old", "new", "1.0000", "0.5833", "-0.4167"]
-    assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 0.95 confidence."
+    assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 95% confidence."
     assert read.styles == {"text-align: right"}
 
 
@@ -163,7 +163,7 @@ UNFIT = pl.DataFrame(
 KINDS = [
     ["error", "repeated document", "1", "2", "query_id 0, doc_id a|"],
     ["note", "no relevant document", "4", "5", "query_id 1; query_id 2; query_id 3 ..."],
-    ["note", "tied scores", "1", "2", "query_id 4, 28.6% of the documents"],
+    ["note", "tied scores", "1", "2", "query_id 4, 28.6% of documents tied"],
     ["note", "nothing missed", "1", "7", ""],
 ]
 
