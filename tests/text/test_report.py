@@ -365,7 +365,7 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     found = parts(page)
     assert list(found) == ["Summary", "By day", "Plots", "Worst queries", "Settings"]
     summary = Tags(found["Summary"]).cells
-    assert summary[:8] == ["metric", "mean", "interval", "std", "queries", "total", "rr", "0.500"]
+    assert summary[:7] == ["metric", "mean", "interval", "std", "queries", "rr", "0.500"]
     assert Tags(found["By day"]).cells[:4] == ["day", "queries", "rr", "hit_rate@1"]
     assert "<svg" in found["By day"]
     assert found["Plots"].count("<svg") == 4
