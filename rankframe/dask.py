@@ -105,6 +105,21 @@ class DaskEngine:
         return Source(found, [*found.columns]).polars
 
 
+class PandasFrames:
+    """Frames on which a verb gives what it gives as a method of `.rank`."""
+
+    def run(
+        self, verb: Callable[..., Any], frame: pd.DataFrame, setup: Setup, *args: Any, **known: Any
+    ) -> pd.DataFrame:
+        """Run the verb."""
+        found: pd.DataFrame = PandasRanker(frame, setup)._run(verb, *args, **known)
+        return found
+
+    def for_each(self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+        """A cross join."""
+        return as_pandas(runs).astype({name: frame[name].dtype for name in runs.columns}).merge(qrels, how="cross")
+
+
 @dataclass(frozen=True)
 class OnPandas:
     """A function of Polars frames as one of pandas frames: a verb's result as that of `.rank`, figures in Arrow's types."""
@@ -118,12 +133,7 @@ class OnPandas:
 
         work = self.work
         if isinstance(work, OnQueries):
-            part, *others = parts
-            if work.runs is not None:
-                runs = as_pandas(work.runs).astype({name: part[name].dtype for name in work.runs.columns})
-                others = [runs.merge(other, how="cross") for other in others]
-            result: pd.DataFrame = PandasRanker(part, work.setup)._run(work.function, *others, *work.args, **work.known)
-            return result
+            return work.on(PandasFrames(), *parts)
         of_parts = zip(parts, self.names, strict=True)
         found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))
         if not isinstance(work, Merged):

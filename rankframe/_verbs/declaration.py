@@ -22,7 +22,7 @@ Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "compari
 
 ``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
 or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
-verb's first argument is the second table, its last is `part`, true if both are parts of tables. ``table``: a new table.
+verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 
@@ -144,7 +144,7 @@ def verb(
 
     def declare(function: F) -> F:
         _, _, *parameters = inspect.signature(function).parameters.values()
-        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD and x.name != "carry")
+        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD)
         if unknown := [name for name in reads if name not in names]:
             raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r} that could name a column")
         declared = Verb(function.__name__, gives, tuple(reads), labels, in_parts, names)
