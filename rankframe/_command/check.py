@@ -13,7 +13,7 @@ from .._verbs import verbs
 from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
-from .output import formatted
+from .output import Table
 from .reading import (
     join,
     only_one_input,
@@ -47,7 +47,7 @@ def check(arguments: argparse.Namespace) -> Answer:
     code = int("error" in found["severity"])
     if found.is_empty() and arguments.format in ("table", "markdown"):
         return Answer("nothing found")
-    return Answer(formatted(found, arguments.format), code)
+    return Answer(Table(found), code)
 
 
 def findings(arguments: argparse.Namespace) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, ranker
-from .output import formatted
+from .output import FOR_PEOPLE, Table
 from .reading import judged
 from .words import spelled
 
@@ -44,7 +44,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
     if arguments.files:
-        return Answer(formatted(of_run(arguments), arguments.format))
+        return Answer(Table(of_run(arguments)))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
@@ -52,11 +52,11 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    if arguments.format not in ("table", "markdown"):
-        return Answer(formatted(table, arguments.format))
+    if arguments.format not in FOR_PEOPLE:
+        return Answer(Table(table))
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
     lines = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
-    return Answer("\n".join([formatted(table.drop("note"), arguments.format), "", *lines]))
+    return Answer(Table(table.drop("note"), lines))
 
 
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,8 +19,9 @@ from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_files, add_format, add_metrics, at_least, ranker
-from .output import formatted, writable
+from .output import Table
 from .reading import Judged, judged
+from .target import PICTURE, write_bytes
 
 __all__ = ["COMMAND"]
 
@@ -46,8 +46,7 @@ def options(sub: Parser) -> None:
         help=f"the last rank; default: {RANKS}, or the length of the longest ranking if that is less; of pictures, that length",
     )
     sub.add_argument("--per-query", action="store_true", help="one row per query and rank instead of the means")
-    sub.add_argument("-o", "--output", metavar="FILE", help=f"draw a picture instead: {', '.join(PICTURES)}")
-    add_format(sub)
+    add_format(sub, pictures=PICTURES)
 
 
 def curve(arguments: argparse.Namespace) -> Answer:
@@ -58,23 +57,23 @@ def curve(arguments: argparse.Namespace) -> Answer:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; say how far with --to")
-    target = None if arguments.output is None else writable(arguments.output, "-o", PICTURES)
-    if target is not None and arguments.per_query:
+    drawn = arguments.format == PICTURE
+    if drawn and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
-    if arguments.unjudged == "bounds" and target is None:
+    if arguments.unjudged == "bounds" and not drawn:
         raise InvalidOption("bounds have no curve; say another rule: --unjudged nonrelevant")
     if texts := [call.text for call in calls if call.metric.dtype != pl.Float64]:
         raise InvalidOption(f"{texts[0]} is no number, so it has no curve; ask for another metric")
     found = judged(arguments)
-    if target is not None:
+    if drawn:
         with Busy("drawing"):
-            draw(found, calls, arguments, target)
+            write_bytes(arguments.target, picture(found, calls, arguments))
         return Answer(None)
     setup, runs = ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run)
     last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
         rows = by_rank(found.table, setup, runs, calls, last)
-    return Answer(formatted(rows if arguments.per_query else means(rows, calls), arguments.format))
+    return Answer(Table(rows if arguments.per_query else means(rows, calls)))
 
 
 def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
@@ -103,19 +102,22 @@ def means(rows: pl.DataFrame, calls: Sequence[Call]) -> pl.DataFrame:
     return rows.group_by(key, maintain_order=True).agg(**averaged)
 
 
-def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target: Path) -> None:
-    """Draw the curves into a file."""
+def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> bytes:
+    """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     texts = [call.text for call in calls]
     chart: Any = ranker(found.table, arguments).plot.curve(*texts, cutoffs=cutoffs, runs=found.runs, run=found.run)
     vl_convert = load("vl_convert", "plot")
-    kind = target.suffix.lower()
-    if kind == ".html":
-        target.write_text(vl_convert.vegalite_to_html(chart.to_dict(), bundle=True), encoding="utf-8")
-    elif kind == ".svg":
-        target.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
-    else:
-        target.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=2))
+    kind = arguments.target.suffix.lower()
+    if kind == ".png":
+        drawn: bytes = vl_convert.vegalite_to_png(chart.to_dict(), scale=2)
+        return drawn
+    page: str = (
+        vl_convert.vegalite_to_html(chart.to_dict(), bundle=True)
+        if kind == ".html"
+        else vl_convert.vegalite_to_svg(chart.to_dict())
+    )
+    return page.encode()
 
 
 COMMAND = Command(

@@ -8,13 +8,14 @@ from typing import Any, get_args
 from .._decisions.gate import Style
 from .._decisions.paired_values import Lacking
 from .._files.read import spelled
-from .._support.tests_and_intervals import Correction, Method, Test
+from .._support.tests_and_intervals import Correction, Family, Method, Test
+from .._text.result_table import correction_of
 from .._text.user_text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked
 from .options import add_files, add_format, add_metrics, ranker
-from .output import formatted
+from .output import Table
 from .reading import Judged, judged
 
 __all__ = ["COMPARE", "GATE", "add_draws"]
@@ -40,6 +41,7 @@ def options_of_compare(sub: Parser) -> None:
     )
     sub.add_argument("--test", choices=get_args(Test), default="permutation", help="default: permutation")
     sub.add_argument("--correction", choices=[*get_args(Correction), "none"], default="holm", help="default: holm")
+    sub.add_argument("--family", choices=get_args(Family), default="all", help="default: all")
     _add_design(sub, "bca")
     add_format(sub)
 
@@ -86,9 +88,11 @@ def compare(arguments: argparse.Namespace) -> Answer:
     correction = None if arguments.correction == "none" else arguments.correction
     found, design = _judged(arguments)
     compared = ranker(found.table, arguments).compare(
-        *asked(arguments), test=arguments.test, correction=correction, **design
+        *asked(arguments), test=arguments.test, correction=correction, family=arguments.family, **design
     )
-    return Answer(formatted(compared.table, arguments.format))
+    corrected = correction_of(compared.settings, len(compared.table))
+    notes = [] if corrected is None else [f"p_adjusted: after {corrected}"]
+    return Answer(Table(compared.table, notes, compared))
 
 
 def gate(arguments: argparse.Namespace) -> Answer:

@@ -18,7 +18,7 @@ from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker
-from .output import formatted, trec_lines
+from .output import Table, trec_lines
 from .reading import judged
 
 __all__ = ["COMMAND", "asked"]
@@ -62,7 +62,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         refuse_names(scores.columns[1:] if arguments.per_query else ["queries", *scores.columns[1:]], [by], "--by")
         scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
         scores = scores.select("query_id", by, pl.exclude("query_id", by))
-    return Answer(formatted(scores if arguments.per_query else means(scores, calls, by), arguments.format))
+    return Answer(Table(scores if arguments.per_query else means(scores, calls, by)))
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:

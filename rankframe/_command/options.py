@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
@@ -14,6 +15,7 @@ from .._table.policies import Policies, declared
 from .._table.setup import Setup
 from .._verbs.verbs import Missing
 from .command import Parser
+from .target import ENDINGS
 
 __all__ = [
     "COLUMNS",
@@ -29,7 +31,7 @@ __all__ = [
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
-FORMATS = ("table", "csv", "safe-csv", "json", "markdown")
+FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
 FILES = "TREC text, .parquet, .csv, .tsv or .ndjson, text also as .gz; - is standard input"
 
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
@@ -109,20 +111,48 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
         "-m",
         "--metric",
         dest="metrics",
-        action="append",
+        action="extend",
+        type=texts_of_metrics,
         metavar="METRIC",
-        help=f"may be repeated; default: {', '.join(default)}. 'rankframe metrics' lists them",
+        help=f"one, or several with commas; may be repeated; default: {','.join(default)}. 'rankframe metrics' lists "
+        "them",
     )
 
 
-def add_format(sub: Parser, formats: Sequence[str] = FORMATS) -> None:
-    """The format of what is printed."""
+def texts_of_metrics(text: str) -> list[str]:
+    """The metrics of an argument, apart at the commas outside of brackets; a further number is a further cutoff."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    texts: list[str] = []
+    for part in parts:
+        if not part.strip():
+            raise argparse.ArgumentTypeError(f"{text!r} has a comma without a metric; write ndcg@10,map")
+        if not texts or not re.fullmatch(r"[\d.]+(=-?[\d.]+)?", part):
+            texts.append(part)
+        elif "@" in texts[-1]:
+            texts.append(f"{texts[-1].rpartition('@')[0]}@{part}")
+        else:  # such as trec_eval's ndcg_cut.5,10
+            texts[-1] += f",{part}"
+    return texts
+
+
+def add_format(sub: Parser, formats: Sequence[str] = FORMATS, pictures: Sequence[str] = ()) -> None:
+    """The format of the table, and the file to write it to; of a file with the ending of a picture, a picture."""
     sub.add_argument(
         "--format",
         choices=formats,
-        default="table",
-        help="of the output; csv and json have all digits, safe-csv is for spreadsheets: no text in it is a formula",
+        help="of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
+        "formula; default: by the ending of --output, else table",
     )
+    drawn = f"; draws a picture where it ends in {', '.join(pictures)}" if pictures else ""
+    others = ", ".join(ending for ending in ENDINGS if ending not in pictures)
+    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table there instead: {others}{drawn}")
+    sub.set_defaults(pictures=pictures)
 
 
 def at_least(least: int) -> Callable[[str], int]:

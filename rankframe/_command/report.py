@@ -10,8 +10,8 @@ from .command import Answer, Command, Parser
 from .decide import add_draws
 from .evaluate import asked
 from .options import add_files, add_metrics, at_least, ranker
-from .output import writable
 from .reading import judged
+from .target import writable
 
 __all__ = ["COMMAND"]
 

@@ -13,7 +13,7 @@ from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
-__all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
+__all__ = ["Cell", "Grid", "correction_of", "grid_of", "letters", "plain", "records"]
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
@@ -99,8 +99,8 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
             head = (*(Cell(_text(value)) for value in part), Cell(letter[run]), Cell(run))
             rows.append((*head, *(cells[run, metric] for metric in metrics)))
     pairs = len(table)
-    correction = settings["correction"] if settings["test"] != "tukey" else None
-    after = f", after {CORRECTIONS[correction]} for {pairs} comparisons" if correction and pairs > 1 else ""
+    corrected = correction_of(settings, pairs)
+    after = f", after {corrected}" if corrected else ""
     n = sorted({row["n_queries"] for row in table})
     counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
     notes = (
@@ -108,6 +108,17 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
         f"Bold: the best of its column. Means over {counted} queries.",
     )
     return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
+
+
+def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
+    """The correction of a comparison's p-values and the family that it is for; None where nothing is corrected."""
+    correction, metrics = settings["correction"], len(settings["metrics"])
+    if correction is None or settings["test"] == "tukey":
+        return None
+    by_metric = settings.get("family") == "metric" and metrics > 1
+    n = comparisons // metrics if by_metric else comparisons
+    family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
+    return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
 def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:

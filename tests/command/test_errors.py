@@ -344,6 +344,13 @@ WRONG = [
     # output
     ("evaluate t.csv --format trec --by lang", "--format trec has no place for --by. Leave one of them out"),
     ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
+    (
+        "evaluate t.csv -o t.pdf",
+        "-o t.pdf: write a file that ends in .csv or .json or .md or .tex or .html or .parquet",
+    ),
+    ("check t.csv -o nowhere/c.csv", "-o nowhere/c.csv: there is no folder nowhere"),
+    ("metrics -o folder --format csv", "folder: Is a directory"),
+    ("evaluate t.csv --format parquet", "--format parquet is no text; name the file to write, as -o table.parquet"),
     ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
@@ -370,10 +377,11 @@ def test_a_mistake_is_one_line_on_standard_error(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("", "the following arguments are required: COMMAND; rankframe --help shows"),
+        ("--zzz", "there is no option --zzz; rankframe --help shows"),
         ("evaluat t.csv", "'evaluat'"),
         ("evaluate", "the following arguments are required: RUN; rankframe evaluate --help shows"),
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
+        ("evaluate t.csv -m ndcg@10,,map", "argument -m/--metric: 'ndcg@10,,map' has a comma without a metric"),
         ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
         ("curve t.csv --to 0", "argument --to: '0' is no whole number from 1 on"),
         ("report t.csv -o r.html --worst=-1", "argument --worst: '-1' is no whole number from 0 on"),
