@@ -30,6 +30,7 @@ COMMANDS = (
     evaluate.COMMAND,
     decide.COMPARE,
     decide.GATE,
+    decide.POWER,
     curve.COMMAND,
     check.COMMAND,
     conventions.COMMAND,

@@ -17,7 +17,7 @@ from .._verbs.tool_comparison import conventions as compared
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_file, add_format, add_metrics, ranker
+from .options import add_file, add_format, add_metrics, columns_read, ranker
 from .output import FOR_PEOPLE, Table
 from .reading import judged
 from .words import spelled
@@ -80,11 +80,12 @@ def listed(settings: Mapping[str, Any]) -> str:
 
 def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
-    table = ranker(judged(arguments).table, arguments)
+    texts = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
+    table = ranker(
+        judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(texts[0]))).table, arguments
+    )
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(
-            table._run(compared, call.text, spelled) for call in calls_of(*(arguments.metrics or DEFAULT))
-        )
+        found: pl.DataFrame = pl.concat(table._run(compared, text, spelled) for text in texts)
     return found
 
 

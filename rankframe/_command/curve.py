@@ -18,7 +18,7 @@ from .._support.progress import Busy
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_files, add_format, add_metrics, at_least, ranker
+from .options import add_files, add_format, add_metrics, at_least, columns_read, ranker
 from .output import Table
 from .reading import Judged, judged
 from .target import PICTURE, write_bytes
@@ -64,7 +64,8 @@ def curve(arguments: argparse.Namespace) -> Answer:
         raise InvalidOption("bounds have no curve; say another rule: --unjudged nonrelevant")
     if texts := [call.text for call in calls if call.metric.dtype != pl.Float64]:
         raise InvalidOption(f"{texts[0]} is no number, so it has no curve; ask for another metric")
-    found = judged(arguments)
+    reads = columns_read(arguments, lambda ranker: ranker.evaluate(*(call.text for call in calls)))
+    found = judged(arguments, {*reads, *Runs.of(arguments.runs, arguments.run).columns})
     if drawn:
         with Busy("drawing"):
             write_bytes(arguments.target, picture(found, calls, arguments))

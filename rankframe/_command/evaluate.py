@@ -17,7 +17,7 @@ from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker
+from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, columns_read, ranker
 from .output import Table, trec_lines
 from .reading import judged
 
@@ -48,8 +48,8 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no place for --by. Leave one of them out")
-    table = judged(arguments).table
     metrics = asked(arguments)
+    table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
     with Busy("evaluating"):
         ranked = ranker(table, arguments)
         scores: pl.DataFrame = ranked.evaluate(*metrics)

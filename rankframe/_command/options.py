@@ -10,11 +10,14 @@ from typing import Any, get_args
 import rankframe as rf
 
 from .._files.read import Format
+from .._rankers.polars import PolarsRanker
+from .._rankers.verb_methods import FrameRanker
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
-from .._verbs.verbs import Missing
+from .._verbs.declaration import verb_of
 from .command import Parser
+from .parameters import add_parameters
 from .target import ENDINGS
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "add_metrics",
     "add_table",
     "at_least",
+    "columns_read",
     "ranker",
 ]
 
@@ -38,10 +42,34 @@ POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
 
 
+class Reading(FrameRanker[Any]):
+    """A ranker without a table: its verbs give the columns that they would read of one."""
+
+    def _with(self, setup: Setup) -> Reading:
+        return Reading(setup)
+
+    def _run(self, verb: Callable[..., Any], *args: Any) -> set[str]:
+        return verb_of(verb).columns(self._setup, args)
+
+    def _work(self, work: Callable[..., Any], names: Sequence[str], *args: Any) -> Any:
+        return {*self._setup.roles.names, *names}
+
+
 def ranker(table: Any, arguments: argparse.Namespace) -> Any:
     """The table's ranker, with the policies that were said."""
+    return rf.rank(table).on(**_said(arguments))
+
+
+def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
+    """The columns of the files that a verb reads, by its declaration: a function of a ranker that calls it."""
+    found: set[str] = verb(Reading(Setup()).on(**_said(arguments)), **runs)
+    return found
+
+
+def _said(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The policies and columns that were said."""
     said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight")}
-    return rf.rank(table).on(**{name: value for name, value in said.items() if value is not None})
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def add_file(sub: Parser, nargs: str | None = None) -> None:
@@ -77,11 +105,7 @@ def add_table(sub: Parser) -> None:
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
-    for name, default, what in (
-        ("judged_only", "keep", "judged queries that RUN lacks: keep (default; nothing was retrieved), drop or error"),
-        ("run_only", "drop", "queries of RUN that nobody judged: drop (default), keep (nothing is relevant) or error"),
-    ):
-        sub.add_argument(_option(name), choices=get_args(Missing), default=default, help=what)
+    add_parameters(sub, PolarsRanker.judge, run_only="drop")
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN, whatever its name says")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS, whatever its name says")
 

@@ -20,7 +20,7 @@ from .._support.tests_and_intervals import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
 from .summary import keys
@@ -139,7 +139,7 @@ def compare(
     """Every two runs, or every run and the baseline, compared on the queries of each slice."""
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
-        raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
+        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":

@@ -144,8 +144,10 @@ class DecidingRanker(Ranker[R]):
             each ``"metric"`` by themselves, which bounds the false alarms of each metric and not of all.
         by
             The columns whose values slice the queries, as for :meth:`summarize`.
-        ci, method
-            The confidence and the kind of the interval of each difference, as for :meth:`summarize`.
+        ci
+            The confidence of the interval of each difference.
+        method
+            The kind of that interval, as for :meth:`summarize`.
         weights
             The column of the queries' weights, as for :meth:`summarize`.
         missing
