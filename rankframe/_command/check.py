@@ -57,8 +57,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if arguments.qrels is None:
         table = table_of(arguments, path)
         require([table], others.items())
-        found: pl.DataFrame = ranker(table, arguments)._run(verbs.check, None, spelled)
-        return found
+        return ranker(table, arguments)._run(verbs.check, None, spelled)
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)

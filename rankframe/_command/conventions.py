@@ -85,8 +85,7 @@ def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
         judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(texts[0]))).table, arguments
     )
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(table._run(compared, text, spelled) for text in texts)
-    return found
+        return pl.concat(table._run(compared, text, spelled) for text in texts)
 
 
 COMMAND = Command(

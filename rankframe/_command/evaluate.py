@@ -52,7 +52,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
     with Busy("evaluating"):
         ranked = ranker(table, arguments)
-        scores: pl.DataFrame = ranked.evaluate(*metrics)
+        scores = ranked.evaluate(*metrics)
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)

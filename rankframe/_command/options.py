@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
+import polars as pl
+
 import rankframe as rf
 
 from .._files.read import Format
@@ -55,7 +57,7 @@ class Reading(FrameRanker[Any]):
         return {*self._setup.roles.names, *names}
 
 
-def ranker(table: Any, arguments: argparse.Namespace) -> Any:
+def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
     """The table's ranker, with the policies that were said."""
     return rf.rank(table).on(**_said(arguments))
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from .. import report
+from .._decisions.compare import Comparison
 from .._text.markup import html, latex, markdown_text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
@@ -66,7 +67,7 @@ class Table:
 
     frame: pl.DataFrame
     notes: Sequence[str] = ()
-    comparison: Any = None
+    comparison: Comparison[pl.DataFrame] | None = None
 
 
 def formatted(table: Table, format: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import polars as pl
 
@@ -28,6 +28,16 @@ verb's first argument is the second table; its keyword `part` is true if both ar
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "join"])
 """Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
+
+
+@runtime_checkable
+class NamesColumns(Protocol):
+    """An argument that names columns, such as a design of a comparison."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Iterable[str]:
+        """The columns."""
 
 
 class Mergeable(Protocol):
@@ -73,7 +83,7 @@ class Verb:
     gives
         The shape of its result.
     reads
-        Parameters that name columns: by a name, several, None, or an object with `names`.
+        Parameters that name columns: by a name, several, None, or as `NamesColumns`.
     labels
         Whether it reads labels for more than the order; only then are its requests metrics.
     in_parts
@@ -166,9 +176,9 @@ def verb_of(function: Callable[..., Any]) -> Verb:
     return declared
 
 
-def names_in(given: Any) -> Iterator[str]:
+def names_in(given: str | Iterable[str] | NamesColumns | None) -> Iterator[str]:
     """The column names in an argument."""
     if isinstance(given, str):
         yield given
     elif given is not None:
-        yield from given.names if hasattr(given, "names") else given
+        yield from given.names if isinstance(given, NamesColumns) else given

@@ -18,6 +18,7 @@ import rankframe as rf
 from rankframe.__main__ import main
 from rankframe._command import parser
 from rankframe._command.options import columns_read
+from rankframe._command.parameters import help_of
 from rankframe._rankers.polars import PolarsRanker
 
 Rows = Callable[[str], list[dict[str, Any]]]
@@ -75,6 +76,7 @@ def test_help_is_the_first_sentence_of_the_documentation_in_options() -> None:
     assert found["baseline"].help == "the run that the others are compared with; the default compares all pairs"
     assert found["correction"].choices == ["holm", "bh", "by", "none"]
     assert found["run_only"].choices == ["keep", "drop", "error"]
+    assert help_of(len, "obj") == ""  # which documents no parameters
     said = [str(action.help) for name in METHODS for action in actions(name).values()]
     assert not [text for text in said if "`" in text or ":meth:" in text or "None" in text]
 
