@@ -77,9 +77,8 @@ def evaluate(
         At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
         that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    setup = bound(options, evaluate)
-    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, verbs.evaluate, *metrics, **two)
+    setup, engine = bound(options, evaluate), SparkEngine(buckets)
+    return run(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -167,11 +166,10 @@ def summarize(
         As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is no number from 0 on.
     """
-    setup = bound(options, summarize)
+    setup, engine = bound(options, summarize), SparkEngine(buckets)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
-    resampling = SummaryResampling(ci, method, resamples, seed, progress)
-    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, summarize_verb, slices, weights, resampling, *metrics, **two)
+    args = slices, weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
+    return run(engine, df, setup, summarize_verb, *args, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
 def mean(

@@ -14,7 +14,7 @@ from .._verbs import verbs
 from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
-from .output import formatted
+from .output import Table
 from .reading import (
     join,
     only_one_input,
@@ -46,11 +46,11 @@ def check(arguments: argparse.Namespace) -> Answer:
     """A row per finding, for people one per kind; the exit code is 1 if one of them is an error, which would stop every metric."""
     found = findings(arguments).sort("severity", maintain_order=True)
     code = int("error" in found["severity"])
-    if arguments.format in ("table", "markdown"):
+    if arguments.format in ("table", "markdown", "latex", "html"):
         if found.is_empty():
             return Answer("nothing found")
         found = pl.DataFrame(by_kind(found.to_dicts()))
-    return Answer(formatted(found, arguments.format), code)
+    return Answer(Table(found), code)
 
 
 def findings(arguments: argparse.Namespace) -> pl.DataFrame:
@@ -60,8 +60,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if arguments.qrels is None:
         table = table_of(arguments, path)
         require([table], others.items())
-        found: pl.DataFrame = ranker(table, arguments)._run(verbs.check, None, spelled)
-        return found
+        return ranker(table, arguments)._run(verbs.check, None, spelled)
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)

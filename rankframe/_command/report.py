@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from .._files.read import spelled
+from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
-from .decide import add_draws
 from .evaluate import asked
-from .options import add_files, add_metrics, at_least, ranker
-from .output import writable
+from .options import add_files, add_metrics, columns_read, ranker
+from .parameters import add_parameters, values_of
 from .reading import judged
+from .target import writable
 
 __all__ = ["COMMAND"]
 
@@ -27,36 +28,20 @@ def options(sub: Parser) -> None:
     add_files(sub)
     sub.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it: .html")
     add_metrics(sub)
-    sub.add_argument(
-        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
-    )
-    sub.add_argument("--by", metavar="COLUMN", help="a part on the slices of the queries by this column")
-    sub.add_argument(
-        "--worst", type=at_least(0), default=5, metavar="NUMBER", help="of queries shown with documents; default: 5"
-    )
-    sub.add_argument("--show", action="append", metavar="COLUMN", help="a column to show beside these; may be repeated")
-    sub.add_argument("--title", type=spelled, default="Ranking report", help="of the report")
-    add_draws(sub)
+    add_parameters(sub, PolarsRanker.report)
 
 
 def report(arguments: argparse.Namespace) -> Answer:
     """Write the report; nothing is printed."""
     target = writable(arguments.output, "-o", (".html", ".htm"))
-    found, metrics = judged(arguments), asked(arguments)
+    metrics, options = asked(arguments), values_of(arguments, PolarsRanker.report)
+
+    def write(ranker: Any, **runs: Any) -> Any:
+        return ranker.report(target, *metrics, **runs, **options)
+
+    found = judged(arguments, columns_read(arguments, write, runs=arguments.runs, run=arguments.run))
     with Busy("writing the report"):
-        ranker(found.table, arguments).report(
-            target,
-            *metrics,
-            by=arguments.by,
-            runs=found.runs,
-            run=found.run,
-            baseline=arguments.baseline,
-            worst=arguments.worst,
-            show=arguments.show or (),
-            title=arguments.title,
-            resamples=arguments.resamples,
-            seed=arguments.seed,
-        )
+        write(ranker(found.table, arguments), runs=found.runs, run=found.run)
     return Answer(None)
 
 

@@ -16,12 +16,12 @@ from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
-from .._support.tests_and_intervals import Correction, Test
+from .._support.tests_and_intervals import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
 from .summary import keys
@@ -108,15 +108,25 @@ class Comparison(Generic[R]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for how many there are."""
+    """The test of a difference, and the correction for how many there are in a family."""
 
     test: Test
     correction: Correction | None
+    family: Family = "all"
 
     def __post_init__(self) -> None:
         check_word("test", self.test, Test)
         if self.correction is not None:
             check_word("correction", self.correction, Correction)
+        check_word("family", self.family, Family)
+
+    def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with its p-values corrected, family by family."""
+        from .. import stats
+
+        families = [table] if self.family == "all" else table.partition_by("metric", maintain_order=True)
+        p = [stats.adjust(x["p_value"].fill_null(float("nan")).to_numpy(), self.correction) for x in families]
+        return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
 
 
 @verb(gives="comparison", reads=["design"])
@@ -129,16 +139,13 @@ def compare(
     *requests: Request,
 ) -> Comparison[Any]:
     """Every two runs, or every run and the baseline, compared on the queries of each slice."""
-    from .. import stats
-
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
-        raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
+        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
-        p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
-        table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+        table = significance.adjusted(table)
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],

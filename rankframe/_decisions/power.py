@@ -14,7 +14,7 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .compare import differences
 from .paired_values import Design, paired_values
 from .summary import keys
@@ -44,11 +44,13 @@ class Effects:
     def __post_init__(self) -> None:
         for value in self.each:
             if not (is_number(value) and 0 < value < float("inf")):
-                raise InvalidOption(f"difference={value!r}: write the difference of means to be seen, above 0, as 0.01")
+                raise InvalidOption(
+                    option(difference=value), ": write the difference of means to be seen, above 0, as 0.01"
+                )
         for name in ("power", "alpha"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value < 1):
-                raise InvalidOption(f"{name}={value!r}: write a number between 0 and 1")
+                raise InvalidOption(option(**{name: value}), ": write a number between 0 and 1")
 
     @property
     def each(self) -> tuple[float, ...]:
@@ -84,9 +86,10 @@ def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *request
                             needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
                         except InvalidOption:
                             raise InvalidOption(
-                                f"difference={difference!r} of {call.text}, whose differences have a standard deviation "
-                                f"of {std:.3g}, takes more than 2**53 queries to see; write a larger one, as "
-                                f"difference={std / 10:.2g}"
+                                option(difference=difference),
+                                f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
+                                "than 2**53 queries to see; write a larger one, as ",
+                                option(difference=float(f"{std / 10:.2g}")),
                             ) from None
                     names = call.text, found.runs[a], found.runs[b]
                     rows.append((*named, *names, std if n > 1 else None, difference, n, there, needed))

@@ -13,7 +13,7 @@ from .._decisions.gate import Verdict
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling, SummaryMethod, SummaryResampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Correction, Method, Test
+from .._support.tests_and_intervals import Correction, Family, Method, Test
 from .._verbs import verbs
 from .metric_methods import Ranker
 from .misplaced_options import asks_for_metrics
@@ -151,6 +151,7 @@ class DecidingRanker(Ranker[R]):
         baseline: str | None = None,
         test: Test = "permutation",
         correction: Correction | None = "holm",
+        family: Family = "all",
         by: str | Sequence[str] | None = None,
         ci: float = 0.95,
         method: Method = "bca",
@@ -178,12 +179,17 @@ class DecidingRanker(Ranker[R]):
             t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
             honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
         correction
-            The correction over all rows of the table: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
+            The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
             ``"by"`` (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
+        family
+            The rows of the table that are corrected together: ``"all"`` of them, whatever their metric and slice, or those of
+            each ``"metric"`` by themselves, which bounds the false alarms of each metric and not of all.
         by
             The columns whose values slice the queries, as for :meth:`summarize`.
-        ci, method
-            The confidence and the kind of the interval of each difference, as for :meth:`summarize`.
+        ci
+            The confidence of the interval of each difference.
+        method
+            The kind of that interval, as for :meth:`summarize`.
         weights
             The column of the queries' weights, as for :meth:`summarize`.
         missing
@@ -222,7 +228,7 @@ class DecidingRanker(Ranker[R]):
         """
         design = Design(Runs.of(runs, run), baseline, _names(by), weights, missing)
         resampling = Resampling(ci, method, resamples, seed, progress)
-        testing = Significance(test, correction)
+        testing = Significance(test, correction, family)
         return cast("Comparison[R]", self._run(compare.compare, design, testing, resampling, *metrics))
 
     @asks_for_metrics

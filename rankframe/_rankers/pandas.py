@@ -240,7 +240,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
@@ -254,7 +254,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args)
+    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # these have a value in the run's columns only if those tell runs apart

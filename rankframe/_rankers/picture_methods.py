@@ -56,18 +56,21 @@ class Showing(ABC):
             Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
         by
             The columns whose values slice the queries; each column gets its own section.
-        runs, run, baseline
+        runs, run
             The runs to compare, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
             apart; default: the ranker's score only.
+        baseline
+            As for :meth:`compare`.
         worst
             The number of worst queries to show with their documents, per run.
         show
             Further columns to show beside these documents, such as titles.
         title
             The report's title.
-        resamples, seed
-            The number of resamples for intervals and tests, and the seed of the draws, as for :meth:`summarize`; a
-            thousand is enough for hundreds of thousands of queries.
+        resamples
+            The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
+        seed
+            As for :meth:`summarize`.
 
         Returns
         -------

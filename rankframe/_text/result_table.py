@@ -17,6 +17,7 @@ __all__ = [
     "Cell",
     "Grid",
     "by_kind",
+    "correction_of",
     "grid_of",
     "higher_is_better",
     "letters",
@@ -135,9 +136,8 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
 
 def test_of(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
     """The test of a comparison, and how its p-values are corrected."""
-    correction = settings["correction"] if settings["test"] != "tukey" else None
-    after = f", after {CORRECTIONS[correction]} for {len(table)} comparisons" if correction and len(table) > 1 else ""
-    return f"{TESTS[settings['test']]}{after}"
+    corrected = correction_of(settings, len(table))
+    return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
 
 
 def queries_of(table: Sequence[Mapping[str, Any]]) -> str:
@@ -145,6 +145,17 @@ def queries_of(table: Sequence[Mapping[str, Any]]) -> str:
     n = sorted({row["n_queries"] for row in table})
     counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
     return "1 query" if n == [1] else f"{counted} queries"
+
+
+def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
+    """The correction of a comparison's p-values and the family that it is for; None where nothing is corrected."""
+    correction, metrics = settings["correction"], len(settings["metrics"])
+    if correction is None or settings["test"] == "tukey":
+        return None
+    by_metric = settings.get("family") == "metric" and metrics > 1
+    n = comparisons // metrics if by_metric else comparisons
+    family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
+    return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
 def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:

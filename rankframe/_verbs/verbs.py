@@ -236,6 +236,7 @@ def judge(
     run: str | None = None,
     judged_only: Missing = "keep",
     run_only: Missing | None = None,
+    *,
     part: bool = False,
 ) -> Frame:
     """The full join of a run and its judgments, by query and document.

@@ -117,6 +117,20 @@ def test_p_values_are_corrected_over_all_rows(correction: Any, theirs: str) -> N
     assert found["p_adjusted"].to_numpy() == pytest.approx(wanted)
 
 
+def test_the_p_values_of_each_metric_may_be_a_family_of_their_own() -> None:
+    found = DF.rank.compare("map", "rr", runs=RUNS, by="day", family="metric", test="t")
+    assert found.settings["family"] == "metric"
+    table = found.table
+    for metric in ("map", "rr"):
+        of_metric = table.filter(metric=metric)
+        wanted = multipletests(of_metric["p_value"].to_numpy(), method="holm")[1]
+        assert of_metric["p_adjusted"].to_numpy() == pytest.approx(wanted)
+    pairs = len(table) // 2
+    assert f"after Holm's correction for {pairs} comparisons of each metric." in found.to_markdown()
+    together = DF.rank.compare("map", "rr", runs=RUNS, by="day", test="t")
+    assert f"after Holm's correction for {2 * pairs} comparisons of all metrics together." in together.to_markdown()
+
+
 def test_tukeys_test_has_its_own_correction() -> None:
     found = DF.rank.compare("map", "rr", runs=RUNS, test="tukey", resamples=2000)
     assert found.table["p_adjusted"].to_list() == found.table["p_value"].to_list()
@@ -280,6 +294,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "baseline": "odd"}, "baseline='odd' is none of the runs, which are old, new"),
         ({"runs": ["old", "new"], "test": "wilcoxon"}, "test='wilcoxon': write one of 'permutation'"),
         ({"runs": ["old", "new"], "correction": "bonferroni"}, "correction='bonferroni': write one of 'holm'"),
+        ({"runs": ["old", "new"], "family": "run"}, "family='run': write one of 'all', 'metric'"),
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
         ({"runs": ["old", "new"], "ci": 95}, "ci=95 is no confidence"),
         ({"runs": ["old", "new"], "ci": None}, "a comparison has intervals"),

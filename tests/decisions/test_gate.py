@@ -357,7 +357,9 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     wanted = LONG.rank.compare("map", run="system", baseline="old", by="day", correction=None, test="t").table
     assert_frame_equal(found, wanted, check_dtypes=False)
     assert main(["compare", "table.parquet", "--runs", "old,new", "--ties", "order"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
+    table, note = capsys.readouterr().out.split("\n\n")
+    assert [line.split()[0] for line in table.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
+    assert note == "p_adjusted: after Holm's correction for 3 comparisons of all metrics together\n"
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
     assert "Say --qrels QRELS, or --label COLUMN if" in capsys.readouterr().err

@@ -58,7 +58,7 @@ MARKDOWN = r"""
 | b   | l\_tr &amp; co | **0.500**<sup>ac</sup> | **9.000**<sup>a</sup> |
 | c   | \$dense\$     |                   0.300 |                      |
 
-Letters name the runs that a run is significantly better than: p < 0.05 by the paired permutation test, after Holm's correction for 6 comparisons.
+Letters name the runs that a run is significantly better than: p < 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together.
 
 Bold: the best of its column. Means over 1,200 queries.
 """
@@ -77,7 +77,7 @@ c & \$dense\$ & 0.300 &  \\
 \bottomrule
 \end{tabular}
 \par\smallskip
-{\footnotesize Letters name the runs that a run is significantly better than: p \textless{} 0.05 by the paired permutation test, after Holm's correction for 6 comparisons. Bold: the best of its column. Means over 1,200 queries.}
+{\footnotesize Letters name the runs that a run is significantly better than: p \textless{} 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together. Bold: the best of its column. Means over 1,200 queries.}
 \end{table}
 """
 
