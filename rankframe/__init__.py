@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
-    from ._rankers.metric_methods import ExprRanker
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
+    from ._rankers.ranker import ExprRanker
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
@@ -84,7 +84,7 @@ LATER = {
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
-    "expr": "_rankers.metric_methods",
+    "expr": "_rankers.ranker",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",

@@ -10,7 +10,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import Frame, needs_largest_label
-from .._rankers.metric_methods import options_of, refuse_unknown
+from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs

@@ -10,7 +10,7 @@ import polars as pl
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from .verb_methods import FrameRanker
+from .ranker import FrameRanker
 
 __all__ = ["PolarsRanker"]
 
@@ -45,5 +45,11 @@ class PolarsRanker(FrameRanker[R]):
         except NotNumbers as error:
             raise error.among(frame) from None
 
-    def __repr__(self) -> str:
-        return f".rank of a {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
+    def _table(self) -> tuple[str, Sequence[str] | None]:
+        frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
+        try:
+            columns = frame.collect_schema().names()
+        except (pl.exceptions.PolarsError, OSError):  # a plan that cannot run
+            return "its columns are not known", None
+        size = f"{len(columns)} columns"
+        return size if isinstance(frame, pl.LazyFrame) else f"{frame.height:,} rows, {size}", columns
