@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from .._catalog.requests import Request
 from .._support.tests_and_intervals import Correction, Method, Test
@@ -292,7 +292,21 @@ def gate(
 
 
 def noninferior(
-    ranker: Runner[R], *metrics: Request, margin: float, baseline: str | None = None, **options: Any
+    ranker: Runner[R],
+    *metrics: Request,
+    margin: float,
+    baseline: str | None = None,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    by: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    method: Method = "bounded",
+    weights: str | None = None,
+    missing: Lacking = "error",
+    most_moved: int = 10,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
 ) -> Verdict[R]:
     """Gate runs by one margin for all metrics: :meth:`gate` with equal budgets.
 
@@ -302,7 +316,7 @@ def noninferior(
         Texts and functions, as for :meth:`evaluate`.
     margin
         How much worse the mean may be, 0 or more.
-    baseline, **options
+    baseline, runs, run, by, confidence, method, weights, missing, most_moved, resamples, seed, progress
         As for :meth:`gate`.
 
     Returns
@@ -323,4 +337,19 @@ def noninferior(
     >>> bool(df.rank.noninferior("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    return gate(ranker, dict.fromkeys(metrics, margin), baseline=baseline, **options)
+    return gate(
+        ranker,
+        dict.fromkeys(metrics, margin),
+        baseline=baseline,
+        runs=runs,
+        run=run,
+        by=by,
+        confidence=confidence,
+        method=method,
+        weights=weights,
+        missing=missing,
+        most_moved=most_moved,
+        resamples=resamples,
+        seed=seed,
+        progress=progress,
+    )

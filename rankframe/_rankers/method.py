@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from textwrap import indent
-from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, get_origin
 
 import polars as pl
 
@@ -74,7 +74,8 @@ class Method:
             returns = type(ranker) if returns.__bound__ else ranker._kind
         elif getattr(returns, "__parameters__", ()):
             returns = returns[ranker._kind]  # type: ignore[index]
-        self.__annotations__ = {**function.__annotations__, "return": returns}
+        self._returns = returns
+        self.__annotations__ = {**function.__annotations__, "return": get_origin(returns) or returns}  # for completion
 
     def __call__(self, /, *args: object, **options: object) -> object:
         try:
@@ -89,12 +90,12 @@ class Method:
     def __signature__(self) -> inspect.Signature:
         signature = inspect.signature(self.__func__)
         _, *parameters = signature.parameters.values()
-        return signature.replace(parameters=parameters, return_annotation=self.__annotations__["return"])
+        return signature.replace(parameters=parameters, return_annotation=self._returns)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         text = inspect.getdoc(self.__func__) or ""
-        kind = inspect.formatannotation(self.__annotations__["return"])
+        kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
         told = RETURNS.search(text)
@@ -114,6 +115,9 @@ class Method:
 
     def __reduce__(self) -> tuple[object, ...]:
         return getattr, (self.__self__, self.__name__)
+
+
+Method.__name__ = "method"  # as tools call Python's own; completion then goes by what the method says that it returns
 
 
 def function_as_method(function: F) -> F:

@@ -59,13 +59,14 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> Any:
+    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> pd.DataFrame:
         declared = verb_of(verb)
         args = declared.with_names(args, _as_text)
         try:
-            return SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
+            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
+        return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         try:

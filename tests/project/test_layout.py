@@ -101,7 +101,7 @@ def test_modules_stay_short(path: Path) -> None:
 def test_the_methods_of_rankers_stand_by_family_in_the_order_of_the_page_of_metrics() -> None:
     source = inspect.getsource(next(kind for kind in type(rankframe.expr).__mro__ if "ndcg" in vars(kind)))
     source = source[source.index("    # counts") :]
-    families = [re.findall(r"= method\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
+    families = [re.findall(r"= formula\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
     formulas = [x.formula for x in rankframe.METRICS.values() if x.formula.__module__.startswith("rankframe.metrics.")]
     modules = dict.fromkeys(formula.__module__ for formula in formulas)
     assert families == [[x.__name__ for x in formulas if x.__module__ == module] for module in modules]
