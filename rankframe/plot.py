@@ -9,6 +9,7 @@ from ._decisions.runs import Runs
 from ._pictures import plots
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
+from .errors import called_by_users
 
 __all__ = ["Plots"]
 
@@ -24,6 +25,7 @@ class Plots:
         self._work = work
         self._library = library
 
+    @called_by_users
     def curve(
         self,
         *metrics: str,
@@ -66,6 +68,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
+    @called_by_users
     def precision_recall(self, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None) -> Any:
         """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
@@ -88,6 +91,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(ax, plots.precision_recall, chosen.columns, chosen)
 
+    @called_by_users
     def differences(
         self,
         metric: str,
@@ -125,6 +129,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(ax, plots.differences, chosen.columns, chosen, metric, baseline)
 
+    @called_by_users
     def distribution(
         self, metric: str, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None
     ) -> Any:
@@ -149,6 +154,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(ax, plots.distribution, chosen.columns, chosen, metric)
 
+    @called_by_users
     def slices(
         self,
         metric: str,
@@ -181,6 +187,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
+    @called_by_users
     def judged(self, metric: str, *, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from textwrap import indent
-from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, get_origin
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -75,7 +75,7 @@ class Method:
         elif getattr(returns, "__parameters__", ()):
             returns = returns[ranker._kind]  # type: ignore[index]
         self._returns = returns
-        self.__annotations__ = {**function.__annotations__, "return": get_origin(returns) or returns}  # for completion
+        self.__annotations__ = {**function.__annotations__, "return": returns}
 
     def __call__(self, /, *args: object, **options: object) -> object:
         try:
