@@ -33,7 +33,7 @@ class Shown:
         """The facts as HTML, in the colours of the page."""
         cell = "text-align: left; vertical-align: top; background: none"
         rows = "".join(
-            f'<tr style="background: none"><th style="{cell}">{escape(name)}</th><td style="{cell}">{escape(fact)}</td></tr>\n'
+            f'<tr style="background: none"><th style="{cell}; white-space: nowrap">{escape(name)}</th><td style="{cell}">{escape(fact)}</td></tr>\n'
             for name, fact in self.facts
         )
         return f"<div>{escape(self.title)}\n<table>\n{rows}</table></div>"

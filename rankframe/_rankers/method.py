@@ -146,5 +146,6 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
         return ranker._measure(call_of(of(formula), args, options))
 
     returns = annotation_of("return", "R", call)
+    call.__annotations__ = {**formula.__annotations__, "return": returns}
     vars(call).update(formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns))
     return cast("Callable[Concatenate[Ranks[R], P], R]", Lifted(call, returns))
