@@ -59,16 +59,16 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> pd.DataFrame:
+    def _run(self, verb: Callable[..., object], *args: object, **known: object) -> pd.DataFrame:
         declared = verb_of(verb)
-        args = declared.with_names(args, _as_text)
+        named = declared.with_names(args, _as_text)
         try:
-            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
+            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
         return result
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         try:
             source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
             return work(source.polars, self._setup, *args)

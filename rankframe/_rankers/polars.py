@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import polars as pl
 
@@ -28,15 +28,15 @@ class PolarsRanker(FrameRanker[R]):
     def _with(self, setup: Setup) -> PolarsRanker[R]:
         return PolarsRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+    def _run(self, verb: Callable[..., object], *args: object) -> R:
         verb_of(verb)
         try:
-            result: R = verb(self._frame, self._setup, *args)
+            result = cast(R, verb(self._frame, self._setup, *args))
         except NotNumbers as error:
             raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
         return result
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
         wanted = {*self._setup.roles.names, *names}
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()

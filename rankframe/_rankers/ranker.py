@@ -218,11 +218,11 @@ class FrameRanker(Ranker[R]):
         return Plots(self._work, self._plots_with)
 
     @abstractmethod
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+    def _run(self, verb: Callable[..., object], *args: object) -> R:
         """The verb's result as the caller's kind of frame, or an object with several such frames."""
 
     @abstractmethod
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
 
     def _measure(self, call: Call) -> R:

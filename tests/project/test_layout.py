@@ -93,6 +93,20 @@ def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, 
     assert others <= at_hand
 
 
+# Names of `typing` that Python 3.10 lacks.
+NEWER = {
+    "LiteralString", "Never", "NotRequired", "ReadOnly", "Required", "Self", "TypeAliasType", "TypeIs", "TypeVarTuple", "Unpack",
+    "assert_never", "assert_type", "dataclass_transform", "get_overloads", "override", "reveal_type",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_import_no_name_that_the_oldest_python_lacks(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "typing"]
+    assert {alias.name for node in imported for alias in node.names} & NEWER == set()
+
+
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_modules_stay_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
