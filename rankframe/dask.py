@@ -19,7 +19,7 @@ from ._engines.engine import Side, looks_at_whole, run
 from ._engines.tasks import Merged, OnQueries, Work
 from ._rankers.pandas import PandasRanker, Source, as_pandas, of_pandas
 from ._rankers.pandas_columns import text_of
-from ._rankers.verb_methods import FrameRanker
+from ._rankers.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
 from ._verbs.declaration import verb_of
@@ -39,6 +39,8 @@ class DaskRanker(FrameRanker[Any]):
 
     Only ``summarize`` has an interval of its own, that of ``method="poisson"``, and says so in a column ``ci_method``.
     """
+
+    _library = "Dask "
 
     def __init__(self, frame: DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         super().__init__(setup)
@@ -61,9 +63,6 @@ class DaskRanker(FrameRanker[Any]):
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         raise looks_at_whole("a plot or a report", DaskEngine(None))
-
-    def __repr__(self) -> str:
-        return ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
 
 
 @dataclass(frozen=True)

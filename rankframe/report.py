@@ -6,10 +6,12 @@ from typing import Any
 
 from ._text import displays, markup
 from ._text.result_table import grid_of, plain, records
+from .errors import called_by_users
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
+@called_by_users
 def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     """A table in GitHub's Markdown.
 
@@ -42,6 +44,7 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     return markup.markdown(grid_of(of, digits, alpha))
 
 
+@called_by_users
 def latex(
     of: Any, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
 ) -> str:
@@ -74,6 +77,7 @@ def latex(
     return markup.latex(grid_of(of, digits, alpha), caption, label)
 
 
+@called_by_users
 def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
     """A table in HTML, made by great_tables, including its styles.
 

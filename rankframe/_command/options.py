@@ -13,7 +13,7 @@ import rankframe as rf
 
 from .._files.read import Format
 from .._rankers.polars import PolarsRanker
-from .._rankers.verb_methods import FrameRanker
+from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup

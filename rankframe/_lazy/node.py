@@ -12,7 +12,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from .._table.setup import Setup
-from ..errors import InvalidData
+from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Room, buckets_of, temporary_folder
 
@@ -62,15 +62,18 @@ def source(
         wanted = rows.filter(predicate) if of_query and predicate is not None else rows
         kept = names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         left = n_rows
-        with closing(_aside(lambda give: _run(wanted, setup, run, kept, largest, give))) as results:
-            for found in results:
-                found = found if predicate is None else found.filter(predicate)
-                found = found if names is None else found.select(names)
-                found = found if left is None else found.head(left)
-                left = left if left is None else left - found.height
-                yield found
-                if left == 0:
-                    return
+        try:
+            with closing(_aside(lambda give: _run(wanted, setup, run, kept, largest, give))) as results:
+                for found in results:
+                    found = found if predicate is None else found.filter(predicate)
+                    found = found if names is None else found.select(names)
+                    found = found if left is None else found.head(left)
+                    left = left if left is None else left - found.height
+                    yield found
+                    if left == 0:
+                        return
+        except RankframeError as error:
+            raise without_own_frames(error) from error.__cause__
 
     return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
 

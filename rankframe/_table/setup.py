@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from types import EllipsisType
-from typing import Annotated, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
 from .conventions import convention_of
 from .policies import Policies, read_fields
 from .steps import computed, renamed
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
 

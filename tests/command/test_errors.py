@@ -53,7 +53,8 @@ NOT_HERE = (
         "_table/steps",
     ),
     *("_text/result_table", "plot", "report", "__init__"),
-    *("_rankers/metric_methods", "_rankers/verb_methods", "_rankers/decision_methods"),
+    *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display"),
+    *("_verbs/methods", "_decisions/methods", "_pictures/methods"),
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
 UNREACHED = (
