@@ -47,6 +47,8 @@ POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 class Reading(FrameRanker[Any]):
     """A ranker without a table: its verbs give the columns that they would read of one."""
 
+    _frame = pl.DataFrame()
+
     def _with(self, setup: Setup) -> Reading:
         return Reading(setup)
 
