@@ -17,7 +17,7 @@ from .options import add_files, add_format, add_metrics, ranker
 from .output import formatted
 from .reading import Judged, judged
 
-__all__ = ["COMPARE", "GATE", "add_draws"]
+__all__ = ["COMPARE", "GATE", "add_budgets", "add_draws", "budgets_of"]
 
 OF_COMPARE = (
     "rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25",
@@ -50,17 +50,22 @@ def options_of_gate(sub: Parser) -> None:
     sub.add_argument(
         "--baseline", type=spelled, metavar="RUN", required=True, help="the run that the others may replace"
     )
+    add_budgets(sub, required=True)
+    sub.add_argument("--confidence", type=float, default=0.95, help="of the one-sided bound; default: 0.95")
+    _add_design(sub, "bounded")
+    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
+
+
+def add_budgets(sub: Parser, *, required: bool) -> None:
+    """How much worse a run may be."""
     sub.add_argument(
         "--budget",
         dest="budgets",
         action="append",
-        required=True,
+        required=required,
         metavar="METRIC=NUMBER",
         help="how much worse the mean may be; may be repeated",
     )
-    sub.add_argument("--confidence", type=float, default=0.95, help="of the one-sided bound; default: 0.95")
-    _add_design(sub, "bounded")
-    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
 def _add_design(sub: Parser, method: Method) -> None:
@@ -93,11 +98,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
-    budgets: dict[str, float] = {}
-    for metric, budget in map(_budget, arguments.budgets):
-        if metric in budgets:
-            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
-        budgets[metric] = budget
+    budgets = budgets_of(arguments)
     found, design = _judged(arguments)
     verdict = ranker(found.table, arguments).gate(budgets, confidence=arguments.confidence, **design)
     return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
@@ -113,6 +114,16 @@ def _judged(arguments: argparse.Namespace) -> tuple[Judged, dict[str, Any]]:
         )
     said = {name: getattr(arguments, name) for name in ("baseline", "by", "missing", "method", "resamples", "seed")}
     return found, {**said, "runs": found.runs, "run": found.run}
+
+
+def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
+    """The budgets by their metric."""
+    budgets: dict[str, float] = {}
+    for metric, budget in map(_budget, arguments.budgets or ()):
+        if metric in budgets:
+            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
+        budgets[metric] = budget
+    return budgets
 
 
 def _budget(text: str) -> tuple[str, float]:

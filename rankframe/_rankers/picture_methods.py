@@ -9,6 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .._decisions.gate import Verdict
 from .._decisions.runs import Runs
 from ..errors import InvalidOption, option
 from ..plot import Plots
@@ -43,6 +44,7 @@ class Showing(ABC):
         worst: int = 5,
         show: str | Sequence[str] = (),
         title: str = "Ranking report",
+        gate: Verdict[Any] | None = None,
         resamples: int = 10_000,
         seed: int = 0,
     ) -> Path:
@@ -65,6 +67,8 @@ class Showing(ABC):
             Further columns to show beside these documents, such as titles.
         title
             The report's title.
+        gate
+            The verdict to show, of :meth:`gate` on the same table: ``gate=df.rank.gate({"ndcg@10": 0.01}, runs=...)``.
         resamples, seed
             The number of resamples for intervals and tests, and the seed of the draws, as for :meth:`summarize`; a
             thousand is enough for hundreds of thousands of queries.
@@ -101,8 +105,12 @@ class Showing(ABC):
             raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
         if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
             raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
+        if gate is not None and not isinstance(gate, Verdict):
+            raise InvalidOption(
+                f"gate={gate!r} is no verdict; write gate=df.rank.gate({{'ndcg@10': 0.01}}, runs=['old', 'new'])"
+            )
         slices = (by,) if isinstance(by, str) else tuple(by or ())
         shown = (show,) if isinstance(show, str) else tuple(show)
         chosen = Runs.of(runs, run)
-        contents = Contents(metrics, chosen, baseline, slices, int(worst), shown, title, resamples, seed)
+        contents = Contents(metrics, chosen, baseline, gate, slices, int(worst), shown, title, resamples, seed)
         return self._work(write, contents.columns, path, contents)

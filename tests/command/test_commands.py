@@ -426,7 +426,7 @@ def test_a_report_is_written_of_files(out: Out) -> None:
     page = Path("r.html").read_text(encoding="utf-8")
     assert "<h1>Ours</h1>" in page
     assert "b against a" in page
-    assert "&quot;seed&quot;: 3" in page
+    assert "&#34;seed&#34;: 3" in page
 
 
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:
