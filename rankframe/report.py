@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._text import markup
+from ._text import displays, markup
 from ._text.result_table import grid_of, plain, records
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
@@ -16,7 +16,7 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Parameters
     ----------
     of
-        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize``.
+        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize`` or ``df.rank.check``.
     digits
         The number of decimals.
     alpha
@@ -25,7 +25,8 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Returns
     -------
     The table. A comparison has a row per run (and slice) and a column per metric, with the best in bold and the letters
-    of the runs that a run is significantly better than, which a note explains.
+    of the runs that a run is significantly better than, which a note explains. A check has a row per kind of finding,
+    with the number of findings and the places of the first three.
 
     Examples
     --------
@@ -109,5 +110,5 @@ def dictionary(of: Any) -> dict[str, Any]:
 
 
 def notebook(of: Any) -> str:
-    """A table in plain HTML, in the colours of the notebook."""
-    return markup.html(grid_of(of))
+    """Plain HTML, in the colours of the notebook: of a comparison its sentences and figures, of a summary a table."""
+    return displays.comparison_html(of) if hasattr(of, "settings") else markup.html(grid_of(of))

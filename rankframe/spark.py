@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import SummaryMethod, SummaryResampling
 from ._engines.arrow_kernel import bound, seen
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["evaluate", "summarize", "with_metrics"]
+__all__ = ["evaluate", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """How many rows a bucket has where nobody says how many buckets there are: few enough to spread, many enough to pay."""
@@ -173,6 +174,39 @@ def summarize(
     return run(SparkEngine(buckets), df, setup, summarize_verb, slices, weights, resampling, *metrics, **two)
 
 
+def mean(
+    df: DataFrame,
+    *metrics: verbs.Request,
+    by: str | Sequence[str] | None = None,
+    qrels: DataFrame | None = None,
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean`` gives it.
+
+    Parameters
+    ----------
+    df, *metrics, by, qrels, judged_only, run_only, buckets, **options
+        As for :func:`summarize`.
+
+    Returns
+    -------
+    A Spark table: the slice's columns, then a double per metric, in the order asked: the mean over the queries whose value
+    is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret`` the sum.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As :func:`summarize` does.
+    """
+    setup = bound(options, mean)
+    slices = (by,) if isinstance(by, str) else tuple(by or ())
+    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return run(SparkEngine(buckets), df, setup, mean_verb, slices, *metrics, **two)
+
+
 class SparkEngine:
     """Spark tables: parts are buckets, to which rows are hashed by their keys."""
 
@@ -227,7 +261,7 @@ def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, b
     if key is None:
         result = _numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
     else:
-        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket"
+        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket" if key else "0L AS bucket"
         groups = [_numbered(table, bucket).groupBy("bucket") for table in tables]
         if len(groups) == 1:
             result = groups[0].applyInArrow(lambda table: guarded(table), struct)

@@ -9,6 +9,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .._text.result_table import by_kind
 from .._verbs import verbs
 from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
@@ -42,11 +43,13 @@ def options(sub: Parser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> Answer:
-    """A row per finding; the exit code is 1 if one of them is an error, which would stop every metric."""
+    """A row per finding, for people one per kind; the exit code is 1 if one of them is an error, which would stop every metric."""
     found = findings(arguments).sort("severity", maintain_order=True)
     code = int("error" in found["severity"])
-    if found.is_empty() and arguments.format in ("table", "markdown"):
-        return Answer("nothing found")
+    if arguments.format in ("table", "markdown"):
+        if found.is_empty():
+            return Answer("nothing found")
+        found = pl.DataFrame(by_kind(found.to_dicts()))
     return Answer(formatted(found, arguments.format), code)
 
 
@@ -84,5 +87,5 @@ COMMAND = Command(
     EXAMPLES,
     options,
     check,
-    "Prints a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
+    "Prints a row per kind of finding, and where the first are; as CSV and JSON a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
 )

@@ -25,10 +25,10 @@ TABLE = {
     "metric": pl.String,
     "baseline": pl.String,
     "run": pl.String,
-    "difference": pl.Float64,
     "std": pl.Float64,
-    "power": pl.Float64,
+    "difference": pl.Float64,
     "n_queries": pl.UInt32,
+    "power": pl.Float64,
     "queries_needed": pl.Int64,
 }
 
@@ -89,7 +89,7 @@ def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *request
                                 f"difference={std / 10:.2g}"
                             ) from None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*named, *names, difference, std if n > 1 else None, there, n, needed))
+                    rows.append((*named, *names, std if n > 1 else None, difference, n, there, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
     return table.lazy() if isinstance(frame, pl.LazyFrame) else table

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from .._decisions import compare, gate, mergeable_summary
+from .._decisions import compare, gate, mean, mergeable_summary
 from .._decisions import power as _power
 from .._decisions.compare import Comparison, Significance
 from .._decisions.gate import Verdict
@@ -29,6 +29,48 @@ class DecidingRanker(Ranker[R]):
     @abstractmethod
     def _run(self, verb: Callable[..., Any], *args: Any) -> R:
         """The verb's result as the caller's kind of frame, or an object with several such frames."""
+
+    @asks_for_metrics
+    def mean(self, *metrics: verbs.Request, by: str | Sequence[str] | None = None) -> R:
+        """The mean of each metric over the queries, as papers print it: one row, or one per slice.
+
+        Parameters
+        ----------
+        *metrics
+            Texts and functions, as for :meth:`evaluate`.
+        by
+            The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
+            columns, such as that of the runs.
+
+        Returns
+        -------
+        A frame with the slice's columns, then one Float64 column per metric, in the order asked: the mean over the
+        queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
+        the sum, as trec_eval prints them; null if no query has a value. Slices come as first seen in an eager frame.
+
+        Raises
+        ------
+        InvalidData
+            If a query has several values of a slice.
+
+        See Also
+        --------
+        summarize : the same with standard deviation, confidence interval and number of queries.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+        >>> df.rank.mean("rr", "num_ret").row(0, named=True)
+        {'rr': 0.5, 'num_retrieved': 2.0}
+
+        Runs that a column tells apart are slices, if the queries are those of each run:
+
+        >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=1)])
+        >>> runs.rank.on(query=["run", "query_id"]).mean("rr", by="run").rows()
+        [('a', 0.5), ('b', 1.0)]
+        """
+        return self._run(mean.mean, _names(by), *metrics)
 
     @asks_for_metrics
     def summarize(
@@ -72,11 +114,11 @@ class DecidingRanker(Ranker[R]):
 
         Returns
         -------
-        A frame with the slice's columns, ``metric``, ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
-        geometric mean), ``std`` (the standard deviation over the queries; null for fewer than two), ``ci_low`` and
-        ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64,
-        ``n_queries`` (UInt32, the queries whose value is not null), and ``total`` (Float64; the sum, which trec_eval
-        prints for counts).
+        A frame with the slice's columns, ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std``
+        (the standard deviation over the queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum,
+        which trec_eval prints; null for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
+        geometric mean), ``ci_low`` and ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with
+        ``ci=None``), all Float64.
 
         Raises
         ------
@@ -213,9 +255,9 @@ class DecidingRanker(Ranker[R]):
 
         Returns
         -------
-        A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``difference``, ``std`` (of the differences
-        per query), ``power`` (with the table's number of queries), all Float64, ``n_queries`` (UInt32, the table's)
-        and ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+        A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
+        ``difference`` (Float64), ``n_queries`` (UInt32, the table's), ``power`` (Float64, with so many queries) and
+        ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
         Needs SciPy.
 
         Raises

@@ -89,8 +89,8 @@ def _instead(name: str, methods: Sequence[str]) -> str:
     """The method to write instead of an unknown name: the metric that other tools call so, or the nearest name."""
     if (said := elsewhere(name, name)) is not None:
         return f"; {worded(said)}"
-    if name in ("mean", "average", "avg") and "summarize" in methods:
-        return "; means over the queries are made by summarize: df.rank.summarize('ndcg@10')"
+    if name in ("average", "avg") and "mean" in methods:
+        return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
     try:
         metric, _ = find(name, name, METRICS)
     except UnknownMetric:

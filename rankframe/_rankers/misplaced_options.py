@@ -51,7 +51,7 @@ def _instead(verb: str, ranker: Any, metrics: list[Any], name: str, value: objec
         return f"columns and policies belong to `on`: df.rank.on({name}={shown(value)}).{verb}({asked})"
     if name == "run":
         query = [str(value), *ranker._setup.roles.query]
-        by = f", by={value!r}" if verb == "summarize" else ""
+        by = f", by={value!r}" if verb in ("mean", "summarize") else ""
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result_table import higher_is_better
+from .result_table import higher_is_better, name_of
 
-__all__ = ["ALPHA", "decimals", "headlines", "interval", "p_value", "sentence"]
+__all__ = ["ALPHA", "decimals", "headlines", "interval", "p_value", "sentence", "signed"]
 
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
@@ -29,7 +29,7 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
     better_if_higher = higher_is_better(row["metric"])
     details = [*([] if better_if_higher else ["lower is better"])]
-    details += [f"{name} {'null' if row[name] is None else row[name]}" for name in settings["by"]]
+    details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
     metric = row["metric"] + (f" ({'; '.join(details)})" if details else "")
     run, base = f"`{row['run']}`", f"`{row['baseline']}`"
     n, wins, losses, difference = row["n_queries"], row["wins"], row["losses"], row["difference"]
@@ -39,14 +39,12 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         return f"The difference of {run} from {base} on {metric} is undefined on {_queries(n)}"
     ends = row["ci_low"], row["ci_high"]
     if n == 1:
-        return (
-            f"Too few queries to tell {run} from {base} on {metric}: a difference of {_signed(difference)} on 1 query"
-        )
+        return f"Too few queries to tell {run} from {base} on {metric}: a difference of {signed(difference)} on 1 query"
     if wins == losses == 0:
         return f"{run} equals {base} on {metric} on each of {_queries(n)}"
     p = row["p_adjusted"]
     if p is None or p >= ALPHA or difference == 0:
-        shown = f"{_signed(difference)}{interval(*ends, decimals(difference))}"
+        shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
         counted = f"better on {wins:,} and worse on {losses:,} of {_queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
@@ -98,7 +96,8 @@ def _p(row: Mapping[str, Any]) -> str:
     return ("p " if p == row["p_value"] else "adjusted p ") + (text if text.startswith("<") else f"= {text}")
 
 
-def _signed(difference: float) -> str:
+def signed(difference: float) -> str:
+    """A difference with its sign; 0 has none."""
     return f"{difference:+.{decimals(difference)}f}" if difference else f"{0:.{decimals(0)}f}"
 
 

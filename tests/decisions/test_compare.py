@@ -18,8 +18,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from statsmodels.stats.multitest import multipletests
 
-COLUMNS = ["metric", "baseline", "run", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted"]
-COLUMNS += ["effect_size", "wins", "ties", "losses", "n_queries"]
+COLUMNS = ["metric", "baseline", "run", "baseline_mean", "mean", "difference", "ci_low", "ci_high", "p_value"]
+COLUMNS += ["p_adjusted", "effect_size", "wins", "ties", "losses", "n_queries"]
 
 
 def table(queries: int = 40, seed: int = 1) -> pl.DataFrame:
@@ -63,7 +63,7 @@ def test_the_table_is_what_the_values_say() -> None:
         a, b = (values(row[run], row["metric"]) for run in ("baseline", "run"))
         test = scipy_stats.ttest_rel(b, a)
         interval = test.confidence_interval(0.9)
-        assert row["mean"] == pytest.approx(b.mean())
+        assert (row["baseline_mean"], row["mean"]) == pytest.approx((a.mean(), b.mean()))
         assert row["difference"] == pytest.approx(b.mean() - a.mean())
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((interval.low, interval.high))
         assert row["p_value"] == pytest.approx(test.pvalue)
@@ -177,7 +177,7 @@ def test_queries_that_a_run_lacks_follow_the_policy() -> None:
     ):
         MISSING.rank.compare("rr", run="system")
     dropped = MISSING.rank.compare("rr", run="system", missing="drop")
-    assert dropped.table.select("mean", "difference", "n_queries").row(0) == (0.75, 0.0, 2)
+    assert dropped.table.select("baseline_mean", "mean", "difference", "n_queries").row(0) == (0.75, 0.75, 0.0, 2)
     assert dropped.per_query["query_id"].to_list() == [1, 2, 1, 2]
     zero = MISSING.rank.compare("rr", run="system", missing="zero").table
     assert zero.select("mean", "difference", "wins", "losses", "n_queries").row(0) == (
@@ -210,6 +210,7 @@ def test_queries_weigh_what_their_column_says() -> None:
     found = DF.rank.compare("map", runs=["old", "new"], weights="asked").table.row(0, named=True)
     asked = DF.group_by("query_id", maintain_order=True).agg(pl.col("asked").first())["asked"].to_numpy()
     a, b = values("old", "map"), values("new", "map")
+    assert found["baseline_mean"] == pytest.approx(np.average(a, weights=asked))
     assert found["mean"] == pytest.approx(np.average(b, weights=asked))
     assert found["difference"] == pytest.approx(np.average(b - a, weights=asked))
     assert found["ci_low"] < found["difference"] < found["ci_high"]
@@ -219,6 +220,7 @@ def test_a_metric_of_geometric_means_is_compared_by_logarithms() -> None:
     found = DF.rank.compare("gm_map", "map", runs=["old", "new"], test="t").table
     a, b = values("old", "gm_map"), values("new", "gm_map")
     row = found.row(0, named=True)
+    assert row["baseline_mean"] == pytest.approx(np.exp(np.log(a).mean()))
     assert row["mean"] == pytest.approx(np.exp(np.log(b).mean()))
     assert row["difference"] == pytest.approx(np.exp(np.log(b).mean()) - np.exp(np.log(a).mean()))
     assert row["p_value"] == pytest.approx(scipy_stats.ttest_rel(np.log(b), np.log(a)).pvalue)
@@ -295,7 +297,7 @@ def test_the_settings_say_how_it_was_done() -> None:
     assert found.settings["policies"]["relevant"] == 2
     assert found.settings["policies"]["doc"] == "doc_id"
     assert found.settings["versions"]["polars"] == pl.__version__
-    assert repr(found).startswith("Comparison by the permutation test\nshape: (1, 14)")
+    assert "\np by the paired permutation test, over 3 queries." in repr(found)
 
 
 @pytest.mark.parametrize(

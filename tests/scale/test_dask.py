@@ -163,6 +163,14 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by
         assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
 
 
+@pytest.mark.parametrize("by", [None, ["slice", "day"]])
+def test_means_are_those_of_one_polars_frame_for_any_number_of_parts(by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
+    texts = ("ndcg@10", "err", "gm_map", "num_ret")
+    for parts in (1, 7):
+        assert_same(to_dask(df, parts).rank.mean(*texts, by=by), df.rank.mean(*texts, by=by))
+
+
 @pytest.mark.parametrize("by", [None, "slice"])
 def test_weights_mean_what_they_mean_on_a_polars_frame(by: Any) -> None:
     df = DF.with_columns(

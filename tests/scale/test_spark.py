@@ -203,6 +203,16 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark
     assert one["ci_low"].null_count() == 0
 
 
+@pytest.mark.parametrize("by", [None, ["slice", "day"]])
+def test_means_are_those_of_one_polars_frame_for_any_number_of_parts(spark: Any, by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
+    texts = ("ndcg@10", "err", "gm_map", "num_ret")
+    for parts in (1, 4):
+        assert_same(
+            rankframe.spark.mean(to_spark(spark, df), *texts, by=by, buckets=parts), df.rank.mean(*texts, by=by)
+        )
+
+
 @pytest.mark.parametrize("by", [None, "slice"])
 def test_weights_mean_what_they_mean_on_a_polars_frame(spark: Any, by: Any) -> None:
     df = DF.with_columns(

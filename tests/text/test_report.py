@@ -22,13 +22,13 @@ from rankframe._text.result_table import letters
 from rankframe.errors import InvalidOption
 
 ROWS = [
-    # metric, baseline, run, mean, difference, p_adjusted
-    ("ndcg@10", "bm25", "l_tr & co", 0.5004, 0.1002, 0.01),
-    ("ndcg@10", "bm25", "$dense$", 0.3, -0.1002, 0.04),
-    ("ndcg@10", "l_tr & co", "$dense$", 0.3, -0.2004, 0.0003),
-    ("arp", "bm25", "l_tr & co", 9.0, -1.5, 0.02),
-    ("arp", "bm25", "$dense$", None, None, None),
-    ("arp", "l_tr & co", "$dense$", None, None, None),
+    # metric, baseline, run, baseline_mean, mean, difference, p_adjusted
+    ("ndcg@10", "bm25", "l_tr & co", 0.4002, 0.5004, 0.1002, 0.01),
+    ("ndcg@10", "bm25", "$dense$", 0.4002, 0.3, -0.1002, 0.04),
+    ("ndcg@10", "l_tr & co", "$dense$", 0.5004, 0.3, -0.2004, 0.0003),
+    ("arp", "bm25", "l_tr & co", 10.5, 9.0, -1.5, 0.02),
+    ("arp", "bm25", "$dense$", None, None, None, None),
+    ("arp", "l_tr & co", "$dense$", None, None, None, None),
 ]
 SETTINGS: dict[str, Any] = {
     "runs": ["bm25", "l_tr & co", "$dense$"],
@@ -36,15 +36,19 @@ SETTINGS: dict[str, Any] = {
     "test": "permutation",
     "correction": "holm",
     "policies": {"doc": "doc_id", "query": ("query_id",)},
+    "by": (),
+    "ci": 0.95,
 }
 SCHEMA = {"metric": pl.String, "baseline": pl.String, "run": pl.String} | dict.fromkeys(
-    ["mean", "difference", "p_adjusted"], pl.Float64
+    ["baseline_mean", "mean", "difference", "p_adjusted"], pl.Float64
 )
 
 
 def comparison(table: Any = None, **settings: Any) -> Comparison[Any]:
     if table is None:
         table = pl.DataFrame(ROWS, schema=SCHEMA, orient="row").with_columns(n_queries=pl.lit(1200, pl.UInt32))
+        counts = dict(zip(["ci_low", "ci_high", "wins", "ties", "losses"], [None, None, 700, 0, 500], strict=True))
+        table = table.with_columns(pl.lit(x).alias(name) for name, x in counts.items())
     return Comparison(table, table, table, SETTINGS | settings)
 
 
@@ -135,7 +139,9 @@ def test_pandas_and_lazy_comparisons_read_the_same() -> None:
 
 
 def test_a_metric_that_is_no_more_counts_as_better_when_higher() -> None:
-    table = pl.DataFrame([("gone", "a", "b", 2.0, 1.0, 0.01)], schema=SCHEMA, orient="row").with_columns(n_queries=3)
+    table = pl.DataFrame([("gone", "a", "b", 1.0, 2.0, 1.0, 0.01)], schema=SCHEMA, orient="row").with_columns(
+        n_queries=3
+    )
     found = comparison(table, runs=["a", "b"], metrics=["gone"]).to_markdown()
     assert "**2.000**<sup>a</sup>" in found
 
@@ -164,7 +170,7 @@ def test_alpha_digits_tests_and_corrections_are_said() -> None:
 
 def test_slices_stand_under_each_other_each_with_its_best() -> None:
     table = pl.DataFrame(
-        [("mo", "rr", "a", "b", 0.75, 0.25, 0.01, 2), (None, "rr", "a", "b", 0.25, -0.25, 0.5, 3)],
+        [("mo", "rr", "a", "b", 0.5, 0.75, 0.25, 0.01, 2), (None, "rr", "a", "b", 0.5, 0.25, -0.25, 0.5, 3)],
         schema=["day", *SCHEMA, "n_queries"],
         orient="row",
     )
@@ -185,7 +191,7 @@ def test_slices_stand_under_each_other_each_with_its_best() -> None:
 def test_runs_beyond_the_alphabet_have_two_letters() -> None:
     assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
     runs = [f"run{i}" for i in range(28)]
-    rows = [("rr", base, "run27", 0.9, 0.4, 0.001) for base in runs[:27]]
+    rows = [("rr", base, "run27", 0.5, 0.9, 0.4, 0.001) for base in runs[:27]]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(n_queries=5)
     found = comparison(table, runs=runs, metrics=["rr"]).to_latex().splitlines()
     assert found[32].startswith(r"aa & run26 & 0.500 \\")
@@ -225,7 +231,7 @@ HTML_CELLS = ["", "run", "ndcg@10", "arp", "a", "bm25", "0.400c", "10.500", "b",
 def test_a_notebook_shows_a_comparison() -> None:
     found = comparison()._repr_html_()
     read = Tags(found)
-    assert [cell.strip() for cell in read.cells[:12]] == HTML_CELLS
+    assert [cell.strip() for cell in read.cells[-16:-4]] == HTML_CELLS
     assert "<strong>0.500</strong><sup>ac</sup>" in found
     assert "l_tr &amp; co" in found
     assert "<small>Bold: the best of its column. Means over 1,200 queries.</small>" in found
@@ -252,8 +258,9 @@ def test_a_dictionary_holds_settings_and_rows_as_json_can() -> None:
     found = comparison(odd=float("nan"), path=Path("x")).to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["table"][0] == {
-        "metric": "ndcg@10", "baseline": "bm25", "run": "l_tr & co", "mean": 0.5004, "difference": 0.1002,
-        "p_adjusted": 0.01, "n_queries": 1200,
+        "metric": "ndcg@10", "baseline": "bm25", "run": "l_tr & co", "baseline_mean": 0.4002,
+        "mean": 0.5004, "difference": 0.1002, "p_adjusted": 0.01, "n_queries": 1200,
+        "ci_low": None, "ci_high": None, "wins": 700, "ties": 0, "losses": 500,
     }  # fmt: skip
     assert found["settings"]["policies"] == {"doc": "doc_id", "query": ["query_id"]}
     assert (found["settings"]["odd"], found["settings"]["path"]) == (None, "x")
