@@ -24,7 +24,7 @@ PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
 HEAD = """\
 # Metrics
 
-Every metric by its text name, with what it counts, its range, its options, the names it has elsewhere and its source.
+Every metric by its text name, with what it counts, its name in pictures, its range, its options, the names it has elsewhere and its source.
 The formula is the code that runs: a function from one query's ranking `r` to one Polars expression. `r.total(x, k)` is
 the sum of `x` over the ranks down to `k`, `r.relevant` is 1 for a relevant document, `r.hits` counts them down to each
 rank, `r.n_relevant` counts all of the query; other words say what they mean, and `rankframe.Ranking` describes them.
@@ -155,6 +155,7 @@ def section(metric: Metric) -> str:
     """One metric."""
     what, parts = docstring(metric.doc)
     rows = [
+        ("In pictures", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
         ("Also called", ", ".join(f"`{name}`" for name in names(metric)) or "nothing else"),

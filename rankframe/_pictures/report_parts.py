@@ -20,15 +20,16 @@ from .._support.extras import load
 from .._table.check import findings
 from .._table.roles import carried
 from .._table.setup import Setup
+from .._text.result_table import by_kind
 from ..errors import MissingExtra, RankframeError
 from . import plots
-from .draw import GREY, altair, colour, dashes
+from .colours import GREY
+from .draw import altair, colour, dashes
 from .figure import Figure
 from .report_tables import Cell, Line, Row, Table, of_tests, one_run, shown, side_by_side
 
 __all__ = [
     "Contents",
-    "Finding",
     "Part",
     "Picture",
     "by_slice",
@@ -39,12 +40,6 @@ __all__ = [
     "summed",
 ]
 
-WIDTH = 400
-"""The width of a plot in pixels: a phone of 400 pixels shows its text with more than 10."""
-LABELS = 130
-"""The width in pixels at which labels of an axis are cut; tables have them in full."""
-KEY = ("severity", "problem", "advice")
-"""The columns of a finding that tell it from others, whatever its place."""
 SLICE = "#slice"
 """The column of the slices' names as text."""
 
@@ -126,18 +121,6 @@ class Part:
     heading: str
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...] = ()
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of the check: the number of its rows, its queries, and its runs if it is not one of all."""
-
-    severity: str
-    problem: str
-    advice: str
-    rows: int
-    queries: Sequence[str]
-    runs: list[str]
 
 
 def overall(calls: Sequence[Call], means: pl.DataFrame, found: Comparison[Any] | None, runs: Sequence[str]) -> Part:
@@ -231,8 +214,6 @@ def picture(make: Callable[..., Figure], *args: Any) -> Picture:
         return Picture(f"No plot of {make.__name__.replace('_', ' ')}", str(error))
     chart = altair(replace(figure, legend=False)).to_dict()
     del chart["title"]  # the page has it
-    chart |= {"width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
-    chart["config"]["axis"]["labelLimit"] = LABELS
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
     svg = svg.replace(f'="{GREY}"', '="currentColor"')  # the attributes alone: names of runs may have that text
@@ -241,21 +222,17 @@ def picture(make: Callable[..., Figure], *args: Any) -> Picture:
     return Picture(figure.title, figure.subtitle, legend, svg)
 
 
-def found_by_check(frame: pl.DataFrame, setup: Setup, runs: Runs) -> list[Finding]:
-    """What the check of the table finds, errors first: one finding for each problem and advice."""
-    query = runs.queries(setup).roles.query
-    found: dict[tuple[str, str], Finding] = {}
-    names = runs.scores or (setup.roles.score,)
-    for score in names:
-        rows = findings(frame.lazy(), setup.changed(score=score, query=(*runs.key, *query)), None, str)
-        where = [carried(name) for name in query]
-        for key, part in rows.collect(engine="in-memory").group_by(*KEY, maintain_order=True):
-            places = part.select(pl.col(name) for name in where if name in part.columns).unique(maintain_order=True)
-            queries = [
-                ", ".join(shown(x).text for x in place) for place in places.rows() if place != (None,) * len(place)
-            ]
-            severity, problem, advice = map(str, key)
-            finding = Finding(severity, problem, advice, int(part["rows"].sum()), queries, [])
-            found.setdefault((problem, advice), finding).runs.append(score)
-    listed = [replace(x, runs=[] if len(x.runs) == len(names) else x.runs) for x in found.values()]
-    return sorted(listed, key=lambda finding: finding.severity != "error")
+def found_by_check(frame: pl.DataFrame, setup: Setup, runs: Runs) -> list[dict[str, Any]]:
+    """The kinds of findings of the check, errors first, each with its runs if it is not one of all."""
+    query = (*runs.key, *runs.queries(setup).roles.query)
+    scores = runs.scores or (setup.roles.score,)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for score in scores:
+        rows = findings(frame.lazy(), setup.changed(score=score, query=query), None, str).collect(engine="in-memory")
+        places = {name: name.removeprefix(carried("")) for name in rows.columns}
+        rows = rows.rename({name: place for name, place in places.items() if place == name or place not in places})
+        for kind in by_kind(rows.to_dicts()):
+            found.setdefault((kind["problem"], kind["advice"]), {**kind, "runs": []})["runs"].append(score)
+    for kind in found.values():
+        kind["runs"] = kind["runs"] if len(kind["runs"]) < len(scores) else []
+    return sorted(found.values(), key=lambda kind: kind["severity"] != "error")

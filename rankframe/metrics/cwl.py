@@ -36,7 +36,7 @@ def _judging(
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
 
 
-@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@metric("scaled_dcg", display="SDCG", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def sdcg(
     r: Ranking,
     k: ListedCutoff,
@@ -85,7 +85,7 @@ def sdcg(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric("bejeweled_player_model", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric("bejeweled_player_model", display="BPM", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def bpm(
     r: Ranking,
     k: int,
@@ -141,7 +141,7 @@ def bpm(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@metric(display="INSQ", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -184,7 +184,7 @@ def insq(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="INST", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def inst(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -255,7 +255,7 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
+@metric(display="RBP residual", bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
     """The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
 

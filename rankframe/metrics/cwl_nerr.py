@@ -23,7 +23,7 @@ from .user_models import (
 __all__ = ["nerr8", "nerr9", "nerr10", "nerr11"]
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr8(
     r: Ranking,
     k: ListedCutoff,
@@ -62,7 +62,7 @@ def nerr8(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR9", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr9(
     r: Ranking,
     k: ListedCutoff,
@@ -101,7 +101,7 @@ def nerr9(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR10", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr10(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -142,7 +142,7 @@ def nerr10(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR11", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr11(
     r: Ranking,
     depth: Cutoff = 1000,

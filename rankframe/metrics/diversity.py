@@ -14,7 +14,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@metric("alpha-dcg", bounds=(0, 1), over="subtopics")
+@metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics")
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents with every subtopic each.
 
@@ -48,7 +48,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     return _dcg(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum())
 
 
-@metric("alpha-ndcg", over="subtopics")
+@metric("alpha-ndcg", display="alpha-nDCG", over="subtopics")
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
@@ -80,7 +80,7 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
 
 
-@metric("err-ia", bounds=(0, 1), over="subtopics")
+@metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics")
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents with every subtopic each.
 
@@ -110,7 +110,7 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
 
 
-@metric("nerr-ia", over="subtopics")
+@metric("nerr-ia", display="nERR-IA", over="subtopics")
 def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     """Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
 
@@ -139,7 +139,7 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
 
 
-@metric("novelty_rank_biased_precision", bounds=(0, 1), over="subtopics")
+@metric("novelty_rank_biased_precision", display="NRBP", bounds=(0, 1), over="subtopics")
 def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     """Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
 
@@ -168,7 +168,7 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
 
 
-@metric("normalized_nrbp", "normalised_nrbp", over="subtopics")
+@metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics")
 def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     """Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
 
@@ -197,7 +197,7 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
 
 
-@metric("p_ia", "p-ia", bounds=(0, 1), over="subtopics")
+@metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics")
 def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     """Intent-aware precision: the mean, over the query's subtopics, of the precision for each.
 
@@ -224,7 +224,7 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
 
 
-@metric("ap_ia", "map_ia", "map-ia", bounds=(0, 1), over="subtopics")
+@metric("ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics")
 def average_precision_ia(t: Topics) -> pl.Expr:
     """Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
 
@@ -246,7 +246,7 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics
 
 
-@metric("strec", "strecall", "s_recall", bounds=(0, 1), over="subtopics")
+@metric("strec", "strecall", "s_recall", display="Subtopic recall", bounds=(0, 1), over="subtopics")
 def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     """Subtopic recall: the share of the query's subtopics that the top `k` covers.
 

@@ -11,7 +11,7 @@ from ..errors import InvalidOption, shown
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
-@metric("cumulative_gain", judging="monotone", gains_only=True)
+@metric("cumulative_gain", display="CG", judging="monotone", gains_only=True)
 def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None) -> pl.Expr:
     """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
@@ -44,7 +44,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
-@metric("query_average", judging="monotone", gains_only=True)
+@metric("query_average", display="Mean label", judging="monotone", gains_only=True)
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     """Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
 
@@ -71,7 +71,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("arp", higher_is_better=False, judging="threshold", gains_only=True)
+@metric("arp", display="ARP", higher_is_better=False, judging="threshold", gains_only=True)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
 
@@ -105,6 +105,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric(
     "discounted_cumulative_gain",
+    display="DCG",
     judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
     gains_only=True,
@@ -156,6 +157,7 @@ def dcg(
     "normalized_dcg",
     "normalised_dcg",
     "ndcg_cut",
+    display="nDCG",
     bounds=(0, 1),
     judging="gain",
     spellings={"ndcg_burges": {"gain": "exponential"}},

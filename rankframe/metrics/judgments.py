@@ -10,7 +10,7 @@ from .._words.ranking import Ranking
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
 
 
-@metric("judgment_rate", bounds=(0, 1), judging="monotone")
+@metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone")
 def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     """The share of judged documents in the top `k`, or in the whole ranking if that is shorter.
 
@@ -37,7 +37,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric(bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     """Pairwise accuracy: the share of pairs of a relevant and another document in the top `k`, the relevant one first.
 
@@ -73,7 +73,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
 
-@metric("infAP", bounds=(0, 1), gains_only=True)
+@metric("infAP", display="infAP", bounds=(0, 1), gains_only=True)
 def inferred_ap(r: Ranking) -> pl.Expr:
     """Inferred average precision: AP where only a sample of the pool was judged.
 
@@ -106,7 +106,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * precision) / r.n_relevant
 
 
-@metric("num_ret", "NumRet", summary="sum", judging="monotone")
+@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone")
 def num_retrieved(r: Ranking) -> pl.Expr:
     """The number of retrieved documents.
 
@@ -128,7 +128,7 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     return r.n_retrieved
 
 
-@metric("num_rel", "NumRel", summary="sum", judging="monotone", gains_only=True)
+@metric("num_rel", "NumRel", display="NumRel", summary="sum", judging="monotone", gains_only=True)
 def num_relevant(r: Ranking) -> pl.Expr:
     """The number of the query's relevant documents, retrieved or not.
 

@@ -15,7 +15,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(
+    "ap",
+    "map_cut",
+    "mean_average_precision",
+    text="map",
+    display="MAP",
+    bounds=(0, 1),
+    judging="threshold",
+    gains_only=True,
+)
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
@@ -56,7 +65,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric("mrr", "recip_rank", text="rr", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("mrr", "recip_rank", text="rr", display="RR", bounds=(0, 1), judging="monotone", gains_only=True)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
 
@@ -109,7 +118,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("iprec_at_recall", "iprec", display="IPrec", bounds=(0, 1), judging="threshold", gains_only=True)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
 
@@ -140,7 +149,7 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
 
 
-@metric("11pt_avg", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("11pt_avg", display="11pt avg", bounds=(0, 1), judging="threshold", gains_only=True)
 def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
     """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
 
@@ -172,7 +181,7 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
     return "threshold" if k is None and max_fpr is None else None
 
 
-@metric("area_under_curve", bounds=(0, 1), judging=_auc_judging, gains_only=True)
+@metric("area_under_curve", display="AUC", bounds=(0, 1), judging=_auc_judging, gains_only=True)
 def auc(
     r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
 ) -> pl.Expr:
@@ -229,7 +238,7 @@ def auc(
     return pl.when((others > 0) | (relevant == 0)).then(share)
 
 
-@metric("opa", bounds=(0, 1))
+@metric("opa", display="OPA", bounds=(0, 1))
 def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     """Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
 

@@ -16,7 +16,7 @@ __all__ = ["compatibility"]
 NEGLIGIBLE = 1e-18
 
 
-@metric("Compat", bounds=(0, 1), gains_only=True)
+@metric("Compat", display="Compatibility", bounds=(0, 1), gains_only=True)
 def compatibility(
     r: Ranking, *, p: Annotated[float, Range(above=0, most=0.9999)] = 0.95, normalize: bool = True
 ) -> pl.Expr:

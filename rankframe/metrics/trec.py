@@ -50,7 +50,7 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     return r.count(r.retrieved & r.nonrelevant)
 
 
-@metric("unj", text="unj", bounds=(0, 1), higher_is_better=False, judging="monotone")
+@metric("unj", text="unj", display="Unjudged", bounds=(0, 1), higher_is_better=False, judging="monotone")
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     """The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
 
@@ -77,7 +77,7 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.unjudged, k) / r.depth(k)
 
 
-@metric("Rprec_mult", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("Rprec_mult", display="Rprec mult", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)]) -> pl.Expr:
     """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
 
@@ -106,6 +106,7 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
 
 
 @metric(
+    display="Utility",
     bounds=(None, None),
     dot="relevant_retrieved,nonrelevant_retrieved,relevant_missed,nonrelevant_missed",
     judging="threshold",
@@ -212,7 +213,14 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
+@metric(
+    display="GM-MAP",
+    bounds=(SMALLEST, 1),
+    summary="geometric mean",
+    adds_up=False,
+    judging="threshold",
+    gains_only=True,
+)
 def gm_map(r: Ranking) -> pl.Expr:
     """Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
 
@@ -235,7 +243,14 @@ def gm_map(r: Ranking) -> pl.Expr:
     return pl.max_horizontal(average_precision(r), SMALLEST)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
+@metric(
+    display="GM-bpref",
+    bounds=(SMALLEST, 1),
+    summary="geometric mean",
+    adds_up=False,
+    judging="threshold",
+    gains_only=True,
+)
 def gm_bpref(r: Ranking) -> pl.Expr:
     """bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
 

@@ -11,7 +11,7 @@ from .gain import dcg
 __all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]
 
 
-@metric("binG", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("binG", display="binG", bounds=(0, 1), judging="threshold", gains_only=True)
 def bin_g(r: Ranking) -> pl.Expr:
     """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
 
@@ -33,7 +33,7 @@ def bin_g(r: Ranking) -> pl.Expr:
     return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
 
 
-@metric()
+@metric(display="G")
 def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """G: each gain discounted by the gain that was missed down to its rank.
 
@@ -66,7 +66,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
 
 
-@metric("ndcg_rel", bounds=(0, 1))
+@metric("ndcg_rel", display="nDCG-rel", bounds=(0, 1))
 def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """NDCG averaged over the ranks of the documents with gain; those not retrieved count as if at the end.
 
@@ -98,7 +98,7 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     return (at_gains + (m - retrieved) * last) / m
 
 
-@metric("Rndcg", bounds=(0, 1))
+@metric("Rndcg", display="RnDCG", bounds=(0, 1))
 def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
 
@@ -141,7 +141,7 @@ def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     return r.so_far(found) / r.so_far(ideal), r.whole(found) / r.whole(ideal)
 
 
-@metric(judging="monotone", gains_only=True)
+@metric(display="Ideal DCG", judging="monotone", gains_only=True)
 def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
     """The DCG of the best order of all judged documents, the divisor of nDCG.
 
