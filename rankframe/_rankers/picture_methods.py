@@ -75,16 +75,18 @@ class Showing(ABC):
 
         Returns
         -------
-        The path. The file holds the summary, a part per column of slices, the comparison, plots, the worst queries with
-        the contribution of each document, and the settings: policies, versions, seeds, numbers of rows. It follows the
-        reader's choice of light or dark mode, and loads no other file.
+        The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
+        their differences, and the findings of :meth:`check`. Then it has a part per column of slices, those that lose most
+        first, the tests, plots, the worst queries with the contribution of each document, and the settings: policies,
+        versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
 
         Raises
         ------
         MissingExtra
-            If Altair or vl-convert is not installed.
+            If Altair, vl-convert or Jinja is not installed.
         InvalidOption
-            If `path` is not a path, `title` not a text, or `worst` not a whole number from 0 on.
+            If `path` is not a path, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
+            if there is a `baseline` without runs.
 
         Examples
         --------

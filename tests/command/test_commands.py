@@ -429,6 +429,15 @@ def test_a_report_is_written_of_files(out: Out) -> None:
     assert "&#34;seed&#34;: 3" in page
 
 
+def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
+    asked = "--qrels qrels.txt -m rr --baseline a --budget rr=0.9 --budget ndcg=0.01 --resamples 50"
+    assert out(f"report a.run b.run {asked} -o r.html") == ""
+    page = Path("r.html").read_text(encoding="utf-8")
+    verdict = out("gate a.run b.run --qrels qrels.txt --baseline a --budget rr=0.9 --budget ndcg=0.01", code=1)
+    assert "Gate: not passed" in page
+    assert [f"<li>{line}</li>" in page for line in verdict.splitlines()] == [True, True]
+
+
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:
     Path("titled.csv").write_text("query_id,doc_id,score,title\nq1,d1,2,Alpha\nq1,d2,1,Beta\nq2,d4,1,Gamma\n")
     assert out("report titled.csv --qrels qrels.txt --show title --by lang -o r.html", code=2) == ""

@@ -148,16 +148,13 @@ def test_the_findings_of_the_check_are_counted_with_their_run_and_queries() -> N
         old=pl.when(pl.col("query_id") == "q01").then(1.0).otherwise("old"),
         label=pl.when(pl.col("query_id") > "q01").then(0).otherwise("label"),
     )
-    (ties, none, *_) = re.findall(
-        "<li>(.*?)</li>", section(written(df, "rr", runs=["old", "new"]), "Summary"), re.DOTALL
-    )[1:]
-    if "relevant" in ties:
-        ties, none = none, ties
-    assert re.sub("<.*?>", "", ties).startswith(
-        "tied scores (note on old, 2 rows; q01): documents share a score in 1 of 6 queries"
-    )
-    assert re.sub("<.*?>", "", none).startswith(
-        "no relevant document (note, 8 rows; q02, q03, q04 and 1 more): no label"
+    summary = section(written(df, "rr", runs=["old", "new"]), "Summary")
+    found = dict(re.findall("<li><strong>(.*?)</strong> (.*?)</li>", summary, re.DOTALL))
+    ties, none = found["tied scores"], found["no relevant document"]
+    assert ties.startswith("(note on old, 2 rows; query_id q01")
+    assert "): documents share a score in 1 of 6 queries" in ties
+    assert none.startswith(
+        "(note, 4 findings, 8 rows; query_id q02; query_id q03; query_id q04 ...): no label of the query"
     )
     clean = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": [*"abc"], "score": [3.5, 2, None], "label": [1, None, 1]})
     assert "The check of the table found nothing." in section(written(clean, "rr"), "Summary")
