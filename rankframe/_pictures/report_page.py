@@ -73,7 +73,8 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
 def _rendered(jinja: Any, page: dict[str, Any]) -> str:
     """The page, of a template that escapes every text."""
     html, style, script = (
-        files(__package__).joinpath("page", f"report.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+        files("rankframe").joinpath("_pictures", "page", f"report.{kind}").read_text("utf-8")
+        for kind in ("html", "css", "js")
     )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja.Environment(

@@ -104,7 +104,7 @@ def one_run(of: str, lines: Iterable[Line]) -> Table:
         ((run, row),) = line.means.items()
         std = Cell() if row["std"] is None else Cell(f"{row['std']:.{DIGITS}f}", row["std"])
         rows.append((line.name, line.mean(run), std, line.queries))
-    return Table((of, "mean", "standard deviation", "queries"), tuple(rows), 3)
+    return Table((of, "mean", "std", "queries"), tuple(rows), 3)
 
 
 def side_by_side(of: str, lines: Sequence[Line], reference: str, others: Sequence[str]) -> Iterator[Table]:

@@ -367,13 +367,13 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert list(found) == ["Summary", "By day", "Plots", "Worst queries", "Settings"]
     summary = Tags(found["Summary"]).cells
     # reciprocal ranks 1/2, 1 and 0: their standard deviation is 1/2
-    assert summary[:4] == ["metric", "mean", "standard deviation", "queries"]
+    assert summary[:4] == ["metric", "mean", "std", "queries"]
     # of 27 draws one has the mean 0 and one the mean 1, more than 2.5% each: they are the ends of the interval
     assert [cell.split() for cell in summary[4:8]] == [["rr"], ["0.500", "[0.000,", "1.000]"], ["0.500"], ["3"]]
     # of tuesday 1 and 0, of monday 1/2: of equal means the one of more queries comes first
     assert re.findall("<h3>(.*?)</h3>", found["By day"]) == ["rr", "hit_rate@1"]
     by_day = Tags(found["By day"]).cells[:8]
-    assert by_day[:5] == ["day", "mean", "standard deviation", "queries", "tu"]
+    assert by_day[:5] == ["day", "mean", "std", "queries", "tu"]
     assert by_day[5:] == ["0.500 [0.000, 1.000]", "0.707", "2"]
     assert "<svg" in found["By day"]
     assert found["Plots"].count("<figure>") == 4
