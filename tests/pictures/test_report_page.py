@@ -248,6 +248,12 @@ def test_a_missing_jinja_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
         written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
 
 
+def test_a_missing_library_of_plots_is_no_plot_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(rf.MissingExtra, match=r"vl_convert is not installed; write pip install 'rankframe\[plot\]'"):
+        written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
+
+
 # in a browser
 
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
