@@ -489,7 +489,7 @@ def test_a_file_may_have_a_name_that_is_no_text(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "recip_rank            \tall\t0.5000\n"
     baseline = ["--baseline", name.removesuffix(".run")]
     assert main(["compare", name, "b.run", "--qrels", "qrels.txt", "-m", "rr", *baseline, "--format", "csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("rr,x\N{REPLACEMENT CHARACTER},b,1.0,0.5,")
+    assert capsys.readouterr().out.splitlines()[1].startswith("rr,x\N{REPLACEMENT CHARACTER},b,0.5,1.0,0.5,")
     Path(name).write_text("q1 Q0\n")
     assert main(["evaluate", name, "--qrels", "qrels.txt"]) == 2
     assert capsys.readouterr().err.startswith("rankframe: error: x\N{REPLACEMENT CHARACTER}.run, line 1: 2 fields")
