@@ -18,7 +18,7 @@ from .output import Table
 from .parameters import add_parameters, help_of, values_of
 from .reading import judged
 
-__all__ = ["COMPARE", "GATE", "POWER"]
+__all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "budgets_of"]
 
 T = TypeVar("T")
 
@@ -49,16 +49,21 @@ def options_of_compare(sub: Parser) -> None:
 def options_of_gate(sub: Parser) -> None:
     """What is compared, and how much worse it may be."""
     add_files(sub)
+    add_budgets(sub, required=True)
+    add_parameters(sub, PolarsRanker.gate, required=["baseline"])
+    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
+
+
+def add_budgets(sub: Parser, *, required: bool) -> None:
+    """How much worse a run may be."""
     sub.add_argument(
         "--budget",
         dest="budgets",
         action="append",
-        required=True,
+        required=required,
         metavar="METRIC=NUMBER",
         help=f"{help_of(PolarsRanker.gate, 'budgets')}; may be repeated",
     )
-    add_parameters(sub, PolarsRanker.gate, required=["baseline"])
-    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
 def options_of_power(sub: Parser) -> None:
@@ -81,12 +86,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
-    budgets: dict[str, float] = {}
-    for metric, budget in map(_budget, arguments.budgets):
-        if metric in budgets:
-            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
-        budgets[metric] = budget
-    options = values_of(arguments, PolarsRanker.gate)
+    budgets, options = budgets_of(arguments), values_of(arguments, PolarsRanker.gate)
     verdict = _of_runs(arguments, lambda ranker, **runs: ranker.gate(budgets, **runs, **options))
     return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
 
@@ -109,6 +109,16 @@ def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
             "or --run COLUMN"
         )
     return verb(ranker(found.table, arguments), runs=found.runs, run=found.run)
+
+
+def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
+    """The budgets by their metric."""
+    budgets: dict[str, float] = {}
+    for metric, budget in map(_budget, arguments.budgets or ()):
+        if metric in budgets:
+            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
+        budgets[metric] = budget
+    return budgets
 
 
 def _budget(text: str) -> tuple[str, float]:

@@ -15,8 +15,8 @@ from .command import Parser
 
 __all__ = ["add_parameters", "help_of", "values_of"]
 
-ELSEWHERE = ("runs", "run", "progress", "most_moved")
-"""Parameters that name runs, as files do, or change nothing that is printed."""
+ELSEWHERE = ("runs", "run", "progress", "most_moved", "gate")
+"""Parameters that name runs, as files do, hold a result of another verb, or change nothing that is printed."""
 
 METAVARS = {"baseline": "RUN", "title": "TEXT"}
 """The values of texts that name no column."""

@@ -8,6 +8,7 @@ from typing import Any
 from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
+from .decide import add_budgets, budgets_of
 from .evaluate import asked
 from .options import add_files, add_metrics, columns_read, ranker
 from .parameters import add_parameters, values_of
@@ -18,7 +19,7 @@ __all__ = ["COMMAND"]
 
 EXAMPLES = (
     "rankframe report bm25.run --qrels qrels.txt -o report.html",
-    "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 -o report.html",
+    "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html",
     "rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html",
 )
 
@@ -29,6 +30,7 @@ def options(sub: Parser) -> None:
     sub.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it: .html")
     add_metrics(sub)
     add_parameters(sub, PolarsRanker.report)
+    add_budgets(sub, required=False)
 
 
 def report(arguments: argparse.Namespace) -> Answer:
@@ -39,9 +41,21 @@ def report(arguments: argparse.Namespace) -> Answer:
     def write(ranker: Any, **runs: Any) -> Any:
         return ranker.report(target, *metrics, **runs, **options)
 
-    found = judged(arguments, columns_read(arguments, write, runs=arguments.runs, run=arguments.run))
+    reads = columns_read(arguments, write, runs=arguments.runs, run=arguments.run)
+    budgets, draws = (
+        budgets_of(arguments),
+        {name: options[name] for name in ("baseline", "resamples", "seed") if name in options},
+    )
+    if budgets:
+        reads |= columns_read(
+            arguments, lambda ranker, **runs: ranker.gate(budgets, **runs), runs=arguments.runs, run=arguments.run
+        )
+    found = judged(arguments, reads)
     with Busy("writing the report"):
-        write(ranker(found.table, arguments), runs=found.runs, run=found.run)
+        table = ranker(found.table, arguments)
+        several = {"runs": found.runs, "run": found.run}
+        verdict = table.gate(budgets, **several, **draws) if budgets else None
+        write(table, **several, gate=verdict)
     return Answer(None)
 
 

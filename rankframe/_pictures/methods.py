@@ -8,8 +8,9 @@ from numbers import Integral
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, option, shown
 
 __all__ = ["Worker", "report"]
 
@@ -35,6 +36,7 @@ def report(
     worst: int = 5,
     show: str | Sequence[str] = (),
     title: str = "Ranking report",
+    gate: Verdict[object] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:
@@ -59,6 +61,8 @@ def report(
         Further columns to show beside these documents, such as titles.
     title
         The report's title.
+    gate
+        The verdict to show, of :meth:`gate` on the same table: ``gate=df.rank.gate({"ndcg@10": 0.01}, runs=...)``.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
     seed
@@ -66,16 +70,18 @@ def report(
 
     Returns
     -------
-    The path. The file holds the summary, a part per column of slices, the comparison, plots, the worst queries with
-    the contribution of each document, and the settings: policies, versions, seeds, numbers of rows. It follows the
-    reader's choice of light or dark mode, and loads no other file.
+    The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
+    their differences, and the findings of :meth:`check`. Then it has a part per column of slices, those that lose most
+    first, the tests, plots, the worst queries with the contribution of each document, and the settings: policies,
+    versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
 
     Raises
     ------
     MissingExtra
-        If Altair or vl-convert is not installed.
+        If Altair, vl-convert or Jinja is not installed.
     InvalidOption
-        If `path` is not a path, `title` not a text, or `worst` not a whole number from 0 on.
+        If `path` is not a path, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
+        if there is a `baseline` without runs.
 
     Examples
     --------
@@ -94,6 +100,12 @@ def report(
         raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
     if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
         raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
+    if gate is not None and not isinstance(gate, Verdict):
+        raise InvalidOption(
+            f"gate={shown(gate)} is no verdict; write gate=df.rank.gate({{'ndcg@10': 0.01}}, runs=['old', 'new'])"
+        )
     chosen = Runs.of(runs, run)
-    contents = Contents(metrics, chosen, baseline, names_of(by), int(worst), names_of(show), title, resamples, seed)
+    contents = Contents(
+        metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed
+    )
     return ranker._work(write, contents.columns, path, contents)
