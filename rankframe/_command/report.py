@@ -41,21 +41,21 @@ def report(arguments: argparse.Namespace) -> Answer:
     def write(ranker: Any, **runs: Any) -> Any:
         return ranker.report(target, *metrics, **runs, **options)
 
-    reads = columns_read(arguments, write, runs=arguments.runs, run=arguments.run)
-    budgets, draws = (
-        budgets_of(arguments),
-        {name: options[name] for name in ("baseline", "resamples", "seed") if name in options},
-    )
+    of_files = "run" if len(arguments.files) > 1 else None
+    several: dict[str, Any] = {"runs": arguments.runs, "run": arguments.run or of_files}
+    reads, budgets = columns_read(arguments, write, **several), budgets_of(arguments)
+    of_gate = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
+
+    def verdict(ranker: Any, **runs: Any) -> Any:
+        return ranker.gate(budgets, **runs, **of_gate)
+
     if budgets:
-        reads |= columns_read(
-            arguments, lambda ranker, **runs: ranker.gate(budgets, **runs), runs=arguments.runs, run=arguments.run
-        )
+        reads |= columns_read(arguments, verdict, **several)
     found = judged(arguments, reads)
+    several = {"runs": found.runs, "run": found.run}
     with Busy("writing the report"):
         table = ranker(found.table, arguments)
-        several = {"runs": found.runs, "run": found.run}
-        verdict = table.gate(budgets, **several, **draws) if budgets else None
-        write(table, **several, gate=verdict)
+        write(table, **several, gate=verdict(table, **several) if budgets else None)
     return Answer(None)
 
 

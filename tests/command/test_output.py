@@ -141,16 +141,20 @@ def test_html_has_the_cells_of_the_table_escaped_and_in_ascii(out: Out) -> None:
     found = out("check tied.run --format html")
     assert found.isascii()
     assert "<b>" not in found
-    assert any("é<b>" in row for row in Cells(found).rows)
+    assert any("é<b>" in cell for row in Cells(found).rows for cell in row)
 
 
-def test_latex_and_html_of_a_comparison_are_those_of_papers(out: Out) -> None:
+def test_latex_of_a_comparison_is_that_of_papers_and_html_that_of_notebooks(out: Out) -> None:
     latex = out(f"{TABLES['compare']} --format latex")
     assert r"a & bm25 & 0.667 & 0.333 \\" in latex
     assert r"b & dense & \textbf{1.000} & \textbf{1.000} \\" in latex
     assert "after Holm's correction for 2 comparisons of all metrics together." in latex
     rows = Cells(out(f"{TABLES['compare']} --format html")).rows
-    assert rows[:2] == [["", "run", "rr", "precision@1"], ["a", "bm25", "0.667", "0.333"]]
+    assert rows[0][:5] == ["metric", "run", "baseline", "baseline mean", "mean"]
+    assert [row[:5] for row in rows[1:3]] == [
+        ["rr", "dense", "bm25", "0.667", "1.000"],
+        ["precision@1", "dense", "bm25", "0.333", "1.000"],
+    ]
 
 
 @pytest.mark.parametrize("format", ["table", "markdown"])

@@ -29,8 +29,8 @@ METHODS: Mapping[str, Callable[..., Any]] = {
     "power": PolarsRanker.power,
     "report": PolarsRanker.report,
 }
-ELSEWHERE = {"runs", "run", "progress", "most_moved"}
-"""Keywords of methods that are no options of their own: files name runs, and a gate prints no moved queries."""
+ELSEWHERE = {"runs", "run", "progress", "most_moved", "gate"}
+"""Keywords of methods that are no options of their own: files name runs, budgets a gate, which prints no moved queries."""
 
 
 @pytest.fixture(autouse=True)
