@@ -166,12 +166,12 @@ def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.Laz
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
             sums = add.reduceat(numbers.to_numpy(), starts)
             columns.append(pl.Series(name, sums, nan_to_null=add is np.fmax))
-    return found[["#query", *constant]][pl.Series(starts)].hstack(columns)
+    return found[["#query", *constant]][pl.Series(starts.astype(np.uint32))].hstack(columns)
 
 
 def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
-    """The values of each query."""
-    return sums.lazy().select("#query", *guarded(asked, [])).drop("#query")  # the key sets the number of rows
+    """The values of each query, beside its number."""
+    return sums.lazy().select("#query", *guarded(asked, []))
 
 
 def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:

@@ -36,7 +36,7 @@ def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
 
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
-    hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
+    hashes = frame.select_seq(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
     return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
