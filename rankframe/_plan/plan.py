@@ -90,7 +90,7 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
 
 def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """Select the columns that are needed in rank order: the unchanged labels, and `columns`."""
-    return frame.select(pl.col(table.setup.roles.label).alias("#raw"), **columns)
+    return frame.select_seq(pl.col(table.setup.roles.label).alias("#raw"), **columns)
 
 
 # ----------------------------------------------------------------------------------------------------- columns and sums
@@ -158,15 +158,17 @@ def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.Laz
 
     flags, constant = _refused_labels(asked), _constant(asked)
     found = run(_compute(rows, asked, table).select("#query", *constant, **asked.sums, **asked.maxima, **flags))
-    starts = starts_of(found["#query"].to_numpy())
-    columns = []
+    number = found["#query"].to_numpy()
+    starts = starts_of(number)
+    columns = found[constant][pl.Series(starts.astype(np.uint32))].get_columns() if constant else []
+    columns.append(pl.Series("#query", number[starts]))
     for names, add, nothing in ((asked.sums, np.add, 0.0), ([*asked.maxima, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
             sums = add.reduceat(numbers.to_numpy(), starts)
             columns.append(pl.Series(name, sums, nan_to_null=add is np.fmax))
-    return found[["#query", *constant]][pl.Series(starts.astype(np.uint32))].hstack(columns)
+    return pl.DataFrame(columns)
 
 
 def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:

@@ -71,19 +71,19 @@ class PackedRows:
         import numpy as np
 
         ones = _ones(np.uint64(self.bits))
-        row = pl.Series((code & ones).astype(np.uint32)).cast(pl.get_index_type())
+        row = code.astype(np.uint32)
+        row &= ones.astype(np.uint32)
         again = (code[1:] ^ code[:-1]) <= ones
-        if not again.any():
-            return row
-        tied = np.concatenate([again, [False]])
-        tied[1:] |= again
-        where = pl.Series(np.flatnonzero(tied))
-        some, (keys, descending) = row.gather(where), self.table.order()
-        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
-        ties = self.frame[some].select(pl.Series("#code", code[tied] & ~ones), *held, some.alias("#row"))
-        falling = [False, *[descending] * len(keys)]
-        ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
-        return row.scatter(where, ties["#row"])
+        if again.any():
+            tied = np.concatenate([again, [False]])
+            tied[1:] |= again
+            some, (keys, descending) = pl.Series("#row", row[tied]), self.table.order()
+            held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+            ties = self.frame[some].select(pl.Series("#code", code[tied] & ~ones), *held, some)
+            falling = [False, *[descending] * len(keys)]
+            ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
+            row[tied] = ties["#row"].to_numpy()
+        return pl.Series(row)
 
 
 class Queries(NamedTuple):
