@@ -30,16 +30,16 @@ Give: TypeAlias = Callable[[pl.DataFrame], bool]
 Largest: TypeAlias = Callable[[pl.LazyFrame], float]
 """The largest label of a table."""
 
-WORK = 4
-"""The memory that a verb needs to run, as a multiple of the bytes of its rows."""
+MEMORY_OF_RUN = 4
+"""The bytes that a verb needs to run, as a multiple of those of its rows."""
 
-GIVEN = 3
+RESULTS_HELD = 3
 """The number of results in memory: one is computed, one waits, and one is read."""
 
-UNKNOWN = 4.0
-"""The assumed weight of the first batch: the size of its result is not known yet."""
+FIRST_WEIGHT = 4.0
+"""The bytes to reserve for each byte of the first batch's rows, while the size of its result is not known."""
 
-PATIENCE = 0.1
+SECONDS_OF_WAIT = 0.1
 """Seconds until a waiting thread checks whether its results are still needed."""
 
 
@@ -60,9 +60,11 @@ def source(
     ) -> Generator[pl.DataFrame, None, None]:
         of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and largest is None
         wanted = rows.filter(predicate) if of_query and predicate is not None else rows
-        kept = names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        computed = (
+            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        )
         left = n_rows
-        with closing(_aside(lambda give: _run(wanted, setup, run, kept, largest, give))) as results:
+        with closing(_aside(lambda give: _run(wanted, setup, run, computed, largest, give))) as results:
             for found in results:
                 found = found if predicate is None else found.filter(predicate)
                 found = found if names is None else found.select(names)
@@ -79,13 +81,13 @@ def _run(
     rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
 ) -> None:
     """Pass on the results of a verb, batch by batch."""
-    limit = max(memory_limit(setup.running.memory_limit) // WORK, 1)
+    limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if table is not None:
         give(run(table, None, names))
         return
     top = None if largest is None else largest(rows)
-    weight = UNKNOWN
+    weight = FIRST_WEIGHT
 
     def room() -> int:
         return int(limit / weight)
@@ -93,7 +95,8 @@ def _run(
     def run_and_give(batch: pl.DataFrame) -> bool:
         nonlocal weight
         found = run(batch, top, names)
-        weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # results may be as large as rows
+        # results may be as large as rows
+        weight = 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(batch), 1)
         return give(found)
 
     if setup.running.grouped:
@@ -184,7 +187,7 @@ def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
     def put(result: pl.DataFrame | BaseException | None) -> bool:
         while not closed.is_set():
             with suppress(Full):
-                results.put(result, timeout=PATIENCE)
+                results.put(result, timeout=SECONDS_OF_WAIT)
                 return False
         return True
 
@@ -200,7 +203,7 @@ def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
     try:
         while True:
             try:
-                result = results.get(timeout=PATIENCE)
+                result = results.get(timeout=SECONDS_OF_WAIT)
             except Empty:
                 continue
             if result is None:

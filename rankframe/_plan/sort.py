@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from .._table.table import Table
+from .._words.pairs import starts_of
 from .shortcuts import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PackedRows", "differ", "sort_rows", "starts_of"]
+__all__ = ["PackedRows", "differ", "sort_rows"]
 
-DIGITS = 64
+CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
-SPAN = 4
-"""The largest range of whole query ids, as a multiple of the rows, for which a lookup table is used."""
+IDS_PER_ROW = 4
+"""The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]
     """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
     import numpy as np
 
-    room = DIGITS - len(rows).bit_length() - len(queries.first).bit_length()
+    room = CODE_BITS - len(rows).bit_length() - len(queries.first).bit_length()
     score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     score |= np.left_shift(queries.number, np.uint64(room), dtype=np.uint64)
     return _sorted_with(rows, score)
@@ -172,7 +173,7 @@ def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
     if values.has_nulls() or values.is_empty():
         return None
     value = values.to_numpy()
-    low, high, room = int(value.min()), int(value.max()), SPAN * ids.height
+    low, high, room = int(value.min()), int(value.max()), IDS_PER_ROW * ids.height
     if high - low >= room:
         return None
     value = value if low >= 0 and high < room else value - low
@@ -209,13 +210,6 @@ def _by_group(ids: pl.DataFrame) -> Queries:
     number = np.empty(ids.height, dtype=np.uint32)
     number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
     return Queries(number, row.list.first().to_numpy(), sizes)
-
-
-def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal numbers starts."""
-    import numpy as np
-
-    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
 
 
 def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:

@@ -166,7 +166,7 @@ def in_parts() -> Iterator[None]:
         yield
 
 
-PARTS = {"PART": 3, "LEAST": 1, "SPARSE": 1, "SMALL": 0}
+PARTS = {"ROWS_OF_PART": 3, "ROWS_OF_THREAD": 1, "SHARE_WITH_GAIN": 1, "ROWS_OF_SMALL_TABLE": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -243,7 +243,9 @@ def test_a_value_does_not_depend_on_its_company(table: Table, policies: Options)
 @given(hostile, st.sampled_from(POLICIES))
 def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table, policies: Options) -> None:
     df = frame(table)
-    with patch("rankframe._plan.shortcuts.SMALL", 0):  # so that metrics that go by gains only have their own plan
+    with patch(
+        "rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0
+    ):  # so that metrics that go by gains only have their own plan
         values = df.rank.on(**policies).evaluate(*TEXTS)
         with patch.object(Call, "gains_only", lambda *_: False):
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
@@ -263,7 +265,9 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, wh
     df = frame(MANY_QUERIES)
     texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies), 6)
     values = df.rank.on(**policies).evaluate(*texts)
-    with patch.dict("rankframe._plan.shortcuts.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
+    with patch.dict(
+        "rankframe._plan.shortcuts.__dict__", {"ROWS_OF_PART": 10**6, "ROWS_OF_THREAD": 10**6, "SHARE_WITH_GAIN": 0}
+    ):
         assert_same(values, df.rank.on(**policies).evaluate(*texts))
 
 
