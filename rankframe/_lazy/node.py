@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 from .._table.setup import Setup
 from ..errors import InvalidData
 from .memory_limit import memory_limit, size_of
-from .rows_on_disk import Room, buckets_of, temporary_folder
+from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 
 __all__ = ["Run", "source"]
 
@@ -128,8 +128,7 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
 
 def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
-    rest = seen = rows.collect_schema().to_frame()
-    seen = seen.select(query)
+    rest, seen = rows.collect_schema().to_frame(), _Seen(query)
     with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
         for batch in batches:
             together = pl.concat([rest, batch])
@@ -137,26 +136,40 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
             n = int((run < run[-1]).sum())  # the last query may go on in the next batch
             whole, rest = together[:n], together[n:]
             if n:
-                seen = _with_new(whole, seen, query)
+                seen.add(whole)
                 yield whole
     if rest.height:
-        _with_new(rest, seen, query)
+        seen.add(rest)
         yield rest
 
 
-def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.DataFrame:
-    """Add the batch's queries to those seen; refuse one seen before or not contiguous."""
-    starts = pl.struct(query).rle_id().diff().fill_null(1) > 0
-    runs = batch.select(query).filter(starts)
-    back = runs.filter(pl.struct(query).is_duplicated())
-    back = pl.concat([back, seen.join(runs, on=query, how="semi", nulls_equal=True)])
-    if back.height:
-        key = ", ".join(f"{name} {value!r}" for name, value in back.row(0, named=True).items())
-        raise InvalidData(
-            f"the rows of {key} come back after those of another query, and grouped=True says that each query is one run "
-            f"of rows; sort the table by {query}, or leave grouped=True out"
-        )
-    return pl.concat([seen, runs])
+class _Seen:
+    """The queries of all batches so far, and their hashes, sorted, in columns that each are longer than the next."""
+
+    def __init__(self, query: list[str]) -> None:
+        self.query = query
+        self.runs: list[pl.DataFrame] = []
+        self.hashes: list[pl.Series] = []
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add the batch's queries; refuse one seen before or not contiguous."""
+        starts = pl.struct(self.query).rle_id().diff().fill_null(1) > 0
+        runs = batch.select(self.query).filter(starts)
+        back = [runs.filter(pl.struct(self.query).is_duplicated())]
+        hashes = runs.select(hash_of_query(runs.lazy(), self.query)).to_series().sort()
+        if any((seen.search_sorted(hashes) < seen.search_sorted(hashes, "right")).any() for seen in self.hashes):
+            back += [seen.join(runs, on=self.query, how="semi", nulls_equal=True) for seen in self.runs]
+        for frame in back:
+            if frame.height:
+                key = ", ".join(f"{name} {value!r}" for name, value in frame.row(0, named=True).items())
+                raise InvalidData(
+                    f"the rows of {key} come back after those of another query, and grouped=True says that each query is "
+                    f"one run of rows; sort the table by {self.query}, or leave grouped=True out"
+                )
+        self.runs.append(runs)
+        while self.hashes and len(self.hashes[-1]) <= len(hashes):
+            hashes = pl.concat([self.hashes.pop(), hashes]).sort()
+        self.hashes.append(hashes)
 
 
 def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from ..errors import OutOfSpace, on
 
-__all__ = ["Room", "buckets_of", "temporary_folder"]
+__all__ = ["Room", "buckets_of", "hash_of_query", "temporary_folder"]
 
 Room: TypeAlias = Callable[[], int]
 """The bytes that rows of the next batch may have, by the results so far."""
@@ -91,7 +91,7 @@ def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
     """Yield files of whole queries; split a file of several queries beyond `room()` by further hash digits."""
-    digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
+    digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
     try:
@@ -115,7 +115,7 @@ def _split(
     shutil.rmtree(here)
 
 
-def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
+def hash_of_query(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
     """A hash of the query's key; categories by their text, as their numbers differ from batch to batch."""
     schema = rows.collect_schema()
     texts = (pl.Categorical, pl.Enum)
@@ -126,7 +126,7 @@ def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
 def _holds_several(path: Path, query: Sequence[str]) -> bool:
     """Whether a file holds several queries that digits of their hashes can tell apart."""
     rows = pl.scan_ipc(path)
-    return bool(rows.select(_hash(rows, query).n_unique() > 1).collect(engine="streaming").item())
+    return bool(rows.select(hash_of_query(rows, query).n_unique() > 1).collect(engine="streaming").item())
 
 
 def _size(path: Path) -> int:

@@ -440,6 +440,30 @@ def test_a_query_that_comes_back_is_refused_by_name(query: str | list[str], limi
         back.lazy().rank.on(grouped=True, memory_limit=limit, query=query).evaluate("map").collect()
 
 
+BATCHES = pl.DataFrame({"query_id": [i // 100 for i in range(100_000)], "score": range(100_000), "label": 1})
+"""1,000 queries, which a limit of 500,000 bytes reads in tens of batches."""
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Categorical])
+@pytest.mark.parametrize("again", [0, 500, 998])
+def test_a_query_that_comes_back_many_batches_later_is_refused(again: int, dtype: Any, tmp_path: Path) -> None:
+    rows = pl.concat([BATCHES, BATCHES.filter(query_id=again)])
+    rows = rows.with_columns(pl.col("query_id").cast(pl.String).cast(dtype))
+    rows.write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan = pl.scan_parquet(tmp_path / "table.parquet").rank.on(grouped=True, memory_limit=500_000)
+    name = again if dtype == pl.Int64 else str(again)
+    with pytest.raises(rf.InvalidData, match=f"the rows of query_id {name!r} come back"):
+        scan.evaluate("map").collect()
+
+
+def test_a_batch_is_not_compared_with_each_query_before_it(tmp_path: Path) -> None:
+    BATCHES.write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan = pl.scan_parquet(tmp_path / "table.parquet").rank.on(grouped=True, memory_limit=500_000)
+    with patch.object(pl.DataFrame, "join", side_effect=AssertionError):
+        found = scan.evaluate("num_ret").collect()
+    assert found["num_retrieved"].to_list() == [100] * 1000
+
+
 def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     rows = pl.DataFrame({"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": 1})
     rows.write_parquet(tmp_path / "table.parquet", row_group_size=7777)
