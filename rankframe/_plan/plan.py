@@ -75,7 +75,7 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
     In a `complete` table every document has a score.
     """
     gathered = {column.name: pl.lit(column).gather("#row") for column in source}
-    rows = rows.with_columns(**{**gathered, "#raw": gathered["#raw"].cast(pl.Float64)}).drop("#row")
+    rows = rows.with_columns(**{**gathered, "#raw": gathered["#raw"].cast(pl.Float64)})
     if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # no score is null
     if table.setup.policies.depth is not None:

@@ -283,11 +283,9 @@ class Table:
         found = []
         score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
         if self.schema[setup.roles.score].is_float():
-            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan().fill_null(False), setup))
+            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan(), setup))
         if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
-            found.append(
-                Fault.of("label not finite", setup.roles.label, (~is_finite(self.label)).fill_null(False), setup)
-            )
+            found.append(Fault.of("label not finite", setup.roles.label, ~is_finite(self.label), setup))
         if doc is not None:
             found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
         if label and setup.roles.weight is not None:
