@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import columns_of_largest, needs_largest_label
+from .._plan.per_query import needs_largest_label, setup_of_largest
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._verbs import verbs
@@ -202,7 +202,7 @@ def _largest_label(
     judged_only: verbs.Missing,
 ) -> float:
     """The largest label of the table, among documents that count."""
-    ranked, shown = columns_of_largest(setup, schema, calls)
+    ranked, shown = setup_of_largest(setup, schema, calls)
     if shown and (judging is None or judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
     else:  # rows are left out; only a ranking tells which

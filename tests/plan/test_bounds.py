@@ -215,8 +215,8 @@ def test_bounds_are_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) -> 
     df = frame(random_table(43, queries=40, labels=FRACTIONAL_LABELS))
     ranker, texts = df.rank.on(unjudged="bounds"), ["map", "auc", "ndcg@3", "ndcg(gain=exponential)"]
     whole = ranker.evaluate(*texts)
-    monkeypatch.setattr("rankframe._plan.bounds.ROWS", 50)
-    monkeypatch.setattr("rankframe._plan.bounds_of_ndcg.CELLS", 50)
+    monkeypatch.setattr("rankframe._plan.bounds.ROWS_AT_ONCE", 50)
+    monkeypatch.setattr("rankframe._plan.bounds_of_ndcg.CELLS_OF_ARRAY", 50)
     assert_frame_equal(ranker.evaluate(*texts), whole)
 
 
