@@ -11,7 +11,8 @@ import polars as pl
 from .. import metrics
 from .._catalog.call import Call
 from .._catalog.registry import METRICS
-from .._decisions import methods as decisions
+from .._decisions import comparison_methods as comparisons
+from .._decisions import summary_methods as summaries
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
 from .._table.setup import Setup
@@ -203,12 +204,12 @@ class FrameRanker(Ranker[R]):
     conventions = verb(verbs.conventions)
 
     # decisions
-    mean = verb(decisions.mean)
-    summarize = verb(decisions.summarize)
-    compare = verb(decisions.compare)
-    power = verb(decisions.power)
-    gate = verb(decisions.gate)
-    noninferior = verb(decisions.noninferior)
+    mean = verb(summaries.mean)
+    summarize = verb(summaries.summarize)
+    compare = verb(comparisons.compare)
+    power = verb(comparisons.power)
+    gate = verb(comparisons.gate)
+    noninferior = verb(comparisons.noninferior)
 
     # pictures
     report = verb(pictures.report)

@@ -54,7 +54,7 @@ NOT_HERE = (
     ),
     *("_text/result_table", "plot", "report", "__init__"),
     *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display"),
-    *("_verbs/methods", "_decisions/methods", "_pictures/methods"),
+    *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
 UNREACHED = (
