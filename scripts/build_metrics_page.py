@@ -26,8 +26,8 @@ HEAD = """\
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-Every metric by its text name, with its formula, its name in pictures, its range, its options, the names it has elsewhere and its source. The
-name leads to the metric:
+Every metric by its text name, with its formula, name in plots, range, options, names in other tools and source. Each name
+links to the metric:
 
 CONTENTS
 
@@ -35,18 +35,18 @@ The formulas give the value for one query, with the default options:
 
 | | |
 |---|---|
-| $i$, $k$, $n$ | a rank; the cutoff; the number of retrieved documents, which replaces $k$ where no cutoff is given |
+| $i$, $k$, $n$ | a rank; the cutoff; the number of retrieved documents, which replaces $k$ if no cutoff is given |
 | $r_i$, $h_i$, $R$ | 1 if the document at rank $i$ is relevant, else 0; $r_1 + \\cdots + r_i$; the number of relevant documents, retrieved or not |
 | $l_i$, $g_i$, $u_i$ | the label of the document at rank $i$; its gain; 1 if it is unjudged, else 0 |
-| $g^*_i$ | a star: the same for the best possible ranking of all judged documents |
+| $g^*_i$ | with a star: the same for the best possible ranking of all judged documents |
 | $V_i$, $T$ | the probability that a reader sees rank $i$; the gain that the reader needs |
 | $S$, $r_{s,i}$, $h_{s,i}$, $R_s$ | the number of subtopics; $r_i$, $h_i$ and $R$ for subtopic $s$ |
 | $\\nu_i$ | the novelty of rank $i$, $\\sum_s r_{s,i} (1 - \\alpha)^{h_{s,i-1}}$ |
 | $[x]$ | 1 if $x$ holds, else 0 |
 
-Below each formula is the code that computes it: a function from one query's ranking `r` to one Polars expression.
-`r.total(x, k)` is the sum of `x` over the ranks down to `k`, `r.relevant`, `r.hits` and `r.n_relevant` are $r_i$, $h_i$
-and $R$; [Metrics of your own](api/formulas.md) has all these words.
+Below each formula is the code that computes it: a function that takes the ranking `r` of a query and returns a Polars
+expression. `r.total(x, k)` is the sum of `x` over the ranks down to `k`; `r.relevant`, `r.hits` and `r.n_relevant` are $r_i$,
+$h_i$ and $R$; [Metrics of your own](api/formulas.md) describes all of them.
 """
 
 
@@ -55,9 +55,9 @@ NAMES_HEAD = """\
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-What other tools call each metric. All of these texts are read, by `evaluate` and everywhere else, in upper or lower case.
-Result columns have the name on the right. A name that is one metric in one tool and another in the next is refused, in any
-case, and the error names both:
+The names of each metric in other tools. `evaluate` and every other method accept these texts, in upper or lower case; result
+columns have the name on the right. A name that means different metrics in different tools is an error, whatever its case,
+and the error names both metrics:
 
 UNCLEAR
 """
@@ -81,16 +81,16 @@ SPELLINGS = {
 """Texts of each tool; what they mean here, the page says."""
 
 POLICIES_HEAD = """\
-## What counts as what
+## Policies
 
-The policies of `on`, each of which is an option of the command line too. [What the numbers mean](semantics.md) says more.
+The policies of `on`. Each is also an option of the command line. [What the numbers mean](semantics.md) explains them.
 """
 
 COUNTING = """\
 ## How each tool counts
 
-`on(convention="lightgbm")` sets all of this at once; what it says of one metric holds where you say nothing else. Each
-metric's section under [Metrics](metrics.md) lists the tools that have it.
+`on(convention="lightgbm")` sets a whole row of this table. Settings of a single metric are its defaults: your own options
+replace them. Each metric's section in [Metrics](metrics.md) lists the tools that have the metric.
 """
 
 
@@ -106,7 +106,7 @@ def names_page() -> str:
         (f"`{name}`", ", ".join(f"{linked(metric)} in {tool}" for tool, metric in meant.items()))
         for name, meant in UNCLEAR.items()
     ]
-    parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("refused", "because it is"), rows))]
+    parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("name", "means"), rows))]
     for tool, texts in SPELLINGS.items():
         rows = [(f"`{text}`", ", ".join(link(call) for call in rf.parse(text))) for text in texts.split()]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
@@ -122,7 +122,7 @@ def names_page() -> str:
     for tool, convention in CONVENTIONS.items():
         besides = [f"{linked(name)}{said(settings)}" for name, settings in convention.metrics.items() if settings]
         rows.append((f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), convention.note))
-    parts.append(table(("tool", "all metrics", "one metric besides", "what no setting repeats"), rows))
+    parts.append(table(("tool", "all metrics", "single metrics", "differences that no setting covers"), rows))
     return "\n".join(parts)
 
 
@@ -138,7 +138,7 @@ def policies() -> str:
         kind = kind_of(option.values)
         values = ", ".join(f"`{word}`" for word in option.words) or ("a pair of labels" if kind is None else str(kind))
         rows.append((f"`{name}`", option.says, values, "" if option.default is None else f"`{option.default}`"))
-    return table(("policy", "what it says", "values", "default"), rows)
+    return table(("policy", "decides", "values", "default"), rows)
 
 
 def linked(name: str) -> str:
@@ -177,7 +177,7 @@ def section(metric: Metric) -> str:
     what, parts = docstring(metric.doc)
     what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
     rows = [
-        ("In pictures", metric.display or metric.name),
+        ("In plots", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
         ("Also called", ", ".join(f"`{name}`" for name in names(metric)) or "nothing else"),

@@ -79,7 +79,7 @@ def kendall_tau(pair: Pair) -> pl.Expr:
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
 def spearman(pair: Pair) -> pl.Expr:
-    r"""Spearman's rho: the correlation of the two rankings' ranks, tied documents sharing the mean of theirs.
+    r"""Spearman's rho: the correlation of the two rankings' ranks, where tied documents share their mean rank.
 
     .. math:: \frac{\sum_d x_d \, y_d}{\sqrt{\sum_d x_d^2 \sum_d y_d^2}}
 
@@ -108,13 +108,13 @@ def spearman(pair: Pair) -> pl.Expr:
 def tau_ap(pair: Pair) -> pl.Expr:
     r"""AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
 
-    Each rank of the *other* ranking except the first has a share: of the documents above it, those that the ranker's
-    own score puts above it, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is
+    For each rank of the *other* ranking except the first, take the documents above it: a share of them is above it in
+    the ranker's own ranking, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is
     the reference, and exchanging the two changes the value.
 
     .. math:: \frac{2}{m - 1} \sum_{i=2}^{m} \frac{c_i}{i - 1} - 1
 
-    At rank i of the other ranking, `c` of the documents above are above in the ranker's own, too.
+    Of the documents above rank i of the other ranking, `c` are above its document in the ranker's own, too.
 
     Returns
     -------
@@ -175,14 +175,14 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
 def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    r"""Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
+    r"""Rank-biased overlap, extrapolated: the mean share of common documents for a reader who goes down both.
 
     The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the end
     of the rankings the agreement is assumed to stay constant. A document of only one ranking lowers the agreement.
 
     .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} \frac{X_d}{d} \, p^d + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
 
-    `X` is the number of documents in the top d of both; the rankings have `s` and `l` documents, `s` the fewer.
+    `X` is the number of documents in the top d of both; the shorter ranking has `s` documents, the longer `l`.
 
     Parameters
     ----------
@@ -218,11 +218,11 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
 
 @agreement(bounds=(0, 1))
 def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    r"""The least possible rank-biased overlap: as if the two rankings had nothing more in common further down.
+    r"""The least possible rank-biased overlap, reached if the rankings have nothing more in common further down.
 
     .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} (X_d - X_l) \frac{p^d}{d} - X_l \ln(1 - p)\right)
 
-    `X` is the number of documents in the top d of both; the longer ranking has `l`.
+    `X` is the number of documents in the top d of both; the longer ranking has `l` documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Readers who stop: ERR, PFound and rank-biased precision, by models of a reader who goes down the list."""
+"""Readers who stop: ERR, PFound and rank-biased precision, which model a reader who goes down the list."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def pfound(
     gain: ChanceGain = "linear",
     max_label: MaxLabel = 1,
 ) -> pl.Expr:
-    r"""PFound: the probability that a reader is satisfied who otherwise goes on with probability `decay`.
+    r"""PFound: the probability that a reader is satisfied, who until then goes on with probability `decay`.
 
     .. math:: \sum_{i=1}^{k} \mathrm{decay}^{\,i-1} \, g_i \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -191,7 +191,7 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
 
     Returns
     -------
-    One Float64 per query, from 0 to 1 (it stays below 1: ranks that were not retrieved count as 0).
+    One Float64 per query, from 0 to below 1, since ranks that were not retrieved count as 0.
 
     References
     ----------

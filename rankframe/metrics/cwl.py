@@ -55,8 +55,8 @@ def sdcg(
     k
         The last rank that is read, at most 1,000,000.
     max_label
-        The label with gain 1, others in proportion: a number, ``"query"``, or ``None`` for the largest of the
-        table.
+        The label with gain 1; other labels have gains in proportion. A number, ``"query"``, or ``None`` for the
+        largest label of the table.
     gain
         ``None``, or ``{label: gain}`` with gains from 0 to 1.
     report
@@ -158,9 +158,9 @@ def insq(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads deeper the larger it is.
+    r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads the deeper the larger it is.
 
-    The probability to go on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, for any documents.
+    The probability of going on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, whatever the documents.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2
 
@@ -169,7 +169,7 @@ def insq(
     Parameters
     ----------
     depth
-        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
     target
         The gain that the reader needs, above 0 and up to 1,000,000: ``T`` above.
     max_label, gain, report, residual
@@ -207,7 +207,7 @@ def inst(
 ) -> pl.Expr:
     r"""INST: as INSQ, but the reader adapts to the gain that is still missing.
 
-    The probability to go on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` minus the gain of
+    The probability of going on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` minus the gain of
     the first i documents.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \prod_{j=1}^{i-1} \left(\frac{j + T + T_j - 1}{j + T + T_j}\right)^2
@@ -217,7 +217,7 @@ def inst(
     Parameters
     ----------
     depth
-        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
     target
         The gain that the reader needs, from 0.5 to 1,000,000: ``T`` above.
     max_label, gain, report, residual

@@ -1,4 +1,4 @@
-"""nERR8 to nERR11: variants of ERR in the C/W/L framework; a document satisfies with probability equal to its gain."""
+"""nERR8 to nERR11: variants of ERR in the C/W/L framework, where a document satisfies with probability equal to its gain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nerr8(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
+    r"""NERR by equation 8: the gain per document of a reader who stops at a document with probability equal to its gain.
 
     .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -74,7 +74,7 @@ def nerr9(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+    r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with probability 1 / (i + 1).
 
     .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i} \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -116,7 +116,7 @@ def nerr10(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 10: as :func:`nerr8`, and a reader who is not satisfied goes on with probability `p`.
+    r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with probability `p`.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -125,7 +125,7 @@ def nerr10(
     Parameters
     ----------
     depth
-        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
     p
         The reader's persistence, between 0 and 1.
     max_label, gain, report, residual
@@ -161,7 +161,7 @@ def nerr11(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 11: as :func:`nerr8`, and a reader who is not satisfied goes on as for :func:`rankframe.metrics.cwl.insq`.
+    r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in :func:`rankframe.metrics.cwl.insq`.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2 \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -170,7 +170,7 @@ def nerr11(
     Parameters
     ----------
     depth
-        The last rank that is read, 1000 as cwl_eval has it, whether so many documents were retrieved or not.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
     target
         The gain that the reader needs, above 0 and up to 1,000,000.
     max_label, gain, report, residual

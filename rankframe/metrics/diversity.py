@@ -1,4 +1,4 @@
-"""Novelty and diversity: how early and with how little repetition a ranking covers a query's subtopics."""
+"""Novelty and diversity: how early a ranking covers a query's subtopics, and with how little repetition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
 
 @metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics")
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents with every subtopic each.
+    r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents that have every subtopic.
 
     A document gains (1 - alpha)^n for each of its subtopics, where n documents above it have that subtopic; gains are
     divided by log2(rank + 1).
@@ -54,7 +54,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     r"""Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
-    The greedy ranking takes at each rank the document that adds most, of equal ones the one with the larger id.
+    The greedy ranking takes for each rank the document that adds most, and of equal ones the one with the larger id.
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{\sum_{i=1}^{k} \nu^*_i / \log_2(i + 1)}
 
@@ -86,7 +86,7 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
 
 @metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics")
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents with every subtopic each.
+    r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents that have every subtopic.
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / i}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} / i}
 
@@ -95,7 +95,7 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     k
         Ranks to count, at most 1,000,000.
     alpha
-        The share of its gain that a subtopic loses each time it is met, from 0 to 1: how likely it satisfies a reader.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1: the probability that it satisfies a reader.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 1 stands for an endless ranking in which every document has every subtopic.
+    One Float64 per query, from 0 to 1; 1 would need an endless ranking in which every document has every subtopic.
 
     References
     ----------
@@ -222,7 +222,7 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
 
     References
     ----------
@@ -246,7 +246,7 @@ def average_precision_ia(t: Topics) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
 
     References
     ----------
@@ -275,7 +275,7 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The subtopics are those that some document is relevant to.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Metrics of the judgments: the number of judged documents, and AP and pairs where some are unjudged."""
+"""Judgments: the number of judged documents, and metrics for rankings with unjudged documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 where nothing was retrieved. A negative label is no judgment.
+    One Float64 per query, from 0 to 1; 0 where nothing was retrieved. A document with a negative label counts as unjudged.
 
     References
     ----------
@@ -41,7 +41,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Pairwise accuracy: the share of pairs of a relevant and another document in the top `k`, the relevant one first.
+    r"""Pairwise accuracy: of the pairs of a relevant and another document in the top `k`, the share with the relevant first.
 
     Unlike ``auc`` it uses only retrieved documents, with ties ordered by ``ties``. It is 0 if no document in the top
     `k` is relevant, and null if all are.
@@ -81,8 +81,8 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
 def inferred_ap(r: Ranking) -> pl.Expr:
     r"""Inferred average precision: AP where only a sample of the pool was judged.
 
-    A negative label marks a document of the pool that was not judged: it counts as relevant with the share of
-    relevant ones among the judged documents above. A null label means outside the pool, and counts as non-relevant.
+    A negative label marks a document of the pool that was not judged: it counts by the share of relevant documents
+    among the judged ones above it. A null label marks a document outside the pool, which counts as non-relevant.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{i} \left(1 + c_i \frac{h_{i-1} + \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
 

@@ -98,7 +98,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def bpref(r: Ranking) -> pl.Expr:
-    r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones; unjudged ones are ignored.
+    r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones, unjudged ones left out.
 
     Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(B, R), or 1 if there is none above.
 
@@ -128,7 +128,7 @@ def bpref(r: Ranking) -> pl.Expr:
 
 @metric("iprec_at_recall", "iprec", display="IPrec", bounds=(0, 1), judging="threshold", gains_only=True)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
-    r"""Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
+    r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
 
     .. math:: \max_{i \,:\, h_i \ge \lfloor \mathrm{recall} \cdot R + 1/2 \rfloor} \frac{h_i}{i}
 

@@ -1,4 +1,4 @@
-"""trec_eval's own measures: those that no other tool has, by the definitions of its source."""
+"""trec_eval's own measures: measures that no other tool has, as its source code defines them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def utility(
     relevant_missed: Utility = 0,
     nonrelevant_missed: Utility = 0,
 ) -> pl.Expr:
-    r"""Utility: the sum of the worths of retrieved and missed documents.
+    r"""Utility: the sum of the values that you give to each retrieved and missed document.
 
     .. math:: a \, h_n + b \, (n - h_n) + c \, (R - h_n) + d \, (M - n - R + h_n)
 
@@ -140,8 +140,8 @@ def utility(
     relevant_missed
         The worth of each relevant document that was not retrieved.
     nonrelevant_missed
-        The worth of each other document of the collection that was not retrieved; ``on(collection_size=...)`` says
-        how many documents there are, and trec_eval takes 0 where nobody does.
+        The worth of each other document of the collection that was not retrieved; ``on(collection_size=...)`` sets
+        the size of the collection; without it the size is 0, as in trec_eval.
 
     Returns
     -------
@@ -236,14 +236,14 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     gains_only=True,
 )
 def gm_map(r: Ranking) -> pl.Expr:
-    r"""Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
+    r"""Average precision, but at least 0.00001, so that its geometric mean over the queries is above 0.
 
     .. math:: \max(\mathrm{AP}, 0.00001)
 
     Returns
     -------
-    One Float64 per query, from 0.00001 to 1; pytrec_eval has its logarithm per query. ``summarize`` takes the
-    geometric mean.
+    One Float64 per query, from 0.00001 to 1, of which ``summarize`` takes the geometric mean; pytrec_eval returns the
+    logarithm.
 
     References
     ----------
@@ -268,7 +268,7 @@ def gm_map(r: Ranking) -> pl.Expr:
     gains_only=True,
 )
 def gm_bpref(r: Ranking) -> pl.Expr:
-    r"""bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
+    r"""bpref, but at least 0.00001, so that its geometric mean over the queries is above 0.
 
     .. math:: \max(\mathrm{bpref}, 0.00001)
 

@@ -39,8 +39,8 @@ def bin_g(r: Ranking) -> pl.Expr:
 def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     r"""G: each gain discounted by the gain that was missed down to its rank.
 
-    The gain of rank i is divided by log2(2 + cost - gain), where the cost of a rank is the ideal ranking's gain there,
-    1 at least, and cost and gain are summed down to i; the sum is divided by the ideal ranking's gain.
+    The gain at rank i is divided by log2(2 + cost - gain), with cost and gain summed down to i; the cost of a rank is
+    the ideal ranking's gain there, but at least 1. The sum over the ranks is divided by the ideal ranking's gain.
 
     .. math:: \frac{1}{\sum_i g^*_i} \sum_{i=1}^{n} \frac{g_i}{\log_2\left(2 + \sum_{j=1}^{i} (\max(g^*_j, 1) - g_j)\right)}
 
@@ -72,7 +72,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric("ndcg_rel", display="nDCG-rel", bounds=(0, 1))
 def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    r"""NDCG averaged over the ranks of the documents with gain; those not retrieved count as if at the end.
+    r"""NDCG averaged over the ranks of the documents with gain; those not retrieved count as at the last rank.
 
     .. math:: \frac{1}{m} \left(\sum_{i=1}^{n} [g_i > 0] \, \mathrm{nDCG}@i + (m - m_n) \, \mathrm{nDCG}\right)
 
