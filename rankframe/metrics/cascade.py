@@ -191,7 +191,7 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
 
     Returns
     -------
-    One Float64 per query, from 0 to below 1, since ranks that were not retrieved count as 0.
+    One Float64 per query, from 0 to 1; it stays below 1, since ranks that were not retrieved count as 0.
 
     References
     ----------
