@@ -108,13 +108,13 @@ def spearman(pair: Pair) -> pl.Expr:
 def tau_ap(pair: Pair) -> pl.Expr:
     r"""AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
 
-    For each rank of the *other* ranking except the first, take the documents above it: a share of them is above it in
-    the ranker's own ranking, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is
-    the reference, and exchanging the two changes the value.
+    Take each document of the *other* ranking except the first: of the documents above it, a share is above it in the
+    ranker's own ranking, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is the
+    reference, and exchanging the two changes the value.
 
     .. math:: \frac{2}{m - 1} \sum_{i=2}^{m} \frac{c_i}{i - 1} - 1
 
-    Of the documents above rank i of the other ranking, `c` are above its document in the ranker's own, too.
+    Of the documents above rank i of the other ranking, `c` are above the document at rank i in the ranker's own, too.
 
     Returns
     -------
