@@ -63,7 +63,7 @@ def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
     of_run = None if run is None else _table(run, "run", "score")
     of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
     if of_run is not None and of_qrels is not None:
-        joined: pl.DataFrame = judge(of_run, Setup(), of_qrels)
+        joined = judge(of_run, Setup(), of_qrels).lazy().collect()
         return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
     found = of_run if of_qrels is None else of_qrels
     if found is None:
