@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._words.ranking import Ranking
+    from ._shapes.arrays import from_arrays
+    from ._shapes.dicts import from_dicts
+    from ._shapes.lists import from_lists
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
@@ -59,6 +62,9 @@ __all__ = [
     "Verdict",
     "arrow_kernel",
     "expr",
+    "from_arrays",
+    "from_dicts",
+    "from_lists",
     "hook",
     "load_example",
     "metric",
@@ -85,6 +91,9 @@ LATER = {
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "expr": "_rankers.metric_methods",
+    "from_arrays": "_shapes.arrays",
+    "from_dicts": "_shapes.dicts",
+    "from_lists": "_shapes.lists",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",

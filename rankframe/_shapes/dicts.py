@@ -139,10 +139,11 @@ def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
     kinds = {*map(type, values)}
     if all(issubclass(kind, str) for kind in kinds):
         return pl.Series(values, dtype=pl.String)
-    if all(issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool)) for kind in kinds):
+    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool))}
+    if whole == kinds:
         return pl.Series([int(x) for x in values], dtype=pl.Int64)
-    text = any(issubclass(kind, str) for kind in kinds)
-    odd = next(i for i, x in enumerate(values) if isinstance(x, str) != text or not isinstance(x, (str, Integral)))
+    unlike = whole if any(issubclass(kind, str) for kind in kinds) else kinds - whole
+    odd = next(i for i, x in enumerate(values) if type(x) in (unlike or kinds))
     raise InvalidData(
         f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}; write all as text"
     )

@@ -90,7 +90,9 @@ def from_lists(
     """
     check_word("repeated", repeated, Repeated)
     keys = (query,) if isinstance(query, str) else tuple(query or ())
-    names: Names = Names(keys, (carry,) if isinstance(carry, str) else tuple(carry), retrieved, relevant, scores, labels)
+    names: Names = Names(
+        keys, (carry,) if isinstance(carry, str) else tuple(carry), retrieved, relevant, scores, labels
+    )
     if isinstance(frame, pl.LazyFrame):
         lists = Lists.of(frame.collect_schema(), names)
         rows = lists.rows(frame)
