@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from ..errors import InvalidOption, nearest, option
 
-__all__ = ["PRESETS", "preset_for", "roles_of"]
+__all__ = ["PRESETS", "presets_for", "roles_of"]
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "beir": {"query": "query-id", "doc": "corpus-id"},
@@ -38,11 +37,6 @@ def roles_of(names: object) -> Mapping[str, str]:
     return PRESETS[names]
 
 
-def preset_for(columns: Collection[str]) -> str | None:
-    """The preset of which a table has the columns of queries and documents, if exactly one has the most columns there."""
-    fits: dict[str, int] = {}
-    for name, roles in PRESETS.items():
-        if {"query", "doc"} <= roles.keys() and {roles["query"], roles["doc"]} <= {*columns}:
-            fits[name] = len({*roles.values()} & {*columns})
-    best: list[Any] = [name for name, n in fits.items() if n == max(fits.values())]
-    return best[0] if len(best) == 1 else None
+def presets_for(columns: Collection[str]) -> list[str]:
+    """The presets of which a table has the columns of queries and documents."""
+    return [name for name, roles in PRESETS.items() if "doc" in roles and {roles["query"], roles["doc"]} <= {*columns}]

@@ -16,12 +16,10 @@ __all__ = [
     "filled",
     "last_kept",
     "mapped",
-    "negated",
     "of_one_type",
     "one_kept",
     "ones",
     "renamed",
-    "turned_round",
     "without_nan",
 ]
 
@@ -70,25 +68,6 @@ def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
         f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",
         f"df.assign(**{{{name!r}: df[{name!r}].map({numbers})}})",
         phrase=phrase,
-    )
-
-
-def negated(name: str, phrase: str) -> Code:
-    """A column turned round, as floats."""
-    return Code(
-        f"df.with_columns(-pl.col({name!r}).cast(pl.Float64))",
-        f"df.assign(**{{{name!r}: -df[{name!r}].astype(float)}})",
-        phrase=phrase,
-    )
-
-
-def turned_round(name: str, *, unsigned: bool) -> Code:
-    """Scores made of a column that goes the other way; Polars negates no unsigned numbers."""
-    polars, pandas = (".cast(pl.Int64)", ".astype('int64')") if unsigned else ("", "")
-    return Code(
-        f"df.with_columns(score=-pl.col({name!r}){polars})",
-        f"df.assign(score=-df[{name!r}]{pandas})",
-        phrase=", as in {}",
     )
 
 
