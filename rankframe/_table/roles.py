@@ -97,7 +97,12 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
         said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
     lists = [name for name in there if isinstance(schema, Mapping) and isinstance(schema[name], (pl.List, pl.Array))]
     if lists and lacking[-1][1] != "subtopic":
-        said += [". Column ", repr(lists[0]), f" is {schema[lists[0]]}", Code("rf.from_lists(df)", phrase="; for one row per query with lists write {}")]
+        said += [
+            ". Column ",
+            repr(lists[0]),
+            f" is {schema[lists[0]]}",
+            Code("rf.from_lists(df)", phrase="; for one row per query with lists write {}"),
+        ]
     return (*said, JUDGE if "label" in meant else "")
 
 

@@ -98,11 +98,12 @@ def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "") -> C
     return Code(f"df.unique({key}){then}", f"df.drop_duplicates({key}){then}", phrase=phrase)
 
 
-def best_kept(score: str, key: Sequence[str], phrase: str) -> Code:
+def best_kept(score: str, key: Sequence[str], phrase: str, *, ascending: bool = False) -> Code:
     """Of the rows with the same values of `key` the first in rank order."""
+    polars = "" if ascending else "descending=True, "
     return Code(
-        f"df.sort({score!r}, descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True)",
-        f"df.sort_values({score!r}, ascending=False).drop_duplicates({key})",
+        f"df.sort({score!r}, {polars}nulls_last=True).unique({key}, keep='first', maintain_order=True)",
+        f"df.sort_values({score!r}, ascending={ascending}).drop_duplicates({key})",
         phrase=phrase,
     )
 

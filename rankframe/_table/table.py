@@ -51,7 +51,9 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "repeated document": lambda x: (
         f"a query holds the same {x.roles.doc_name!r} twice; keep the best row of each",
-        steps.best_kept(x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}"),
+        steps.best_kept(
+            x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
+        ),
         Code(f"query={['run', *x.roles.query]}", phrase=", or name the columns that tell them apart, as {}"),
     ),
     "repeated subtopic": lambda x: (
