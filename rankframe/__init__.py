@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from ._rankers.metric_methods import ExprRanker
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
-    from ._words.ranking import Ranking
     from ._shapes.arrays import from_arrays
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
+    from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [

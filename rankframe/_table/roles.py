@@ -95,14 +95,11 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
         said += [", or ", on(names=preset)]
     if unknown:
         said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
-    lists = [name for name in there if isinstance(schema, Mapping) and isinstance(schema[name], (pl.List, pl.Array))]
-    if lists and lacking[-1][1] != "subtopic":
-        said += [
-            ". Column ",
-            repr(lists[0]),
-            f" is {schema[lists[0]]}",
-            Code("rf.from_lists(df)", phrase="; for one row per query with lists write {}"),
-        ]
+    if isinstance(schema, Mapping):
+        lists = [name for name in there if isinstance(schema[name], (pl.List, pl.Array))]
+        for name in lists[:1]:
+            row = Code("rf.from_lists(df)", phrase="; for one row per query with lists write {}")
+            said += [f". Column {name!r} is {schema[name]}", row]
     return (*said, JUDGE if "label" in meant else "")
 
 
