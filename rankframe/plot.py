@@ -7,6 +7,7 @@ from typing import Any
 
 from ._decisions.runs import Runs
 from ._pictures import plots
+from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
 
@@ -30,6 +31,7 @@ class Plots:
         cutoffs: Sequence[int] | None = None,
         runs: Sequence[str] | None = None,
         run: str | None = None,
+        background: str | None = None,
         ax: Any = None,
     ) -> Any:
         """The mean of metrics at every cutoff, with a band for each: it shows at which ranks a run gains.
@@ -42,6 +44,9 @@ class Plots:
             The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
         runs, run
             Score columns of the same rows, or the column that tells runs apart; default: the ranker's score only.
+        background
+            The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
+            ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
         ax
             Matplotlib axes to draw on.
 
@@ -61,17 +66,24 @@ class Plots:
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
         >>> df.rank.plot.curve("precision", "recall").title.text
-        'precision, recall at every cutoff'
+        'P, Recall at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
+        return self._draw(background, ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
-    def precision_recall(self, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None) -> Any:
+    def precision_recall(
+        self,
+        *,
+        runs: Sequence[str] | None = None,
+        run: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
         """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
         Parameters
         ----------
-        runs, run, ax
+        runs, run, background, ax
             As for :meth:`curve`.
 
         Returns
@@ -86,7 +98,7 @@ class Plots:
         'Interpolated precision at eleven levels of recall'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, plots.precision_recall, chosen.columns, chosen)
+        return self._draw(background, ax, plots.precision_recall, chosen.columns, chosen)
 
     def differences(
         self,
@@ -95,6 +107,7 @@ class Plots:
         runs: Sequence[str] | None = None,
         run: str | None = None,
         baseline: str | None = None,
+        background: str | None = None,
         ax: Any = None,
     ) -> Any:
         """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
@@ -107,7 +120,7 @@ class Plots:
             Score columns of the same rows, or the column that tells runs apart.
         baseline
             The run that the others are compared with; default: the first one.
-        ax
+        background, ax
             As for :meth:`curve`.
 
         Returns
@@ -123,16 +136,22 @@ class Plots:
         ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, plots.differences, chosen.columns, chosen, metric, baseline)
+        return self._draw(background, ax, plots.differences, chosen.columns, chosen, metric, baseline)
 
     def distribution(
-        self, metric: str, *, runs: Sequence[str] | None = None, run: str | None = None, ax: Any = None
+        self,
+        metric: str,
+        *,
+        runs: Sequence[str] | None = None,
+        run: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
     ) -> Any:
         """The distribution of a metric over the queries, per run: are the values alike, or mostly zeros and ones.
 
         Parameters
         ----------
-        metric, runs, run, ax
+        metric, runs, run, background, ax
             As for :meth:`differences`.
 
         Returns
@@ -144,10 +163,10 @@ class Plots:
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
         >>> df.rank.plot.distribution("rr").title.text
-        'How rr is spread over the queries'
+        'Distribution of RR over the queries'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, plots.distribution, chosen.columns, chosen, metric)
+        return self._draw(background, ax, plots.distribution, chosen.columns, chosen, metric)
 
     def slices(
         self,
@@ -156,13 +175,14 @@ class Plots:
         by: str,
         runs: Sequence[str] | None = None,
         run: str | None = None,
+        background: str | None = None,
         ax: Any = None,
     ) -> Any:
         """A metric in each slice of the queries, with its interval: which slices are better or worse than the whole.
 
         Parameters
         ----------
-        metric, runs, run, ax
+        metric, runs, run, background, ax
             As for :meth:`differences`.
         by
             The column whose values slice the queries, such as ``"market"``; the same in all rows of a query.
@@ -176,17 +196,17 @@ class Plots:
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
         >>> df.rank.plot.slices("rr", by="day").title.text
-        'rr by day'
+        'RR by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
+        return self._draw(background, ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
-    def judged(self, metric: str, *, ax: Any = None) -> Any:
+    def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
 
         Parameters
         ----------
-        metric, ax
+        metric, background, ax
             As for :meth:`differences`.
 
         Returns
@@ -199,13 +219,19 @@ class Plots:
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
         >>> df.rank.plot.judged("rr").title.text
-        'rr against the number of judged documents'
+        'RR against the number of judged documents'
         """
-        return self._draw(ax, plots.judged, (), metric)
+        return self._draw(background, ax, plots.judged, (), metric)
 
-    def _draw(self, ax: Any, figure: Callable[..., Figure], names: Sequence[str], *args: Any) -> Any:
+    def _draw(
+        self, background: str | None, ax: Any, figure: Callable[..., Figure], names: Sequence[str], *args: Any
+    ) -> Any:
+        if background is not None:
+            background_of(background)  # refuse another one before the work
         made = self._work(figure, names, *args)
-        return matplotlib(made, ax) if self._library == "matplotlib" or ax is not None else altair(made)
+        if self._library == "matplotlib" or ax is not None:
+            return matplotlib(made, ax, background)
+        return altair(made, background or "white")
 
     def __repr__(self) -> str:
         return f".rank.plot by {self._library}: curve, precision_recall, differences, distribution, slices, judged"

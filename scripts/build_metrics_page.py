@@ -24,25 +24,42 @@ PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
 HEAD = """\
 # Metrics
 
-Every metric by its text name, with what it counts, its range, its options, the names it has elsewhere and its source.
-The formula is the code that runs: a function from one query's ranking `r` to one Polars expression. `r.total(x, k)` is
-the sum of `x` over the ranks down to `k`, `r.relevant` is 1 for a relevant document, `r.hits` counts them down to each
-rank, `r.n_relevant` counts all of the query; other words say what they mean, and `rankframe.Ranking` describes them.
+<!-- Made by scripts/build_metrics_page.py. -->
 
-This page is made from the list of metrics by `python scripts/build_metrics_page.py`.
+Every metric by its text name, with its formula, its name in pictures, its range, its options, the names it has elsewhere and its source. The
+name leads to the metric:
+
+CONTENTS
+
+The formulas give the value for one query, with the default options:
+
+| | |
+|---|---|
+| $i$, $k$, $n$ | a rank; the cutoff; the number of retrieved documents, which replaces $k$ where no cutoff is given |
+| $r_i$, $h_i$, $R$ | 1 if the document at rank $i$ is relevant, else 0; $r_1 + \\cdots + r_i$; the number of relevant documents, retrieved or not |
+| $l_i$, $g_i$, $u_i$ | the label of the document at rank $i$; its gain; 1 if it is unjudged, else 0 |
+| $g^*_i$ | a star: the same for the best possible ranking of all judged documents |
+| $V_i$, $T$ | the probability that a reader sees rank $i$; the gain that the reader needs |
+| $S$, $r_{s,i}$, $h_{s,i}$, $R_s$ | the number of subtopics; $r_i$, $h_i$ and $R$ for subtopic $s$ |
+| $\\nu_i$ | the novelty of rank $i$, $\\sum_s r_{s,i} (1 - \\alpha)^{h_{s,i-1}}$ |
+| $[x]$ | 1 if $x$ holds, else 0 |
+
+Below each formula is the code that computes it: a function from one query's ranking `r` to one Polars expression.
+`r.total(x, k)` is the sum of `x` over the ranks down to `k`, `r.relevant`, `r.hits` and `r.n_relevant` are $r_i$, $h_i$
+and $R$; [Metrics of your own](api/formulas.md) has all these words.
 """
 
 
 NAMES_HEAD = """\
 # Names
 
+<!-- Made by scripts/build_metrics_page.py. -->
+
 What other tools call each metric. All of these texts are read, by `evaluate` and everywhere else, in upper or lower case.
 Result columns have the name on the right. A name that is one metric in one tool and another in the next is refused, in any
 case, and the error names both:
 
 UNCLEAR
-
-This page is made from the list of metrics by `python scripts/build_metrics_page.py`.
 """
 
 SPELLINGS = {
@@ -136,25 +153,31 @@ def link(call: Call) -> str:
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD]
-    for family, metrics in families([*rf.METRICS.values(), *rf.AGREEMENTS.values()]).items():
-        parts += [f"## {family}\n", *map(section, metrics)]
+    found = families([*rf.METRICS.values(), *rf.AGREEMENTS.values()])
+    rows = [(family, " ".join(f"[`{x.name}`](#{x.name})" for x in metrics)) for (family, _), metrics in found.items()]
+    parts = [HEAD.replace("CONTENTS\n", table(("", ""), rows))]
+    for (family, about), metrics in found.items():
+        parts += [f"## {family}\n\n{about}\n", *map(section, metrics)]
     return "\n".join(parts)
 
 
-def families(metrics: list[Metric]) -> dict[str, list[Metric]]:
-    """The metrics by the first line of their module, without its full stop."""
-    found: dict[str, list[Metric]] = {}
+def families(metrics: list[Metric]) -> dict[tuple[str, str], list[Metric]]:
+    """The metrics by the first line of their module, which is a heading, a colon and a sentence."""
+    found: dict[tuple[str, str], list[Metric]] = {}
     for metric in metrics:
-        module = inspect.getdoc(sys.modules[metric.formula.__module__]) or ""
-        found.setdefault(module.splitlines()[0].rstrip("."), []).append(metric)
+        heading, _, about = (
+            (inspect.getdoc(sys.modules[metric.formula.__module__]) or "").splitlines()[0].partition(": ")
+        )
+        found.setdefault((heading, about[0].upper() + about[1:]), []).append(metric)
     return found
 
 
 def section(metric: Metric) -> str:
     """One metric."""
     what, parts = docstring(metric.doc)
+    what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
     rows = [
+        ("In pictures", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
         ("Also called", ", ".join(f"`{name}`" for name in names(metric)) or "nothing else"),
@@ -165,8 +188,9 @@ def section(metric: Metric) -> str:
     returns = " ".join(parts.get("Returns", "").split())
     about = parts.get("Parameters", "")
     listed = "".join(f"- `{name}`: {' '.join(text.split())}\n" for name, text in entries(about))
-    text = f"{what}\n\n{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
-    return f"### {metric.name}\n\n{text.replace('``', '`')}\n```python\n{formula(metric)}\n```\n"
+    rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
+    what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
+    return f"### {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
 
 
 def docstring(doc: str) -> tuple[str, dict[str, str]]:

@@ -72,13 +72,21 @@ class Call:
     @cached_property
     def text(self) -> str:
         """The canonical text, which :func:`rankframe.parse` reads back to an equal call."""
+        return self._written(self.metric.name)
+
+    @property
+    def display(self) -> str:
+        """The text with the metric's name as people write it, as ``nDCG@10``, for pictures and pages."""
+        return self._written(self.metric.display or self.metric.name)
+
+    def _written(self, name: str) -> str:
         options = dict(self.options)
         first = self.metric.first
         at = f"@{_literal(options.pop(first))}" if first in options else ""
         if self.relevant is not None:
             options["relevant"] = self.relevant
-        inside = ",".join(f"{name}={_literal(value)}" for name, value in options.items())
-        return self.metric.name + (f"({inside})" if inside else "") + at
+        inside = ",".join(f"{option}={_literal(value)}" for option, value in options.items())
+        return name + (f"({inside})" if inside else "") + at
 
     @property
     def cutoff(self) -> bool:

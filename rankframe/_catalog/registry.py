@@ -59,6 +59,8 @@ class Metric:
         The function from a ranking, and options, to one expression.
     aliases
         Other names of the same metric.
+    display
+        The name as people write it, for pictures and pages; ``None`` where that is the canonical name.
     spellings
         Other tools' names that mean this metric with certain options set.
     bounds
@@ -97,6 +99,7 @@ class Metric:
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
     gains_only: bool | Callable[..., bool] = False
+    display: str | None = None
 
     @property
     def own(self) -> bool:
@@ -137,6 +140,7 @@ def metric(formula: F, /) -> F: ...
 def metric(
     *aliases: str,
     text: str | None = None,
+    display: str | None = None,
     bounds: Bounds = (0, None),
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
@@ -152,6 +156,7 @@ def metric(
 def metric(
     *aliases: Any,
     text: str | None = None,
+    display: str | None = None,
     bounds: Bounds = (0, None),
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
@@ -182,6 +187,8 @@ def metric(
         Other names of the metric, the other tools' among them.
     text
         The canonical name where it is not the function's own.
+    display
+        The name as people write it, as ``"nDCG"``: pictures and pages show it. Default: the canonical name.
     bounds
         The least and the greatest value of the metric; ``None`` for no limit.
     beyond
@@ -235,7 +242,7 @@ def metric(
     """
     alone = next(iter(aliases), None) if len(aliases) == 1 and callable(aliases[0]) else None
     names = () if alone is not None else aliases
-    for other in names:
+    for other in (*names, *([] if display is None else [display])):
         if not isinstance(other, str):
             raise InvalidOption(f"{other!r} is no name of a metric; write other names as texts, as @rf.metric('top')")
 
@@ -244,21 +251,9 @@ def metric(
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
         entry = Metric(
-            name,
-            formula,
-            tuple(others),
-            known,
-            bounds,
-            beyond,
-            dot,
-            summary,
-            kind,
-            higher_is_better,
-            adds_up,
-            judging,
-            over,
-            gains_only,
-        )
+            name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
+            over, gains_only, display,
+        )  # fmt: skip
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
                 f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

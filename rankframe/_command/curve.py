@@ -13,6 +13,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._decisions.runs import RUN, Runs, values
+from .._pictures.colours import background_of
 from .._pictures.plots import deepest
 from .._support.extras import load
 from .._support.progress import Busy
@@ -33,6 +34,14 @@ EXAMPLES = (
 DEFAULT = ("ndcg",)
 RANKS = 20
 PICTURES = (".svg", ".png", ".html")
+HEAD = """<head>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <style>
+        body { background: BACKGROUND; }
+        #vega-chart { padding: 0; }
+        #vega-chart svg { max-width: 100%; height: auto; }
+    </style>"""
+"""Shrinks a page's picture to the width of the screen, at which its text still reads."""
 
 
 def options(sub: Parser) -> None:
@@ -47,6 +56,11 @@ def options(sub: Parser) -> None:
     )
     sub.add_argument("--per-query", action="store_true", help="one row per query and rank instead of the means")
     sub.add_argument("-o", "--output", metavar="FILE", help=f"draw a picture instead: {', '.join(PICTURES)}")
+    sub.add_argument(
+        "--background",
+        metavar="COLOUR",
+        help="the picture's background: white (default), black or a colour such as '#1e1e1e'",
+    )
     add_format(sub)
 
 
@@ -59,6 +73,8 @@ def curve(arguments: argparse.Namespace) -> Answer:
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; say how far with --to")
     target = None if arguments.output is None else writable(arguments.output, "-o", PICTURES)
+    if target is None and arguments.background is not None:
+        raise InvalidOption("--background is that of a picture. Name its file too: -o curve.png")
     if target is not None and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
     if arguments.unjudged == "bounds" and target is None:
@@ -107,11 +123,16 @@ def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target
     """Draw the curves into a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     texts = [call.text for call in calls]
-    chart: Any = ranker(found.table, arguments).plot.curve(*texts, cutoffs=cutoffs, runs=found.runs, run=found.run)
+    background = background_of("white" if arguments.background is None else arguments.background)
+    chart: Any = ranker(found.table, arguments).plot.curve(
+        *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, background=background
+    )
     vl_convert = load("vl_convert", "plot")
     kind = target.suffix.lower()
     if kind == ".html":
-        target.write_text(vl_convert.vegalite_to_html(chart.to_dict(), bundle=True), encoding="utf-8")
+        page = vl_convert.vegalite_to_html(chart.to_dict(), bundle=True)
+        head = HEAD.replace("BACKGROUND", background)
+        target.write_text(page.replace("<head>", head, 1), encoding="utf-8")
     elif kind == ".svg":
         target.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
     else:

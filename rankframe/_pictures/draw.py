@@ -9,19 +9,23 @@ from typing import Any
 
 from .._support.extras import load
 from .._text.user_text import visible
+from ..errors import InvalidOption, option
+from .colours import DASHES, FAINT, GREY, PALETTE, background_of, ink_on
 from .figure import Axis, Figure, Mark
 
 __all__ = ["GREY", "altair", "matplotlib"]
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours, without the two that would be invisible on white or on black."""
-DASHES = ((), (6, 3))
-GREY = "#7f7f7f"
-"""The grey of Altair's text and axes, with about the same contrast to white and to a dark page."""
-FAINT = 0.25
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
-WIDTH = 520
+WIDTH = 480
+"""The width of a whole picture in pixels: where a phone shows it 350 pixels wide, text is still 10 pixels high."""
+TEXT = 14
+"""The size of the smallest text in pixels; that of Matplotlib's default, 10 points, at 100 dots per inch."""
+TITLE = 16
+LEGEND = 3
+"""The most columns of a legend."""
+NAME = 24
+"""The most letters of a line of a name beside an axis."""
 DRAWN = {"x", "x2", "y", "y2", "size", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
@@ -36,19 +40,28 @@ def dashes(figure: Figure, name: str) -> tuple[int, ...]:
     return DASHES[figure.series.index(name) // len(PALETTE) % len(DASHES)]
 
 
-def altair(figure: Figure) -> Any:
-    """The figure as an Altair chart, transparent and in colours readable on light and dark pages."""
+def altair(figure: Figure, background: str | None = None) -> Any:
+    """The figure as an Altair chart on a background.
+
+    Without one it is transparent, with text in `GREY`, for pages that have SVG in them and colour its text. It must not
+    become a PNG: vl-convert then darkens every colour that is not opaque.
+    """
     alt = load("altair", "plot")
+    background = None if background is None else background_of(background)
+    ink = GREY if background is None else ink_on(background)
     figure = figure.written(_without_markup)
-    words = {"labelColor": GREY, "titleColor": GREY, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500}
-    title = alt.TitleParams(figure.title, subtitle=_wrapped(figure.subtitle))
+    columns = _legend_columns(figure, 0.55 * TEXT)
+    words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
     return (
-        alt.layer(*(_altair_mark(alt, figure, mark) for mark in figure.marks))
+        alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
         .properties(
             width=WIDTH,
             height=figure.height,
-            background="transparent",
-            title=title,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+            background=background or "transparent",
+            title=alt.TitleParams(
+                _lines(figure.title, WIDTH / (0.57 * TITLE)), subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))
+            ),
             description=f"{figure.title}. {figure.subtitle}",
         )
         .configure(font=FONT)
@@ -56,33 +69,35 @@ def altair(figure: Figure) -> Any:
         .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
         .configure_axis(
             **words,
-            domainColor=GREY,
-            tickColor=GREY,
-            gridColor=GREY,
-            gridOpacity=FAINT,
-            labelLimit=240,
+            domainColor=ink,
+            tickColor=ink,
+            gridColor=ink,
+            gridOpacity=FAINT / 2,
+            labelLimit=0.4 * WIDTH,
             titlePadding=10,
         )
-        .configure_legend(**words, orient="bottom", columns=3, labelLimit=240)
+        .configure_legend(**words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40)
         .configure_title(
-            color=GREY,
-            subtitleColor=GREY,
-            fontSize=15,
-            subtitleFontSize=12,
+            color=ink,
+            subtitleColor=ink,
+            fontSize=TITLE,
+            subtitleFontSize=TEXT,
             anchor="start",
+            frame="bounds",
             offset=12,
             subtitlePadding=4,
         )
     )
 
 
-def _altair_mark(alt: Any, figure: Figure, mark: Mark) -> Any:
+def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
     rows = mark.rows
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
-    y = alt.Y("y:Q", title=figure.y.title, **_altair_axis(alt, figure.y))
-    if mark.kind == "rule":
+    y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
+    if mark.kind in ("rule", "divider"):
         over = {"x": x} if "x" in rows.columns else {"y": y}
-        return alt.Chart(rows).mark_rule(color=GREY, strokeDash=[4, 3]).encode(**over)
+        look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
+        return alt.Chart(rows).mark_rule(color=ink, **look).encode(**over)
     domain = list(figure.series)
     legend = alt.Legend(title=None, symbolOpacity=1) if figure.legend and len(domain) > 1 else None
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
@@ -110,14 +125,14 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark) -> Any:
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
     elif mark.kind == "tick":
-        encoding["color"] = alt.value(GREY)
-        chart = chart.mark_rule(strokeWidth=2)
+        encoding["color"] = alt.value(ink)
+        chart = chart.mark_rule(strokeWidth=3)
     elif "size" in rows.columns:
         scale = alt.Scale(domain=[0, _largest(mark)], range=[0, 300])
         encoding["size"] = alt.Size("size:Q", scale=scale, legend=None)
         chart = chart.mark_circle(opacity=_opacity(mark))
     else:
-        chart = chart.mark_circle(size=80, opacity=1, stroke="white", strokeWidth=1)
+        chart = chart.mark_circle(size=80, opacity=1, stroke=background, strokeWidth=1)
     return chart.encode(**encoding)
 
 
@@ -126,64 +141,99 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
     if axis.limits is not None:
         scale.update(domain=list(axis.limits), nice=False)
     if axis.ticks is None:
-        whole = {"axis": alt.Axis(tickMinStep=1, format=",d")} if axis.whole else {}
-        return {"scale": alt.Scale(**scale), **whole}
-    places, names = ([tick[i] for tick in axis.ticks] for i in (0, 1))
+        whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
+        return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
+    places, names = [place for place, _ in axis.ticks], [_lines(name, NAME) for _, name in axis.ticks]
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    return {"scale": alt.Scale(**scale), "axis": alt.Axis(values=places, labelExpr=label, labelOverlap=False)}
+    return {
+        "scale": alt.Scale(**scale),
+        "axis": alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False),
+    }
 
 
-def matplotlib(figure: Figure, ax: Any = None) -> Any:
-    """The figure on Matplotlib axes, new ones if none are given; text and background follow the user's style."""
+def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Any:
+    """The figure on Matplotlib axes, new ones if none are given; without a background, colours are the user's style's."""
     pyplot = load("matplotlib.pyplot", "plot")
-    lines = [_without_formulas(line) for line in _wrapped(visible(figure.subtitle))]
-    figure = figure.written(_without_formulas)
     own = ax is None
+    if background is not None:
+        background = background_of(background)
+        if not own:
+            raise InvalidOption(
+                option(background=background), " is for a new figure, and ax has one already; leave one of the two out"
+            )
+    plain, figure = figure, figure.written(_without_formulas)
     if own:
-        _, ax = pyplot.subplots(figsize=(6.8, 1.6 + figure.height / 90), layout="constrained")
-    ink = pyplot.rcParams["text.color"]
+        _, ax = pyplot.subplots(figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained")
+    ink = pyplot.rcParams["text.color"] if background is None else ink_on(background)
     ax.grid(True, alpha=FAINT)
     ax.set_axisbelow(True)
     for mark in figure.marks:
-        _matplotlib_mark(ax, figure, mark, ink)
-    for side, axis in (("x", figure.x), ("y", figure.y)):
-        ax.set(**{f"{side}label": axis.title})
+        _matplotlib_mark(ax, figure, mark, ink, background or ax.get_facecolor())
+    ax.set_xlabel(figure.x.title)
+    for side, axis in (("x", plain.x), ("y", plain.y)):
         if axis.log:
             ax.set(**{f"{side}scale": "log"})
         if axis.ticks is not None:
             ax.set(**{f"{side}ticks": [place for place, _ in axis.ticks]})
-            ax.set(**{f"{side}ticklabels": [name for _, name in axis.ticks]})
+            ax.set(**{f"{side}ticklabels": [_fit(name, NAME) for _, name in axis.ticks]})
             ax.minorticks_off()
         elif axis.whole:
             getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
         if axis.limits is not None:
             ax.set(**{f"{side}lim": axis.limits})
+        ax.grid(axis.grid, axis=side)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(figure.title, loc="left", weight="bold", pad=10 + 13 * len(lines))
-    ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        (0, 4),
-        "axes fraction",
-        "offset points",
-        va="bottom",
-        fontsize="small",
-        alpha=0.8,
-    )
+    width, height = _room(figure, ax, own, pyplot.rcParams["font.size"])
+    under = _fit(plain.subtitle, width / 0.53)
+    pad = 9 + 13 * (1 + under.count("\n"))
+    ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
+    ax.annotate(under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False)
+    ax.set_ylabel(_fit(plain.y.title, height / 0.6))
     if figure.legend and len(figure.series) > 1:
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        names = [name for name in figure.series if name in handles]
-        below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": 3} if own else {}
-        ax.legend([handles[name] for name in names], names, frameon=False, fontsize="small", **below)
+        named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
+        columns = _legend_columns(figure, 0.6 * TEXT)
+        below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": columns} if own else {}
+        shown = [name for name in figure.series if name in handles]
+        ax.legend([handles[name] for name in shown], [named[name] for name in shown], frameon=False, **below)
+    if background is not None:
+        _recolour(ax, ink, background)
     return ax
 
 
-def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
-    if mark.kind == "rule":
+def _room(figure: Figure, ax: Any, own: bool, size: float) -> tuple[float, float]:
+    """The width for text above the axes and the height for text beside them, in multiples of a font's size in points."""
+    if not own:
+        box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
+        return float(box.width) / unit, float(box.height) / unit
+    labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
+    height = 0.72 * figure.height / size
+    beside = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
+    return 0.72 * WIDTH / size - beside - 1.8, height
+
+
+def _fit(text: str, width: float) -> str:
+    """The text in lines of so many letters, escaped for Matplotlib line by line: an escape must not be cut in two."""
+    return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
+
+
+def _recolour(ax: Any, ink: str, background: str) -> None:
+    """Put the figure on a background, with text that reads on it."""
+    from matplotlib.text import Text
+
+    for patch in (ax.figure.patch, ax.patch):
+        patch.set_facecolor(background)
+    ax.tick_params(which="both", color=ink, labelcolor=ink, grid_color=ink)
+    ax.spines[:].set_color(ink)
+    for text in ax.findobj(Text):
+        text.set_color(ink)
+
+
+def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: Any) -> None:
+    if mark.kind in ("rule", "divider"):
+        look = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(
-                place, color=ink, alpha=0.6, ls=(0, (4, 3)), lw=1
-            )
+            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **look)
         return
     for (name,), part in mark.rows.group_by("series", maintain_order=True):
         rows = {column: part[column].to_list() for column in part.columns}
@@ -203,13 +253,13 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any) -> None:
         elif mark.kind == "interval":
             ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
         elif mark.kind == "tick":
-            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2)
+            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
         elif "size" in rows:
             sizes = [size / _largest(mark) * 160 for size in rows["size"]]
             ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=_opacity(mark), lw=0)
         else:
             ax.scatter(
-                rows["x"], rows["y"], s=45, color=own, label=label, edgecolors="white", lw=1, zorder=3, clip_on=False
+                rows["x"], rows["y"], s=45, color=own, label=label, edgecolors=background, lw=1, zorder=3, clip_on=False
             )
 
 
@@ -228,8 +278,20 @@ def _largest(mark: Mark) -> float:
     return max(float(mark.rows["size"].max() or 0), 4.0)  # type: ignore[arg-type]
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, 84)
+def _wrapped(text: str, width: float) -> list[str]:
+    return textwrap.wrap(text, max(int(width), 20))
+
+
+def _lines(text: str, width: float) -> str | list[str] | None:
+    """A title as Altair takes it: a text, its lines if they are several, or None if there is none."""
+    lines = _wrapped(text, width)
+    return lines if len(lines) > 1 else (text or None)
+
+
+def _legend_columns(figure: Figure, letter: float) -> int:
+    """How many columns of names stand side by side, for letters of a width in pixels."""
+    longest = max(map(len, figure.series), default=0)
+    return max(1, min(LEGEND, len(figure.series), int(WIDTH / (longest * letter + 50))))
 
 
 def _without_markup(text: str) -> str:

@@ -36,18 +36,19 @@ LINES = 12
 ROWS = 40
 """How many slices or runs stand under each other."""
 
-Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule"]
+Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title and scale; where it is labelled with what, and where it ends, if not left to the library."""
+    """An axis: its title and scale; the places of its labels, and its ends, if not left to the library; whether it has a grid."""
 
     title: str
     log: bool = False
     ticks: tuple[tuple[float, str], ...] | None = None
     limits: tuple[float, float] | None = None
     whole: bool = False
+    grid: bool = True
 
     def written(self, how: Callable[[str], str]) -> Axis:
         """The axis with every text as `how` writes it."""

@@ -37,6 +37,10 @@ BARS = 400
 """The largest number of bars; more queries are combined."""
 BINS = 20
 """The number of bars of a histogram."""
+MARGIN = 0.03
+"""The room beside a histogram, as a share of its width: a median at the rim stands apart from the frame."""
+GAP = 13
+"""The distance of runs in a slice in pixels; between slices it is twice that."""
 CELLS = 30
 """The number of rows and columns of cells in which dots are combined."""
 
@@ -62,19 +66,19 @@ def curve(
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         means(found, [RUN], at[call, k]).with_columns(
-            series=named(call.text, runs=several, metrics=len(asked) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
+            series=named(call.display, runs=several, metrics=len(asked) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
         )
         for call in asked
         for k in cutoffs
     )
     last = max(cutoffs)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    title = f"{', '.join(call.text for call in asked)} at every cutoff"
+    title = f"{', '.join(call.display for call in asked)} at every cutoff"
     return Figure(
         title,
         f"Mean of the first k documents over {count(found)}, with 95% intervals (Student's t)",
         Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
-        Axis(f"mean {asked[0].text}" if len(asked) == 1 else "mean"),
+        Axis(f"{asked[0].display}@k" if len(asked) == 1 else "mean"),
         banded(rows),
         lines_of(rows),
     )
@@ -137,17 +141,20 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
         .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
         .drop("bar")
     )
+    several = len(others) > 1
+    pair = f"{'run' if several else others[0]} minus {baseline}"
+    each_own = ". Each run has its own order, so one place is not one query" if several else ""
     return Figure(
-        f"Differences in {call.text} from {baseline}, query by query",
-        "; ".join(wins_and_losses(paired, name, call) for name in others),
+        f"{call.display} of each query: {pair}",
+        "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own,
         Axis(
-            f"queries, sorted by their difference{' (each run apart)' if len(others) > 1 else ''}",
+            "queries, sorted by their difference" + (" in each run" if several else ""),
             limits=(0, max(n, 1)),
             whole=True,
         ),
-        Axis(f"{call.text} less that of {baseline}"),
+        Axis(f"{call.display}, {pair}"),
         of_differences(sorted_, others, call),
-        tuple(others) if len(others) > 1 else ("better", "worse"),
+        tuple(others) if several else ("better", "worse"),
     )
 
 
@@ -180,6 +187,7 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     legible(names, ROWS, "runs")
     row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
     low, high = reach(found["value"], call)
+    margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
     bars = (
@@ -197,13 +205,14 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     at = centers.with_columns(series=pl.col(RUN), y=row.cast(pl.Float64))
     ticks = [(float(len(names) - 1 - i), name) for i, name in enumerate(names)]
     return Figure(
-        f"How {call.text} is spread over the queries",
-        f"Bars: share of {count(found)}, to one scale; dot: mean; stroke: median",
-        Axis(call.text, limits=(low, high)),
-        Axis("run", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
+        f"Distribution of {call.display} over the queries",
+        f"Height of a bar: share of {count(found)}{', on the same scale for all runs' if len(names) > 1 else ''}. Dot: mean. "
+        "Upright line: median",
+        Axis(call.display, limits=(low - margin, high + margin)),
+        Axis("", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
         (
             Mark("bar", bars),
-            Mark("tick", at.select("series", x="median", y=pl.col("y"), y2=pl.col("y") + 0.85, median="median")),
+            Mark("tick", at.select("series", x="median", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="median")),
             Mark("point", at.select("series", x="mean", y=pl.col("y"), mean="mean", queries="n")),
         ),
         tuple(names),
@@ -233,7 +242,8 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
     place = pl.col("#slice").replace_strict(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )
-    apart = {name: 0.0 if len(names) == 1 else 0.5 * (0.5 - i / (len(names) - 1)) for i, name in enumerate(names)}
+    high = max(28, GAP * (len(names) + 1))
+    apart = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
     rows = rows.filter(pl.col("#slice").is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
@@ -249,18 +259,20 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
     overall = found.select(Mean.of(call).unweighted(pl.col(call.text))).item() if len(names) == 1 else None
     rule = [] if overall is None else [Mark("rule", pl.DataFrame({"x": [overall]}))]
+    between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
     return Figure(
-        f"{call.text} by {by}",
+        f"{call.display} by {by}",
         f"Mean over {count(found)}, with 95% intervals (Student's t){some}{'; dashed: all queries' if rule else ''}",
-        Axis(f"mean {call.text}"),
+        Axis(call.display),
         Axis(
             by,
+            grid=False,
             ticks=tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order)),
-            limits=(-0.6, max(len(order), 1) - 0.4),
+            limits=(-0.5, max(len(order), 1) - 0.5),
         ),
-        (*rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
+        (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
         tuple(names),
-        height=40 + max(26, 9 * len(names)) * max(len(order), 2),
+        height=high * max(len(order), 2),
     )
 
 
@@ -290,16 +302,16 @@ def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
         both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
         xs = both.group_by("part").agg(x=pl.col("judged").mean())
         rows = means(both, ["part"], call, "value").join(xs, on="part").sort("x").drop("part")
-        line = banded(rows.with_columns(series=pl.lit(call.text)))
-    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.text))
-    line_said = "; line: mean, with 95% intervals (Student's t)" if line else ""
+        line = banded(rows.with_columns(series=pl.lit(call.display)))
+    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.display))
+    line_said = ". Line: mean, with 95% intervals (Student's t)" if line else ""
     return Figure(
-        f"{call.text} against the number of judged documents",
-        f"Dots: {count(both)}, larger where many fall together{line_said}",
-        Axis("judged documents of the query", whole=True),
-        Axis(call.text),
+        f"{call.display} against the number of judged documents",
+        f"Dots: {count(both)}, larger where several share a place{line_said}",
+        Axis("judged documents of a query", whole=True),
+        Axis(call.display),
         (Mark("point", points), *line),
-        (call.text,),
+        (call.display,),
     )
 
 

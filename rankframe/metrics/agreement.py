@@ -13,7 +13,11 @@ __all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_
 
 @agreement(bounds=(0, 1))
 def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
-    """Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders differently.
+    r"""Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders differently.
+
+    .. math:: \frac{D}{m (m - 1) / 2}
+
+    `D` of the pairs of `m` documents are ordered differently.
 
     Parameters
     ----------
@@ -43,7 +47,11 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
 def kendall_tau(pair: Pair) -> pl.Expr:
-    """Kendall's tau-b: concordant minus discordant pairs, over the pairs corrected for ties.
+    r"""Kendall's tau-b: concordant minus discordant pairs, over the pairs corrected for ties.
+
+    .. math:: \frac{C - D}{\sqrt{(P - T_x) (P - T_y)}}
+
+    Of `P` pairs `C` are concordant, `D` discordant, and `T` tied by either score.
 
     Returns
     -------
@@ -71,7 +79,11 @@ def kendall_tau(pair: Pair) -> pl.Expr:
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
 def spearman(pair: Pair) -> pl.Expr:
-    """Spearman's rho: the correlation of the two rankings' ranks, tied documents sharing the mean of theirs.
+    r"""Spearman's rho: the correlation of the two rankings' ranks, tied documents sharing the mean of theirs.
+
+    .. math:: \frac{\sum_d x_d \, y_d}{\sqrt{\sum_d x_d^2 \sum_d y_d^2}}
+
+    `x` and `y` are the ranks of a document by either score, minus their means.
 
     Returns
     -------
@@ -94,11 +106,15 @@ def spearman(pair: Pair) -> pl.Expr:
 
 @agreement("tauap", "ap_correlation", bounds=(-1, 1))
 def tau_ap(pair: Pair) -> pl.Expr:
-    """AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
+    r"""AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
 
     Each rank of the *other* ranking except the first has a share: of the documents above it, those that the ranker's
     own score puts above it, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is
     the reference, and exchanging the two changes the value.
+
+    .. math:: \frac{2}{m - 1} \sum_{i=2}^{m} \frac{c_i}{i - 1} - 1
+
+    At rank i of the other ranking, `c` of the documents above are above in the ranker's own, too.
 
     Returns
     -------
@@ -124,7 +140,11 @@ def tau_ap(pair: Pair) -> pl.Expr:
 
 @agreement(bounds=(0, 1))
 def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
-    """Overlap: the number of documents in the top `k` of both rankings, over `k`.
+    r"""Overlap: the number of documents in the top `k` of both rankings, over `k`.
+
+    .. math:: \frac{X_k}{k}
+
+    `X` is the number of documents in the top `k` of both.
 
     Parameters
     ----------
@@ -155,10 +175,14 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
 def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    """Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
+    r"""Rank-biased overlap, extrapolated: the share of documents in common that a reader going down both meets.
 
     The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the end
     of the rankings the agreement is assumed to stay constant. A document of only one ranking lowers the agreement.
+
+    .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} \frac{X_d}{d} \, p^d + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
+
+    `X` is the number of documents in the top d of both; the rankings have `s` and `l` documents, `s` the fewer.
 
     Parameters
     ----------
@@ -194,7 +218,11 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
 
 @agreement(bounds=(0, 1))
 def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    """The least possible rank-biased overlap: as if the two rankings had nothing more in common further down.
+    r"""The least possible rank-biased overlap: as if the two rankings had nothing more in common further down.
+
+    .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} (X_d - X_l) \frac{p^d}{d} - X_l \ln(1 - p)\right)
+
+    `X` is the number of documents in the top d of both; the longer ranking has `l`.
 
     Parameters
     ----------
@@ -227,7 +255,9 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Exp
 
 @agreement("rbo_res", bounds=(0, 1))
 def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
-    """Residual of rank-biased overlap: by how much documents below the end of the rankings could raise ``rbo_min``.
+    r"""Residual of rank-biased overlap: by how much documents below the end of the rankings could raise ``rbo_min``.
+
+    .. math:: \mathrm{RBO}_{\max} - \mathrm{RBO}_{\min}
 
     Parameters
     ----------

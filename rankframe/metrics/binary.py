@@ -22,13 +22,16 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     "p",
     "set_p",
     "setp",
+    display="P",
     bounds=(0, 1),
     judging=_judging,
     spellings={name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")},
     gains_only=True,
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
-    """Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+    r"""Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -57,9 +60,11 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("r", "set_recall", "setr", display="Recall", bounds=(0, 1), judging="threshold", gains_only=True)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Recall: the share of the query's relevant documents that are in the top `k`.
+    r"""Recall: the share of the query's relevant documents that are in the top `k`.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -85,9 +90,11 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric(bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(display="F1", bounds=(0, 1), judging="threshold", gains_only=True)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
-    """F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+    r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+
+    .. math:: \frac{2 h_k}{k + R}
 
     Parameters
     ----------
@@ -112,11 +119,11 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric("set_F", "SetF", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
+@metric("set_F", "SetF", display="F-beta", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
 def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
-    """F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
+    r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
-    It is (1 + beta^2) hits / (k + beta^2 relevant documents).
+    .. math:: \frac{(1 + \beta^2) \, h_k}{k + \beta^2 R}
 
     Parameters
     ----------
@@ -143,9 +150,11 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
 
 
-@metric("set_map", "SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("set_map", "SetAP", display="SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Set average precision: precision times recall of the top `k`, as for a set without order.
+    r"""Set average precision: precision times recall of the top `k`, as for a set without order.
+
+    .. math:: \frac{h_k}{k} \cdot \frac{h_k}{R}
 
     Parameters
     ----------
@@ -170,9 +179,13 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
 
 
-@metric("fallout", bounds=(0, 1), higher_is_better=False, judging="threshold")
+@metric("fallout", display="Fall-out", bounds=(0, 1), higher_is_better=False, judging="threshold")
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
+    r"""Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
+
+    .. math:: \frac{1}{N - R} \sum_{i=1}^{k} (1 - r_i)
+
+    `N` documents were retrieved or judged, `R` of them relevant.
 
     Parameters
     ----------
@@ -203,9 +216,11 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k) / others
 
 
-@metric("num_rel_ret", "NumRelRet", summary="sum", judging="monotone", gains_only=True)
+@metric("num_rel_ret", "NumRelRet", display="Hits", summary="sum", judging="monotone", gains_only=True)
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Hits: the number of relevant documents in the top `k`.
+    r"""Hits: the number of relevant documents in the top `k`.
+
+    .. math:: h_k = \sum_{i=1}^{k} r_i
 
     Parameters
     ----------
@@ -230,9 +245,11 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.relevant), k)
 
 
-@metric("success", "hr", "hitrate", "hit_ratio", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("success", "hr", "hitrate", "hit_ratio", display="Hit rate", bounds=(0, 1), judging="monotone", gains_only=True)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
+    r"""Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
+
+    .. math:: \min(1, h_k)
 
     Parameters
     ----------
@@ -257,9 +274,11 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k)
 
 
-@metric("rprec", "r-precision", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("rprec", "r-precision", display="R-precision", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision(r: Ranking) -> pl.Expr:
-    """R-precision: precision at rank R, where R is the number of the query's relevant documents.
+    r"""R-precision: precision at rank R, where R is the number of the query's relevant documents.
+
+    .. math:: \frac{h_R}{R}
 
     Returns
     -------

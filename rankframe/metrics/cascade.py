@@ -1,4 +1,4 @@
-"""User models of a reader who goes down the list and stops: ERR, PFound and rank-biased precision."""
+"""Readers who stop: ERR, PFound and rank-biased precision, by models of a reader who goes down the list."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ def _judging(k: int | None = None, gain: ChanceGain = "exponential", max_label: 
     return "monotone" if fixed else None  # else the top of the scale depends on the judgments
 
 
-@metric("expected_reciprocal_rank", bounds=(0, 1), judging=_judging, gains_only=True)
+@metric("expected_reciprocal_rank", display="ERR", bounds=(0, 1), judging=_judging, gains_only=True)
 def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
-    """Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
+    r"""Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
+
+    .. math:: \sum_{i=1}^{k} \frac{g_i}{i} \prod_{j=1}^{i-1} (1 - g_j)
+
+    Here `g` is the probability that a document satisfies the reader.
 
     Parameters
     ----------
@@ -53,9 +57,13 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
     return r.total(r.stops(_satisfied(r, gain, max_label)), k, over=r.rank)
 
 
-@metric("normalized_err", "normalised_err", bounds=(0, 1), gains_only=True)
+@metric("normalized_err", "normalised_err", display="nERR", bounds=(0, 1), gains_only=True)
 def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
-    """Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
+    r"""Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
+
+    .. math:: \frac{\mathrm{ERR}@k}{\mathrm{ERR}^*@k}
+
+    The star marks the best order.
 
     Parameters
     ----------
@@ -91,7 +99,7 @@ def _pfound_judging(
     return _judging(k, gain, max_label)
 
 
-@metric("PFound", bounds=(0, 1), judging=_pfound_judging, gains_only=True)
+@metric("PFound", display="pFound", bounds=(0, 1), judging=_pfound_judging, gains_only=True)
 def pfound(
     r: Ranking,
     k: int | None = None,
@@ -100,7 +108,11 @@ def pfound(
     gain: ChanceGain = "linear",
     max_label: MaxLabel = 1,
 ) -> pl.Expr:
-    """PFound: the probability that a reader is satisfied who otherwise goes on with probability `decay`.
+    r"""PFound: the probability that a reader is satisfied who otherwise goes on with probability `decay`.
+
+    .. math:: \sum_{i=1}^{k} \mathrm{decay}^{\,i-1} \, g_i \prod_{j=1}^{i-1} (1 - g_j)
+
+    Here `g` is the probability that a document satisfies the reader.
 
     Parameters
     ----------
@@ -159,9 +171,11 @@ def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -
     return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
 
 
-@metric("rank_biased_precision", bounds=(0, 1), dot="p", judging=_rbp_judging, gains_only=True)
+@metric("rank_biased_precision", display="RBP", bounds=(0, 1), dot="p", judging=_rbp_judging, gains_only=True)
 def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGain = None) -> pl.Expr:
-    """Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
+    r"""Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
+
+    .. math:: (1 - p) \sum_{i=1}^{k} p^{\,i-1} g_i
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def _judging(
     return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
 
 
-@metric("scaled_dcg", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@metric("scaled_dcg", display="SDCG", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def sdcg(
     r: Ranking,
     k: ListedCutoff,
@@ -46,7 +46,9 @@ def sdcg(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
+    r"""Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
+
+    .. math:: \frac{\sum_{i=1}^{k} g_i / \log_2(i + 1)}{\sum_{i=1}^{k} 1 / \log_2(i + 1)}
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ def sdcg(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric("bejeweled_player_model", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric("bejeweled_player_model", display="BPM", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def bpm(
     r: Ranking,
     k: int,
@@ -96,7 +98,11 @@ def bpm(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """Bejeweled player model: the gain per document of a reader who stops at a gain of `target`, or at rank `k`.
+    r"""Bejeweled player model: the gain per document of a reader who stops at a gain of `target`, or at rank `k`.
+
+    .. math:: \frac{1}{m} \sum_{i=1}^{m} g_i, \quad m = \min(\{k\} \cup \{i : g_1 + \cdots + g_i \ge T\})
+
+    `T` is `target`.
 
     Parameters
     ----------
@@ -141,7 +147,7 @@ def bpm(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@metric(display="INSQ", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -152,9 +158,13 @@ def insq(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """INSQ: the gain per document of a reader who needs a gain of about `target`, and reads deeper the larger it is.
+    r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads deeper the larger it is.
 
     The probability to go on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, for any documents.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2
+
+    `T` is `target`; the sums go down to `depth`.
 
     Parameters
     ----------
@@ -184,7 +194,7 @@ def insq(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="INST", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def inst(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -195,10 +205,14 @@ def inst(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """INST: as INSQ, but the reader adapts to the gain that is still missing.
+    r"""INST: as INSQ, but the reader adapts to the gain that is still missing.
 
     The probability to go on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` minus the gain of
     the first i documents.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \prod_{j=1}^{i-1} \left(\frac{j + T + T_j - 1}{j + T + T_j}\right)^2
+
+    The sums go down to `depth`.
 
     Parameters
     ----------
@@ -255,9 +269,11 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
+@metric(display="RBP residual", bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
-    """The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
+    r"""The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
+
+    .. math:: (1 - p) \sum_{i=1}^{m} p^{\,i-1} u_i + p^{\,m}, \quad m = \min(k, n)
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from .user_models import (
 __all__ = ["nerr8", "nerr9", "nerr10", "nerr11"]
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr8(
     r: Ranking,
     k: ListedCutoff,
@@ -33,7 +33,9 @@ def nerr8(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
+    r"""NERR by equation 8: the gain per document of a reader whom a document satisfies with probability equal to its gain.
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def nerr8(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR9", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr9(
     r: Ranking,
     k: ListedCutoff,
@@ -72,7 +74,9 @@ def nerr9(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+    r"""NERR by equation 9: as :func:`nerr8`, and a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i} \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -101,7 +105,7 @@ def nerr9(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR10", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr10(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -112,7 +116,11 @@ def nerr10(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 10: as :func:`nerr8`, and a reader who is not satisfied goes on with probability `p`.
+    r"""NERR by equation 10: as :func:`nerr8`, and a reader who is not satisfied goes on with probability `p`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 - g_j)
+
+    The sums go down to `depth`.
 
     Parameters
     ----------
@@ -142,7 +150,7 @@ def nerr10(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(display="nERR11", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
 def nerr11(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -153,7 +161,11 @@ def nerr11(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    """NERR by equation 11: as :func:`nerr8`, and a reader who is not satisfied goes on as for :func:`rankframe.metrics.cwl.insq`.
+    r"""NERR by equation 11: as :func:`nerr8`, and a reader who is not satisfied goes on as for :func:`rankframe.metrics.cwl.insq`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2 \prod_{j=1}^{i-1} (1 - g_j)
+
+    `T` is `target`; the sums go down to `depth`.
 
     Parameters
     ----------

@@ -14,12 +14,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-@metric("alpha-dcg", bounds=(0, 1), over="subtopics")
+@metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics")
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents with every subtopic each.
+    r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents with every subtopic each.
 
     A document gains (1 - alpha)^n for each of its subtopics, where n documents above it have that subtopic; gains are
     divided by log2(rank + 1).
+
+    .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} / \log_2(i + 1)}
 
     Parameters
     ----------
@@ -48,11 +50,13 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     return _dcg(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum())
 
 
-@metric("alpha-ndcg", over="subtopics")
+@metric("alpha-ndcg", display="alpha-nDCG", over="subtopics")
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
+    r"""Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
     The greedy ranking takes at each rank the document that adds most, of equal ones the one with the larger id.
+
+    .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{\sum_{i=1}^{k} \nu^*_i / \log_2(i + 1)}
 
     Parameters
     ----------
@@ -80,9 +84,11 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
 
 
-@metric("err-ia", bounds=(0, 1), over="subtopics")
+@metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics")
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents with every subtopic each.
+    r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents with every subtopic each.
+
+    .. math:: \frac{\sum_{i=1}^{k} \nu_i / i}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} / i}
 
     Parameters
     ----------
@@ -110,9 +116,11 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
 
 
-@metric("nerr-ia", over="subtopics")
+@metric("nerr-ia", display="nERR-IA", over="subtopics")
 def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
-    """Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
+    r"""Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
+
+    .. math:: \frac{\sum_{i=1}^{k} \nu_i / i}{\sum_{i=1}^{k} \nu^*_i / i}
 
     Parameters
     ----------
@@ -139,9 +147,11 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
 
 
-@metric("novelty_rank_biased_precision", bounds=(0, 1), over="subtopics")
+@metric("novelty_rank_biased_precision", display="NRBP", bounds=(0, 1), over="subtopics")
 def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
-    """Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
+    r"""Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
+
+    .. math:: \frac{1 - (1 - \alpha) \beta}{S} \sum_i \beta^{\,i-1} \nu_i
 
     Parameters
     ----------
@@ -168,9 +178,11 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
 
 
-@metric("normalized_nrbp", "normalised_nrbp", over="subtopics")
+@metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics")
 def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
-    """Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
+    r"""Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
+
+    .. math:: \frac{\sum_i \beta^{\,i-1} \nu_i}{\sum_i \beta^{\,i-1} \nu^*_i}
 
     Parameters
     ----------
@@ -197,9 +209,11 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
 
 
-@metric("p_ia", "p-ia", bounds=(0, 1), over="subtopics")
+@metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics")
 def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
-    """Intent-aware precision: the mean, over the query's subtopics, of the precision for each.
+    r"""Intent-aware precision: the mean, over the query's subtopics, of the precision for each.
+
+    .. math:: \frac{1}{S} \sum_{s=1}^{S} \frac{1}{k} \sum_{i=1}^{k} r_{s,i}
 
     Parameters
     ----------
@@ -224,9 +238,11 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
 
 
-@metric("ap_ia", "map_ia", "map-ia", bounds=(0, 1), over="subtopics")
+@metric("ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics")
 def average_precision_ia(t: Topics) -> pl.Expr:
-    """Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
+    r"""Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
+
+    .. math:: \frac{1}{S} \sum_{s=1}^{S} \frac{1}{R_s} \sum_{i=1}^{n} r_{s,i} \frac{h_{s,i}}{i}
 
     Returns
     -------
@@ -246,9 +262,11 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics
 
 
-@metric("strec", "strecall", "s_recall", bounds=(0, 1), over="subtopics")
+@metric("strec", "strecall", "s_recall", display="Subtopic recall", bounds=(0, 1), over="subtopics")
 def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
-    """Subtopic recall: the share of the query's subtopics that the top `k` covers.
+    r"""Subtopic recall: the share of the query's subtopics that the top `k` covers.
+
+    .. math:: \frac{1}{S} \sum_{s=1}^{S} \min(1, h_{s,k})
 
     Parameters
     ----------

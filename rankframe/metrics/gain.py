@@ -11,9 +11,11 @@ from ..errors import InvalidOption, shown
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
-@metric("cumulative_gain", judging="monotone", gains_only=True)
+@metric("cumulative_gain", display="CG", judging="monotone", gains_only=True)
 def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None) -> pl.Expr:
-    """Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
+    r"""Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
+
+    .. math:: \sum_{i=1}^{k} g_i
 
     Parameters
     ----------
@@ -44,9 +46,11 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
-@metric("query_average", judging="monotone", gains_only=True)
+@metric("query_average", display="Mean label", judging="monotone", gains_only=True)
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
+    r"""Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
+
+    .. math:: \frac{1}{m} \sum_{i=1}^{m} l_i, \quad m = \min(k, n)
 
     Parameters
     ----------
@@ -71,11 +75,13 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric("arp", higher_is_better=False, judging="threshold", gains_only=True)
+@metric("arp", display="ARP", higher_is_better=False, judging="threshold", gains_only=True)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
+    r"""Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
 
     Lower is better, except that 0 means that no document with gain was retrieved.
+
+    .. math:: \frac{\sum_{i=1}^{n} i \, g_i}{\sum_{i=1}^{n} g_i}
 
     Parameters
     ----------
@@ -105,6 +111,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric(
     "discounted_cumulative_gain",
+    display="DCG",
     judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
     gains_only=True,
@@ -117,7 +124,9 @@ def dcg(
     discount: Discount = "log2",
     min_label: Label | None = None,
 ) -> pl.Expr:
-    """Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
+    r"""Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
+
+    .. math:: \sum_{i=1}^{k} \frac{g_i}{\log_2(i + 1)}
 
     Parameters
     ----------
@@ -156,6 +165,7 @@ def dcg(
     "normalized_dcg",
     "normalised_dcg",
     "ndcg_cut",
+    display="nDCG",
     bounds=(0, 1),
     judging="gain",
     spellings={"ndcg_burges": {"gain": "exponential"}},
@@ -170,9 +180,11 @@ def ndcg(
     ideal: Ideal = "judged",
     min_label: Label | None = None,
 ) -> pl.Expr:
-    """Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
+    r"""Normalised DCG: the DCG of the ranking over that of the best order of all judged documents.
 
     For a query whose documents have no gain the divisor is 0; ``no_relevant`` sets its value.
+
+    .. math:: \frac{\sum_{i=1}^{k} g_i / \log_2(i + 1)}{\sum_{i=1}^{k} g^*_i / \log_2(i + 1)}
 
     Parameters
     ----------

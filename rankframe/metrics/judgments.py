@@ -10,9 +10,11 @@ from .._words.ranking import Ranking
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
 
 
-@metric("judgment_rate", bounds=(0, 1), judging="monotone")
+@metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone")
 def judged(r: Ranking, k: int | None = None) -> pl.Expr:
-    """The share of judged documents in the top `k`, or in the whole ranking if that is shorter.
+    r"""The share of judged documents in the top `k`, or in the whole ranking if that is shorter.
+
+    .. math:: \frac{1}{m} \sum_{i=1}^{m} (1 - u_i), \quad m = \min(k, n)
 
     Parameters
     ----------
@@ -37,12 +39,14 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric(bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Pairwise accuracy: the share of pairs of a relevant and another document in the top `k`, the relevant one first.
+    r"""Pairwise accuracy: the share of pairs of a relevant and another document in the top `k`, the relevant one first.
 
     Unlike ``auc`` it uses only retrieved documents, with ties ordered by ``ties``. It is 0 if no document in the top
     `k` is relevant, and null if all are.
+
+    .. math:: \frac{1}{h_m (m - h_m)} \sum_{i=1}^{m} r_i \, (m - h_m - (i - h_i)), \quad m = \min(k, n)
 
     Parameters
     ----------
@@ -73,12 +77,16 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
 
-@metric("infAP", bounds=(0, 1), gains_only=True)
+@metric("infAP", display="infAP", bounds=(0, 1), gains_only=True)
 def inferred_ap(r: Ranking) -> pl.Expr:
-    """Inferred average precision: AP where only a sample of the pool was judged.
+    r"""Inferred average precision: AP where only a sample of the pool was judged.
 
     A negative label marks a document of the pool that was not judged: it counts as relevant with the share of
     relevant ones among the judged documents above. A null label means outside the pool, and counts as non-relevant.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{i} \left(1 + c_i \frac{h_{i-1} + \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
+
+    Above rank i are `c` documents of the pool, `b` of them judged non-relevant; epsilon is 0.00001.
 
     Returns
     -------
@@ -106,9 +114,11 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * precision) / r.n_relevant
 
 
-@metric("num_ret", "NumRet", summary="sum", judging="monotone")
+@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone")
 def num_retrieved(r: Ranking) -> pl.Expr:
-    """The number of retrieved documents.
+    r"""The number of retrieved documents.
+
+    .. math:: n
 
     Returns
     -------
@@ -128,9 +138,11 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     return r.n_retrieved
 
 
-@metric("num_rel", "NumRel", summary="sum", judging="monotone", gains_only=True)
+@metric("num_rel", "NumRel", display="NumRel", summary="sum", judging="monotone", gains_only=True)
 def num_relevant(r: Ranking) -> pl.Expr:
-    """The number of the query's relevant documents, retrieved or not.
+    r"""The number of the query's relevant documents, retrieved or not.
+
+    .. math:: R
 
     Returns
     -------

@@ -15,11 +15,22 @@ __all__ = [
 ]  # fmt: skip
 
 
-@metric("ap", "map_cut", "mean_average_precision", text="map", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(
+    "ap",
+    "map_cut",
+    "mean_average_precision",
+    text="map",
+    display="MAP",
+    bounds=(0, 1),
+    judging="threshold",
+    gains_only=True,
+)
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
-    """Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
+    r"""Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
 
     Relevant documents that were not retrieved, or are below rank `k`, add 0.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i \frac{h_i}{i}
 
     Parameters
     ----------
@@ -56,9 +67,11 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric("mrr", "recip_rank", text="rr", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("mrr", "recip_rank", text="rr", display="RR", bounds=(0, 1), judging="monotone", gains_only=True)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
-    """Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
+    r"""Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
+
+    .. math:: \max_{i \le k} \frac{r_i}{i}
 
     Parameters
     ----------
@@ -85,9 +98,13 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(bounds=(0, 1), judging="threshold", gains_only=True)
 def bpref(r: Ranking) -> pl.Expr:
-    """Binary preference: how rarely documents judged non-relevant rank above relevant ones; unjudged ones are ignored.
+    r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones; unjudged ones are ignored.
 
-    Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(N, R), or 1 if there is none above.
+    Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(B, R), or 1 if there is none above.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{n} r_i \left(1 - \frac{\min(b_i, R)}{\min(B, R)}\right)
+
+    Of all `B` documents judged non-relevant, `b` are above rank i.
 
     Returns
     -------
@@ -109,9 +126,11 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("iprec_at_recall", "iprec", display="IPrec", bounds=(0, 1), judging="threshold", gains_only=True)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
-    """Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
+    r"""Interpolated precision: the best precision at any rank from which `recall` is reached; 0 if it never is.
+
+    .. math:: \max_{i \,:\, h_i \ge \lfloor \mathrm{recall} \cdot R + 1/2 \rfloor} \frac{h_i}{i}
 
     Parameters
     ----------
@@ -140,9 +159,11 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
 
 
-@metric("11pt_avg", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("11pt_avg", display="11pt avg", bounds=(0, 1), judging="threshold", gains_only=True)
 def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
-    """Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
+    r"""Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
+
+    .. math:: \frac{1}{11} \sum_{t=0}^{10} \mathrm{iprec}(t / 10)
 
     Parameters
     ----------
@@ -172,14 +193,18 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
     return "threshold" if k is None and max_fpr is None else None
 
 
-@metric("area_under_curve", bounds=(0, 1), judging=_auc_judging, gains_only=True)
+@metric("area_under_curve", display="AUC", bounds=(0, 1), judging=_auc_judging, gains_only=True)
 def auc(
     r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
 ) -> pl.Expr:
-    """AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
+    r"""AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
     Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
     leaves them out); judged documents that were not retrieved rank below all others, tied.
+
+    .. math:: \frac{1}{R (N - R)} \sum_{a} \sum_{b} \left([x_a > x_b] + \frac{1}{2} [x_a = x_b]\right)
+
+    The sums run over relevant documents a and others b; `x` is the score.
 
     Parameters
     ----------
@@ -229,12 +254,16 @@ def auc(
     return pl.when((others > 0) | (relevant == 0)).then(share)
 
 
-@metric("opa", bounds=(0, 1))
+@metric("opa", display="OPA", bounds=(0, 1))
 def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
-    """Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
+    r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
 
     Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
     retrieved rank below all others, tied.
+
+    .. math:: \frac{\sum_{l_a > l_b} \left([x_a > x_b] + \mathrm{tied} \cdot [x_a = x_b]\right)}{\sum_{l_a > l_b} 1}
+
+    The sums run over pairs of documents a and b; `l` is the label, `x` the score.
 
     Parameters
     ----------

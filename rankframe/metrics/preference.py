@@ -1,4 +1,4 @@
-"""Similarity of a ranking to the ideal one by graded preferences."""
+"""Graded preferences: the similarity of a ranking to the ideal one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ __all__ = ["compatibility"]
 NEGLIGIBLE = 1e-18
 
 
-@metric("Compat", bounds=(0, 1), gains_only=True)
+@metric("Compat", display="Compatibility", bounds=(0, 1), gains_only=True)
 def compatibility(
     r: Ranking, *, p: Annotated[float, Range(above=0, most=0.9999)] = 0.95, normalize: bool = True
 ) -> pl.Expr:
-    """Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
+    r"""Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
 
     The ideal ranking has the documents with a label above 0 by falling label, those with equal labels in their order in
     the ranking. The overlap at depth i is the number of documents in the top i of both, over i, with weight p^(i - 1).
+
+    .. math:: \frac{\sum_{i \ge 1} p^{\,i-1} o_i / i}{\sum_{i \ge 1} p^{\,i-1} \min(i, m) / i}
+
+    `o` is the overlap at depth i; `m` documents have a label above 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""trec_eval's own measures, which no other tool has, by the definitions of its source."""
+"""trec_eval's own measures: those that no other tool has, by the definitions of its source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ Utility: TypeAlias = Annotated[float, Range(least=-1e100, most=1e100)]
 
 @metric(summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
 def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
-    """The number of retrieved documents that were judged non-relevant; summed over the queries.
+    r"""The number of retrieved documents that were judged non-relevant; summed over the queries.
+
+    .. math:: \sum_{i=1}^{n} (1 - r_i) (1 - u_i)
 
     Returns
     -------
@@ -50,9 +52,11 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     return r.count(r.retrieved & r.nonrelevant)
 
 
-@metric("unj", text="unj", bounds=(0, 1), higher_is_better=False, judging="monotone")
+@metric("unj", text="unj", display="Unjudged", bounds=(0, 1), higher_is_better=False, judging="monotone")
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
-    """The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
+    r"""The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} u_i
 
     Parameters
     ----------
@@ -77,9 +81,11 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.unjudged, k) / r.depth(k)
 
 
-@metric("Rprec_mult", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("Rprec_mult", display="Rprec mult", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)]) -> pl.Expr:
-    """Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
+    r"""Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
+
+    .. math:: \frac{h_m}{m}, \quad m = \lfloor \mathrm{multiple} \cdot R + 0.9 \rfloor
 
     Parameters
     ----------
@@ -106,6 +112,7 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
 
 
 @metric(
+    display="Utility",
     bounds=(None, None),
     dot="relevant_retrieved,nonrelevant_retrieved,relevant_missed,nonrelevant_missed",
     judging="threshold",
@@ -118,7 +125,11 @@ def utility(
     relevant_missed: Utility = 0,
     nonrelevant_missed: Utility = 0,
 ) -> pl.Expr:
-    """Utility: the sum of the worths of retrieved and missed documents.
+    r"""Utility: the sum of the worths of retrieved and missed documents.
+
+    .. math:: a \, h_n + b \, (n - h_n) + c \, (R - h_n) + d \, (M - n - R + h_n)
+
+    `a` to `d` are the four options in their order, `M` is `collection_size`.
 
     Parameters
     ----------
@@ -159,7 +170,9 @@ def utility(
 
 @metric(bounds=(None, None), adds_up=False, judging="threshold", gains_only=True)
 def yaap(r: Ranking) -> pl.Expr:
-    """Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
+    r"""Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
+
+    .. math:: \ln \frac{1 + S}{1 + R - S}, \quad S = \sum_{i=1}^{n} r_i \frac{h_i}{i}
 
     Returns
     -------
@@ -182,9 +195,11 @@ def yaap(r: Ranking) -> pl.Expr:
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
 def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
-    """The most that judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
+    r"""The most that judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
 
     It is 0 if every retrieved document is judged, although further documents could follow.
+
+    .. math:: (1 - p) \sum_{i=1}^{n} p^{\,i-1} u_i + p^{\,n}
 
     Parameters
     ----------
@@ -212,9 +227,18 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
+@metric(
+    display="GM-MAP",
+    bounds=(SMALLEST, 1),
+    summary="geometric mean",
+    adds_up=False,
+    judging="threshold",
+    gains_only=True,
+)
 def gm_map(r: Ranking) -> pl.Expr:
-    """Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
+    r"""Average precision, 0.00001 at least, so that its geometric mean over the queries is above 0.
+
+    .. math:: \max(\mathrm{AP}, 0.00001)
 
     Returns
     -------
@@ -235,9 +259,18 @@ def gm_map(r: Ranking) -> pl.Expr:
     return pl.max_horizontal(average_precision(r), SMALLEST)
 
 
-@metric(bounds=(SMALLEST, 1), summary="geometric mean", adds_up=False, judging="threshold", gains_only=True)
+@metric(
+    display="GM-bpref",
+    bounds=(SMALLEST, 1),
+    summary="geometric mean",
+    adds_up=False,
+    judging="threshold",
+    gains_only=True,
+)
 def gm_bpref(r: Ranking) -> pl.Expr:
-    """bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
+    r"""bpref, 0.00001 at least, so that its geometric mean over the queries is above 0.
+
+    .. math:: \max(\mathrm{bpref}, 0.00001)
 
     Returns
     -------

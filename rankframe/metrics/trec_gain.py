@@ -11,9 +11,11 @@ from .gain import dcg
 __all__ = ["bin_g", "g", "ideal_dcg", "ndcg_rel", "rndcg"]
 
 
-@metric("binG", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("binG", display="binG", bounds=(0, 1), judging="threshold", gains_only=True)
 def bin_g(r: Ranking) -> pl.Expr:
-    """binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
+    r"""binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{\log_2(2 + i - h_i)}
 
     Returns
     -------
@@ -33,12 +35,14 @@ def bin_g(r: Ranking) -> pl.Expr:
     return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
 
 
-@metric()
+@metric(display="G")
 def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """G: each gain discounted by the gain that was missed down to its rank.
+    r"""G: each gain discounted by the gain that was missed down to its rank.
 
     The gain of rank i is divided by log2(2 + cost - gain), where the cost of a rank is the ideal ranking's gain there,
     1 at least, and cost and gain are summed down to i; the sum is divided by the ideal ranking's gain.
+
+    .. math:: \frac{1}{\sum_i g^*_i} \sum_{i=1}^{n} \frac{g_i}{\log_2\left(2 + \sum_{j=1}^{i} (\max(g^*_j, 1) - g_j)\right)}
 
     Parameters
     ----------
@@ -66,9 +70,13 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
 
 
-@metric("ndcg_rel", bounds=(0, 1))
+@metric("ndcg_rel", display="nDCG-rel", bounds=(0, 1))
 def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """NDCG averaged over the ranks of the documents with gain; those not retrieved count as if at the end.
+    r"""NDCG averaged over the ranks of the documents with gain; those not retrieved count as if at the end.
+
+    .. math:: \frac{1}{m} \left(\sum_{i=1}^{n} [g_i > 0] \, \mathrm{nDCG}@i + (m - m_n) \, \mathrm{nDCG}\right)
+
+    Of `m` documents with gain, `m_n` were retrieved.
 
     Parameters
     ----------
@@ -98,11 +106,13 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     return (at_gains + (m - retrieved) * last) / m
 
 
-@metric("Rndcg", bounds=(0, 1))
+@metric("Rndcg", display="RnDCG", bounds=(0, 1))
 def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    """Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
+    r"""Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
 
     If the ranking goes on for more than one document after the ideal ranking's last gain, its end counts as well.
+
+    .. math:: \frac{1}{|F|} \sum_{i \in F} \mathrm{nDCG}@i, \quad F = \{i : g^*_i > g^*_{i+1}\}
 
     Parameters
     ----------
@@ -141,9 +151,11 @@ def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     return r.so_far(found) / r.so_far(ideal), r.whole(found) / r.whole(ideal)
 
 
-@metric(judging="monotone", gains_only=True)
+@metric(display="Ideal DCG", judging="monotone", gains_only=True)
 def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.Expr:
-    """The DCG of the best order of all judged documents, the divisor of nDCG.
+    r"""The DCG of the best order of all judged documents, the divisor of nDCG.
+
+    .. math:: \sum_{i=1}^{k} \frac{g^*_i}{\log_2(i + 1)}
 
     Parameters
     ----------

@@ -311,7 +311,7 @@ def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Ou
     assert out(f"curve a.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
     assert Path(name).read_bytes() != content
     if name != "c.png":
-        assert b"ndcg at every cutoff" in content
+        assert b"nDCG at every cutoff" in content
 
 
 # check

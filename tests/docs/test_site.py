@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +85,64 @@ def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
     assert ("_plan.aggregation", "aggregation") not in called(LAZY)
 
 
-def links(page: Path) -> Iterator[str]:
+def links(page: Path) -> Iterator[tuple[str, str]]:
+    """The links of a page to others, as file and heading."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+    for target, _, heading in (link.partition("#") for link in re.findall(r"\]\(([^)\s]+)\)", text)):
         if "://" not in target:
-            yield target
+            yield target, heading
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors that GitHub and MyST make of the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
-def test_links_lead_to_files(page: Path) -> None:
-    assert [target for target in links(page) if not (page.parent / target).exists()] == []
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target, heading in links(page):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        assert not heading or heading in slugs(file), (target, heading)
+
+
+def test_a_link_to_a_heading_that_is_not_there_is_found_out() -> None:
+    assert "kendall_distance" in slugs(DOCS / "metrics.md")
+    assert "kendall" not in slugs(DOCS / "metrics.md")
+
+
+def test_examples_print_the_same_in_a_narrow_terminal_and_with_other_settings() -> None:
+    settings = {"COLUMNS": "30", "POLARS_TABLE_WIDTH": "40", "POLARS_FMT_TABLE_FORMATTING": "ASCII_FULL"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "docs/start.md",
+        "docs/pandas.md",
+    ]
+    env = {**os.environ, **settings, "PYTEST_ADDOPTS": ""}
+    done = subprocess.run(command, cwd=DOCS.parent, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+INSTALLED = re.compile(r"pip install (-e \.(?= |$)|-e \"\.\[[\w,]+\]\"|\"rankframe\[(\w+)\]\")")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_pages_install_in_one_way_and_name_extras_that_are_there(page: Path) -> None:
+    extras = set(metadata("rankframe").get_all("Provides-Extra") or ())
+    for line in page.read_text(encoding="utf-8").splitlines():
+        for said in re.findall(r"pip install [^`|&]*", line):
+            found = INSTALLED.match(said)
+            assert found, line
+            assert found[2] is None or found[2] in extras

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +21,8 @@ from scipy import stats
 import rankframe as rf
 from rankframe._decisions.runs import Runs
 from rankframe._pictures import figure, plots
-from rankframe._pictures.draw import PALETTE
+from rankframe._pictures.colours import PALETTE
+from rankframe._pictures.draw import _fit
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.setup import Setup
@@ -85,17 +87,17 @@ def test_a_curve_is_the_mean_at_every_cutoff_with_students_interval() -> None:
     line, band = marks(found, "line"), marks(found, "band")
     assert line.select("x", "y", "queries").rows() == approx((k + 1.0, float(np.mean(x)), 4) for k, x in enumerate(at))
     assert band.select("y", "y2").rows() == approx(interval(x) for x in at)
-    assert found.series == ("rr",)
-    assert found.title == "rr at every cutoff"
+    assert found.series == ("RR",)
+    assert found.title == "RR at every cutoff"
     assert found.subtitle == "Mean of the first k documents over 4 queries, with 95% intervals (Student's t)"
-    assert (found.x.title, found.y.title) == ("cutoff k", "mean rr")
+    assert (found.x.title, found.y.title) == ("cutoff k", "RR@k")
 
 
 def test_curves_of_metrics_and_of_runs_are_named_by_what_tells_them_apart() -> None:
-    assert plots.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("rr", "recall")
+    assert plots.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("RR", "Recall")
     assert plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], [1]).series == ("old", "new")
     both = plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr", "recall"], [1, 2])
-    assert set(both.series) == {"rr, old", "rr, new", "recall, old", "recall, new"}
+    assert set(both.series) == {"RR, old", "RR, new", "Recall, old", "Recall, new"}
     assert plots.curve(long(), COLUMNS, Runs((), "system"), ["rr"], [1]).series == ("old", "new")
     assert both.y.title == "mean"
 
@@ -136,9 +138,9 @@ def test_differences_are_sorted_and_counted() -> None:
             (3.0, 4.0, -0.5, 0.0, "worse"),
         ]
     )
-    assert found.title == "Differences in rr from old, query by query"
+    assert found.title == "RR of each query: new minus old"
     assert found.subtitle == "new: 2 better, 1 worse, 1 equal, +0.167 on average"
-    assert found.y.title == "rr less that of old"
+    assert found.y.title == "RR, new minus old"
     other = plots.differences(long(), COLUMNS, Runs((), "system"), "rr", "new")
     assert marks(other, "bar")["y"].to_list() == pytest.approx([0.5, 0, -0.5, -2 / 3])
 
@@ -154,6 +156,9 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
     # by worst: 1/2, 1/3, 1, 0
     assert line.filter(series="worst")["y"].to_list() == pytest.approx([2 / 3, 0, 0, -2 / 3])
     assert "worst: 1 better, 1 worse, 2 equal" in found.subtitle
+    assert found.subtitle.endswith("Each run has its own order, so one place is not one query")
+    assert (found.title, found.y.title) == ("RR of each query: run minus old", "RR, run minus old")
+    assert found.x.title == "queries, sorted by their difference in each run"
 
 
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
@@ -196,9 +201,10 @@ def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> N
 
 def test_the_axis_of_a_metric_without_bounds_is_that_of_its_values() -> None:
     found = plots.distribution(OLD, COLUMNS, Runs(), "dcg")
-    assert found.x.limits == (0, pytest.approx(2 / math.log2(3)))
+    most = 2 / math.log2(3)
+    assert found.x.limits == pytest.approx((-0.03 * most, 1.03 * most))
     nothing = OLD.with_columns(label=0)
-    assert plots.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (0, 1)
+    assert plots.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (-0.03, 1.03)
 
 
 def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
@@ -216,7 +222,8 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
 def test_runs_stand_side_by_side_in_a_slice() -> None:
     points = marks(plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
     assert points.filter(slice="mo").select("series", "x", "y").rows() == approx(
-        [("old", 5 / 12, 1.25), ("new", 1.0, 0.75)]  # over both runs, tu is at 0.75, above
+        # over both runs, tu is at 0.75, above; a row is 39 pixels high, the runs are 13 apart
+        [("old", 5 / 12, 1 + 1 / 6), ("new", 1.0, 1 - 1 / 6)]
     )
     same = marks(plots.slices(long(), COLUMNS, Runs((), "system"), "rr", "day"), "point")
     assert same.sort("series", "y").rows() == points.sort("series", "y").rows()
@@ -269,23 +276,23 @@ def test_one_query_is_drawn_without_an_interval() -> None:
 
 
 DRAWINGS: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "curve": (lambda plot, **ax: plot.curve("rr", runs=BOTH, **ax), ["rr at every cutoff", "cutoff k", "mean rr"]),
+    "curve": (lambda plot, **ax: plot.curve("rr", runs=BOTH, **ax), ["RR at every cutoff", "cutoff k", "RR@k"]),
     "precision_recall": (
         lambda plot, **ax: plot.precision_recall(runs=BOTH, **ax),
         ["Interpolated precision at eleven levels of recall", "recall", "mean interpolated precision"],
     ),
     "differences": (
         lambda plot, **ax: plot.differences("rr", runs=BOTH, **ax),
-        ["Differences in rr from old, query by query", "queries, sorted by their difference", "rr less that of old"],
+        ["RR of each query: new minus old", "queries, sorted by their difference", "RR, new minus old"],
     ),
     "distribution": (
         lambda plot, **ax: plot.distribution("rr", runs=BOTH, **ax),
-        ["How rr is spread over the queries", "rr", "run"],
+        ["Distribution of RR over the queries", "RR", ""],
     ),
-    "slices": (lambda plot, **ax: plot.slices("rr", by="day", runs=BOTH, **ax), ["rr by day", "mean rr", "day"]),
+    "slices": (lambda plot, **ax: plot.slices("rr", by="day", runs=BOTH, **ax), ["RR by day", "RR", "day"]),
     "judged": (
         lambda plot, **ax: plot.judged("rr", **ax),
-        ["rr against the number of judged documents", "judged documents of the query", "rr"],
+        ["RR against the number of judged documents", "judged documents of a query", "RR"],
     ),
 }
 every_drawing = pytest.mark.parametrize("name", DRAWINGS)
@@ -304,7 +311,7 @@ def spread(png: bytes) -> float:
 
 def axis_titles(chart: Any, channel: str) -> set[str]:
     layers = chart.to_dict()["layer"]
-    return {layer["encoding"][channel]["title"] for layer in layers if channel in layer["encoding"]}
+    return {layer["encoding"][channel]["title"] or "" for layer in layers if channel in layer["encoding"]}
 
 
 @every_drawing
@@ -316,7 +323,7 @@ def test_altair_draws_polars_frames(name: str) -> None:
     assert spec["title"]["subtitle"]
     assert axis_titles(chart, "x") == {x}
     assert axis_titles(chart, "y") == {y}
-    assert spec["background"] == "transparent"
+    assert spec["background"] == "#ffffff"
     png = vl_convert.vegalite_to_png(spec)
     assert png.startswith(b"\x89PNG")
     assert spread(png) > 0.05
@@ -332,7 +339,7 @@ def test_matplotlib_draws_pandas_frames_in_the_users_style(name: str, style: str
     draw, (title, x, y) = DRAWINGS[name]
     with pyplot.style.context(style):
         ax = draw(OLD.to_pandas().rank.plot)
-        assert ax.get_title(loc="left") == title
+        assert ax.get_title(loc="left").replace("\n", " ") == title
         assert (ax.get_xlabel(), ax.get_ylabel()) == (x, y)
         drawn = io.BytesIO()
         ax.figure.savefig(drawn, format="png")
@@ -381,12 +388,11 @@ def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()
     for mark, layer in zip(figures[name].marks, spec["layer"], strict=True):
-        ends = [end for end in ("x2", "y2") if end in mark.rows.columns]
-        assert {channel: layer["encoding"][channel]["field"] for channel in ("x", "y", *ends)} == {
-            channel: channel for channel in ("x", "y", *ends)
-        }
+        ends = [end for end in ("x", "y", "x2", "y2") if end in mark.rows.columns]
+        assert {end: layer["encoding"][end]["field"] for end in ends} == {end: end for end in ends}
         drawn = spec["datasets"][layer.get("data", spec.get("data"))["name"]]
-        assert [row["x"] for row in drawn] == pytest.approx(mark.rows["x"].to_list())
+        start = "y" if mark.kind == "divider" else "x"
+        assert [row[start] for row in drawn] == pytest.approx(mark.rows[start].to_list())
         columns = {"bar": ["x", "x2", "y", "y2"], "point": ["x", "y"], "line": ["x", "y"]}.get(mark.kind)
         if columns is not None:
             wanted = mark.rows.select(columns).rows()
@@ -443,11 +449,14 @@ def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
 
 
 def test_a_dollar_at_the_end_of_a_line_of_the_subtitle_begins_no_formula() -> None:
-    name = f"{'x' * 83}$\\frac$"  # a line has 84 characters
-    ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
+    assert _fit(f"{'x' * 49}$\\frac$: 2 better", 50) == f"{'x' * 49}\\$\n\\frac\\$: 2 better"
+    for length in range(45, 60):  # one of them ends a line, of some 50 characters
+        name = f"{'x' * length}$\\frac$"
+        ax = DF.rename({"new": name}).to_pandas().rank.plot.differences("rr", runs=["old", name])
+        drawn = [ax.get_title(loc="left"), ax.get_ylabel(), *(text.get_text() for text in ax.texts)]
+        assert not any(re.search(r"(?<!\\)\$", text) for text in drawn)
+        assert r"\$" in drawn[2]
     ax.figure.savefig(io.BytesIO())
-    (said,) = ax.texts
-    assert said.get_text().startswith(f"{'x' * 83}\\$\n\\frac\\$: 2 better")
 
 
 def test_more_than_six_lines_are_dashed_besides() -> None:
@@ -554,5 +563,5 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     empty = OLD.clear()
     for name, (draw, (title, *_)) in DRAWINGS.items():
         assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
-        assert draw(empty.to_pandas().rank.plot).get_title(loc="left") == title, name
+        assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title, name
     assert figure.count(empty) == "0 queries"

