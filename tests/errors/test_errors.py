@@ -590,4 +590,4 @@ def test_a_column_named_by_a_lone_surrogate_hurts_nobody_and_can_be_named() -> N
 
 def test_the_options_of_on_are_in_its_signature() -> None:
     assert list(inspect.signature(OK.rank.on).parameters)[:4] == ["query", "doc", "score", "label"]
-    assert inspect.signature(OK.rank.on) == inspect.signature(OK.to_pandas().rank.on)
+    assert inspect.signature(OK.rank.on).parameters == inspect.signature(OK.to_pandas().rank.on).parameters
