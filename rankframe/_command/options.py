@@ -35,8 +35,8 @@ __all__ = [
     "add_table",
     "at_least",
     "columns_read",
-    "follow_names",
     "ranker",
+    "with_names",
 ]
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
@@ -144,21 +144,17 @@ def add_table(sub: Parser) -> None:
     )
 
 
-def follow_names(arguments: argparse.Namespace) -> None:
-    """Set the columns and the direction that a preset of names, or a column of ranks, stands for."""
-    names, rank = getattr(arguments, "names", None), getattr(arguments, "rank", None)
-    for role, column in (PRESETS[names] if names else {}).items():
-        if getattr(arguments, role) is None:
-            setattr(arguments, role, column)
+def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the columns and the direction that a preset of names, or a column of ranks, stands for."""
+    given = dict(vars(arguments))
+    names, rank = given.get("names"), given.get("rank")
+    given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
     if rank is not None:
-        if arguments.score is not None and names is None:
-            raise InvalidOption(
-                option_of(rank=rank),
-                " and ",
-                option_of(score=arguments.score),
-                " both name the column to rank by; name one",
-            )
-        arguments.score, arguments.ascending = rank, True
+        if arguments.score is not None:
+            both = option_of(rank=rank), " and ", option_of(score=arguments.score)
+            raise InvalidOption(*both, " both name the column to rank by; name one of them")
+        given |= {"score": rank, "ascending": True}
+    return argparse.Namespace(**given)
 
 
 def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
