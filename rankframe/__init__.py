@@ -167,13 +167,14 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         with suppress(pl.exceptions.SchemaError):  # a single column
             return PolarsRanker(pl.DataFrame(frame))
-    of_runs = (
-        "; of a dictionary {query: {document: score}} it is pl.DataFrame([(q, d, s) for q, docs in run.items() for d, s in "
-        "docs.items()], schema=['query_id', 'doc_id', 'score'], orient='row')"
-    )
+    instead = ""
+    if isinstance(frame, dict):
+        instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run, qrels)"
+    elif hasattr(frame, "__array__") or isinstance(frame, (list, tuple)):
+        instead = "; of a matrix with a row per query write rf.from_arrays(scores, labels)"
     raise InvalidData(
         f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
-        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{of_runs * isinstance(frame, dict)}"
+        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
     )
 
 

@@ -208,7 +208,7 @@ CASES = {
         "df.rank.on(subtopic='subtopic').alpha_ndcg()", "SUB.rank.on(subtopic='subtopic').alpha_ndcg()", polars_only=True,
     ),
     "a dictionary": Case(
-        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE.rank.judge(QRELS_Q)", polars_only=True
+        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE(run).rank.judge(QRELS_Q)", r"(rf\.from_dicts)\(run", polars_only=True
     ),
     # policies
     "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", "df.rank.on(query=ADVICE).rr()", r"as (\S+);"),
