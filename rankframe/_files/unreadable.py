@@ -17,7 +17,7 @@ import polars as pl
 
 from ..errors import InvalidData
 
-__all__ = ["BROKEN", "as_invalid_data", "delimiter", "refuse_unreadable"]
+__all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable"]
 
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
@@ -33,13 +33,13 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
         yield
     except OSError as error:
         if (
-            type(error) is not OSError or error.errno or not _can_be_read_again(content)
+            type(error) is not OSError or error.errno or not can_be_read_again(content)
         ):  # the file is missing, or cannot be opened
             raise
         raise InvalidData(f"{name}: {AGAIN.format(str(error).splitlines()[0])}") from error
     except pl.exceptions.PolarsError as error:
         found = None
-        if kind != "parquet" and _can_be_read_again(content):
+        if kind != "parquet" and can_be_read_again(content):
             try:
                 found = _first_problem(content, kind)
             except BROKEN as broken:
@@ -55,12 +55,12 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
 
     The plan's own error would not name the file. This takes about a fiftieth of the time of reading the rows.
     """
-    if _can_be_read_again(content):
+    if can_be_read_again(content):
         with as_invalid_data(name, content, kind):
             pl.scan_lines(content, glob=False).select(pl.col("line").null_count()).collect()
 
 
-def _can_be_read_again(content: str | Path | bytes) -> bool:
+def can_be_read_again(content: str | Path | bytes) -> bool:
     """Whether the content can be read again: it is not a pipe or an address."""
     return isinstance(content, bytes) or Path(content).is_file()
 

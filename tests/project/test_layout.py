@@ -21,12 +21,13 @@ PACKAGE = Path(rankframe.__file__).parent
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [
     *("errors", "_support", "stats"),
-    *("_table", "_files", "io"),
+    "_table",
     *("_words", "_catalog", "metrics"),
     *("_text", "report"),
     *("_lazy", "_plan", "_verbs", "_decisions"),
     *("_pictures", "plot"),
     *("_rankers", "hook"),
+    *("_shapes", "_files", "io"),
     *("_engines", "spark", "dask"),
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip
