@@ -14,6 +14,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .._files.formats import beir_folder
 from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
@@ -203,7 +204,7 @@ def read_file(
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
-        elif not Path(path).is_file():  # an error, most often: no such file, or a folder
+        elif not Path(path).is_file() and not beir_folder(path):  # an error, most often: no such file, or a folder
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)

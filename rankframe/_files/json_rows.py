@@ -108,7 +108,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
 
 def rank_eval(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
     """The ratings of a request, or the hits of a response with their ratings; None for another object."""
-    found = None
+    found, failed = None, None
     for member in text.members():
         if member == "requests" and text.next() == "[":
             if layout.reader == "read_run":
@@ -120,12 +120,12 @@ def rank_eval(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame 
                 return None
         elif member == "failures":
             failed = text.value()
-            if failed and isinstance(failed, dict):
-                names = ", ".join(map(repr, [*failed][:3]))
-                warn(f"{text.name}: {len(failed):,} requests failed, and their queries are left out: {names}")
         else:
             text.value()
     text.end()
+    if found is not None and failed and isinstance(failed, dict):
+        names = ", ".join(map(repr, [*failed][:3]))
+        warn(f"{text.name}: {len(failed):,} requests failed, and their queries are left out: {names}")
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -292,7 +294,7 @@ def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | N
     try:
         long = from_lists(table, relevant=relevant, scores=scores, labels=labels, carry=carry)
     except RankframeError as error:
-        raise type(error)(f"{name}: {error.said}") from error
+        raise type(error)(f"{name}: ", *error.said) from error
     return long if is_run else long.drop("score")
 
 
@@ -302,7 +304,8 @@ def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
         return pl.scan_parquet(content, glob=False)
     if kind == "ndjson":
         # The first rows alone may suggest a wrong type, or lack a column.
-        return pl.scan_ndjson(content, infer_schema_length=None)
+        plain = isinstance(content, bytes) or not can_be_read_again(content)
+        return pl.scan_ndjson(content if plain else glob.escape(os.fspath(content)), infer_schema_length=None)
     return pl.scan_csv(
         content,
         separator=delimiter(kind),

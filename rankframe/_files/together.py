@@ -64,11 +64,21 @@ def _concat(found: Sequence[Rows], tables: Sequence[F]) -> F:
     columns = dict.fromkeys(name for schema in schemas for name in schema if name not in (*ids, "run"))
     for column in columns:
         having = [(rows.name, schema[column]) for rows, schema in zip(found, schemas, strict=True) if column in schema]
-        try:
-            pl.concat([pl.DataFrame(schema={column: dtype}) for _, dtype in having], how="vertical_relaxed")
-        except pl.exceptions.PolarsError as error:
+        kinds = [dtype for _, dtype in having if dtype != pl.Null]
+        if not _fit(kinds):
             one, other = having[0], next(x for x in having if x[1] != having[0][1])
             raise InvalidData(
                 f"column {column!r} is {one[1]} in {one[0]} and {other[1]} in {other[0]}; write values of one type"
-            ) from error
+            )
     return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _fit(dtypes: Sequence[pl.DataType]) -> bool:
+    """Whether columns of these types make one column."""
+    if any(dtype.is_nested() for dtype in dtypes):
+        return len({*dtypes}) == 1
+    try:
+        pl.concat([pl.DataFrame(schema={"": dtype}) for dtype in dtypes or [pl.Null()]], how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        return False
+    return True

@@ -15,6 +15,7 @@ from typing import IO, cast
 
 import polars as pl
 
+from .._table.table import failed
 from ..errors import InvalidData
 
 __all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable"]
@@ -38,6 +39,9 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
             raise
         raise InvalidData(f"{name}: {AGAIN.format(str(error).splitlines()[0])}") from error
     except pl.exceptions.PolarsError as error:
+        fault = failed(error) if isinstance(error, pl.exceptions.InvalidOperationError) else None
+        if fault is not None:  # of a list, once the plan runs
+            raise InvalidData(f"{name}: {fault[1]}") from error
         found = None
         if kind != "parquet" and can_be_read_again(content):
             try:
