@@ -91,9 +91,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
     """The rows of a JSON file of the format `kind`; ``json`` is either of both."""
     text = JsonText(name, "\n".join(pl.scan_lines(content, glob=False).collect().to_series()))
     if text.next() != "{":
-        raise text.fault(
-            "no JSON object starts here; a list of rows is a table that pl.read_json reads: rf.rank(pl.read_json(path))"
-        )
+        raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
     found = None if kind == "mteb" else rank_eval(text, layout, Numbers(text, label))
     if found is not None:
         return found

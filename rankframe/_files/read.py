@@ -235,7 +235,8 @@ def from_table(
     if kind != "parquet" and is_empty(content):
         schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(name, content, kind, pl.LazyFrame(schema=schema), {}, tuple(columns))
-    stored = [column for column in scan_table(content, kind, []).collect_schema().names() if column != NUMBER]
+    ids = [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)]
+    stored = [column for column in scan_table(content, kind, ids).collect_schema().names() if column != NUMBER]
     for old, new in columns.items():
         if new in must and old not in stored:
             raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")
@@ -260,7 +261,7 @@ def from_table(
     text = dict.fromkeys([*OTHER_NAMES, *(header.columns.values() if header else ())])
     table = scan_table(content, kind, [*text, *(old for old, new in renames.items() if new in text)])
     table = table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
-    if "doc_id" in lacking and (lists := of_lists(table, name, layout)) is not None:
+    if lacking and "doc_id" not in found and (lists := of_lists(table, name, layout)) is not None:
         return Rows(name, content, kind, lists, {}, stored)
     if lacking:
         raise MissingColumn(missing(name, lacking, stored, say))
