@@ -17,6 +17,9 @@ __all__ = ["json_rows"]
 BATCH = 100_000
 """The number of rows that are Python's objects before they become columns."""
 
+PARTS = ("templates", "requests", "metric", "max_concurrent_searches", "metric_score", "details", "failures")
+"""The members of a request of ``_rank_eval`` and of a response."""
+
 META = "mteb_model_meta"
 LEVELS = ("subset", "split")
 """The objects around mteb's queries, from the outside."""
@@ -87,18 +90,25 @@ class Numbers:
         raise self.text.fault(f"label {value!r} of document {doc!r} of query {query!r} is not a {said}")
 
 
-def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DType) -> pl.DataFrame:
-    """The rows of a JSON file of the format `kind`; ``json`` is either of both."""
+def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DType) -> pl.DataFrame | None:
+    """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
     text = JsonText(name, "\n".join(pl.scan_lines(content, glob=False).collect().to_series()))
     if text.next() != "{":
         raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
-    found = None if kind == "mteb" else rank_eval(text, layout, Numbers(text, label))
-    if found is not None:
-        return found
-    if kind == "rank_eval":
-        raise InvalidData(f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have")
-    text = JsonText(name, text.text)
-    return dictionary(text, layout, Numbers(text, label))
+    numbers = Numbers(text, label)
+    start = text.at
+    if kind == "rank_eval" or (kind == "json" and text.first()[0] in PARTS):
+        found = rank_eval(text, layout, numbers)
+        if found is not None:
+            return found
+        if kind == "rank_eval":
+            raise InvalidData(
+                f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
+            )
+        text.at = start
+    if kind == "json" and "\n" not in text.text.strip() and text.first()[1] not in ("{", ""):
+        return None
+    return dictionary(text, layout, numbers)
 
 
 # _rank_eval of Elasticsearch and OpenSearch
@@ -255,7 +265,7 @@ def queries(
             raise text.fault(f"the value of {name!r} is no object, as those of queries and their documents are", start)
         if name == META and not around:
             meta.update(text.value())
-        elif len(around) < len(LEVELS) and text.object_of_objects():
+        elif len(around) < len(LEVELS) and text.first()[1] == "{":
             yield from queries(text, meta, (*around, name))
         else:
             yield around, name, text.value()

@@ -58,13 +58,11 @@ class JsonText:
         """Goes through a list; the caller reads each value before it asks for the next."""
         return self._parts("[", "]")
 
-    def object_of_objects(self) -> bool:
-        """Whether an object stands here whose first member is an object; nothing is passed."""
+    def first(self) -> tuple[str, str]:
+        """The name of an object's first member and the character that its value starts with; nothing is passed."""
         start = self.at
         try:
-            for _ in self.members():
-                return self.next() == "{"
-            return False
+            return next(((name, self.next()) for name in self.members()), ("", ""))
         finally:
             self.at = start
 

@@ -138,10 +138,12 @@ def rows(
             return from_lines(content, name, layout, numeric, say, comments=comments)
         if kind == "json" or kind == "rank_eval" or kind == "mteb":
             table = json_rows(content, name, layout, kind, numeric["label"])
-            stored = table.columns
-            taken = {old: new for old, new in columns.items() if old in stored}
-            table = table.drop({*taken.values()} & {*stored} - {*taken}).rename(taken)
-            return Rows(name, content, "json", table.lazy(), {}, stored)
+            if table is not None:
+                stored = table.columns
+                taken = {old: new for old, new in columns.items() if old in stored}
+                table = table.drop({*taken.values()} & {*stored} - {*taken}).rename(taken)
+                return Rows(name, content, "json", table.lazy(), {}, stored)
+            kind = "ndjson"
         tool: str | None = None
         if kind == "beir" or kind == "quepid":
             tool, kind = kind, SUFFIXES.get(suffix_of(name), "tsv" if kind == "beir" else "csv")

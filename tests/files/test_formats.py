@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._files.json_text import JsonText
 from rankframe._files.read import Format
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
 
@@ -222,7 +223,7 @@ WRONG_JSON = [
     ('{"q1": {"d1": 1}} x', "'x' after the end"),
     ('{"q1": {"d1": 1}', "the end of the file where '}' or ',' must be"),
     ('{"q1": {"d1": 1}, 2: 3}', "2 where the name of a member must be"),
-    ('{"q1": 3}', "the value of 'q1' is no object"),
+    ('{"q1":\n3}', "the value of 'q1' is no object"),
     ('{"q1" {"d1": 1}}', "where ':' must be"),
     ('{"a": {"q": {"d": 1}}, "b": {"c": {"q": {"d": 1}}}}', "'q' holds no objects, or one more deeply"),
     ('{"a": {"d": 1' + "0" * 5000 + "}}", "JSON that cannot be read"),
@@ -244,10 +245,11 @@ def test_a_list_of_rows_in_json_is_refused_with_what_to_write(tmp_path: Path) ->
     path = tmp_path / "rows.json"
     path.write_text('[{"query_id": "q", "doc_id": "d", "score": 1}]')
     with pytest.raises(
-        InvalidData, match=r"line 1, column 1: no JSON object starts here; .*rf.rank\(pl.read_json\(path\)\)"
+        InvalidData, match="line 1, column 1: no JSON object starts here; write a list of rows as JSON lines"
     ):
         rf.read_run(path)
-    assert rf.rank(pl.read_json(path)).check() is not None
+    path.write_text(pl.read_json(path).write_ndjson())
+    assert rf.read_run(path).rows() == [("q", "d", 1)]
 
 
 def test_another_object_is_not_one_of_rank_eval() -> None:
@@ -472,6 +474,27 @@ def test_a_fault_in_lists_is_named_with_the_file(tmp_path: Path) -> None:
 
 
 # recognition
+
+
+def test_a_single_row_of_json_lines_is_known_from_a_dictionary() -> None:
+    assert rf.read_run(io.StringIO('{"query_id": "q", "doc_id": "d", "score": 1}')).rows() == [("q", "d", 1)]
+    assert rf.read_run(io.StringIO('{"query_id": {"d": 1}}')).rows() == [("query_id", "d", 1.0)]
+
+
+def test_a_dictionary_is_decoded_query_by_query_whatever_its_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    value = JsonText.value
+
+    def counted(self: JsonText) -> Any:
+        start = self.at
+        found = value(self)
+        decoded.append(self.at - start)
+        return found
+
+    monkeypatch.setattr(JsonText, "value", counted)
+    of_query = {f"d{i}": i for i in range(10)}
+    rf.read_run(io.StringIO(json.dumps({"en": {"test": {f"q{i}": of_query for i in range(100)}}})))
+    assert max(decoded) == len(json.dumps(of_query))
 
 
 def test_a_run_whose_first_query_starts_with_a_brace_is_trec_text() -> None:
