@@ -148,10 +148,9 @@ def beir_folder(path: object) -> bool:
     return isinstance(path, (str, os.PathLike)) and (Path(path) / "qrels").is_dir()
 
 
-def look(content: Content, name: str, layout: Layout) -> Format | Literal["json"]:
+def look(start: str, name: str, layout: Layout) -> Format | Literal["json"]:
     """The format of a file whose name says none, by its first lines: JSON, a tool's table, or else TREC text."""
-    first = pl.scan_lines(content, glob=False).head(20).collect().to_series()
-    lines = list(islice((line for line in (text.strip("\ufeff \t\r") for text in first) if line), 2))
+    lines = list(islice(filter(None, (line.strip(" \t\r") for line in start.split("\n"))), 2))
     if not lines:
         return "trec"
     if suffix_of(name) == ".json" or re.match(r'\{\s*("(?:[^"\\]|\\.)*"\s*(:|$)|\}|$)', lines[0]):

@@ -11,6 +11,7 @@ import polars as pl
 from ..errors import InvalidData, warn
 from .formats import Content, DType, Layout
 from .json_text import JsonText
+from .unreadable import text_of
 
 __all__ = ["json_rows"]
 
@@ -92,7 +93,7 @@ class Numbers:
 
 def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DType) -> pl.DataFrame | None:
     """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
-    text = JsonText(name, "\n".join(pl.scan_lines(content, glob=False).collect().to_series()))
+    text = JsonText(name, text_of(content))
     if text.next() != "{":
         raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
     numbers = Numbers(text, label)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +35,7 @@ from .formats import (
 )
 from .json_rows import json_rows
 from .sources import named_content
-from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable
+from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
 
 __all__ = ["COMPRESSED", "QRELS", "RUN", "DType", "Format", "Layout", "Rows", "Source", "rows", "spelled"]
 
@@ -133,7 +132,7 @@ def rows(
         )
     with as_invalid_data(name, content, kind):
         if format is None and kind == "trec" and can_be_read_again(content):
-            kind = look(content, name, layout)
+            kind = look(start_of(content), name, layout)
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say, comments=comments)
         if kind == "json" or kind == "rank_eval" or kind == "mteb":
@@ -308,7 +307,7 @@ def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
     if kind == "ndjson":
         # The first rows alone may suggest a wrong type, or lack a column.
         plain = isinstance(content, bytes) or not can_be_read_again(content)
-        return pl.scan_ndjson(content if plain else glob.escape(os.fspath(content)), infer_schema_length=None)
+        return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
     return pl.scan_csv(
         content,
         separator=delimiter(kind),

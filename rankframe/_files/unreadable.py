@@ -9,7 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,7 +18,7 @@ import polars as pl
 from .._table.table import failed
 from ..errors import InvalidData
 
-__all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable"]
+__all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable", "start_of", "text_of"]
 
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
@@ -62,6 +62,26 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
     if can_be_read_again(content):
         with as_invalid_data(name, content, kind):
             pl.scan_lines(content, glob=False).select(pl.col("line").null_count()).collect()
+
+
+def start_of(content: str | Path | bytes) -> str:
+    """The first lines of a file that can be read again, decompressed; as many as 64 KiB hold."""
+    with suppress(*BROKEN), _opened(content) as file:
+        if data := file.read(1 << 16):
+            return data.decode("utf-8-sig", errors="replace")
+    return "\n".join(pl.scan_lines(content, glob=False).head(20).collect().to_series())
+
+
+def text_of(content: str | Path | bytes) -> str:
+    """The whole text of a file, decompressed; Polars' error where it is no text, as for other readers."""
+    if can_be_read_again(content):
+        try:
+            with _opened(content) as file:
+                if data := file.read():  # none of a compression that Python does not support
+                    return data.decode("utf-8-sig")
+        except (*BROKEN, UnicodeDecodeError) as error:
+            raise pl.exceptions.ComputeError(str(error)) from error
+    return "\n".join(pl.scan_lines(content, glob=False).collect().to_series())
 
 
 def can_be_read_again(content: str | Path | bytes) -> bool:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import zlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -92,7 +93,7 @@ def test_a_folder_of_beir_that_cannot_be_read_is_named(
 
 
 def test_a_folder_of_beir_is_no_run_and_a_folder_without_judgments_none_of_beir(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOption, match="has no folder 'qrels'"):
+    with pytest.raises(InvalidOption, match="no folder 'qrels'"):
         rf.read_qrels(tmp_path, format="beir")
     with pytest.raises(InvalidOption, match="holds no run; give it as the judgments, as to read_qrels"):
         rf.read_run(beir(tmp_path, {"test": BEIR}))
@@ -156,18 +157,29 @@ RESPONSE_ROWS = [
 IN_FILES = [pytest.param({}, id="in one line"), pytest.param({"indent": 2}, id="in many lines")]
 
 
+def packed(data: bytes, name: str) -> bytes:
+    """The data in the compression of a name."""
+    if name.endswith("gz"):
+        return gzip.compress(data)
+    return zlib.compress(data) if name.endswith("zlib") else data
+
+
 @pytest.mark.parametrize("style", IN_FILES)
-@pytest.mark.parametrize("name", ["r.json", "response", "r.json.gz"])
+@pytest.mark.parametrize("name", ["r.json", "response", "r.json.gz", "r.json.zlib"])
 def test_a_response_of_rank_eval_gives_hits_ratings_and_unrated_documents(
     name: str, style: Any, tmp_path: Path
 ) -> None:
     path, data = tmp_path / name, json.dumps(RESPONSE, **style).encode()
-    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    path.write_bytes(packed(data, name))
     for frame in (rf.read_run(path), rf.scan_run(path).collect(), rf.read_run(path, format="rank_eval")):
         assert frame.rows() == RESPONSE_ROWS
         assert frame.schema == {
-            **{"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "label": pl.Int64},
-            **{"rank": pl.Int64, "index": pl.String},
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "score": pl.Float64,
+            "label": pl.Int64,
+            "rank": pl.Int64,
+            "index": pl.String,
         }
     ratings = [(query, doc, label, index) for query, doc, _, label, _, index in RESPONSE_ROWS]
     assert rf.read_qrels(path).rows() == rf.scan_qrels(path).collect().rows() == ratings
@@ -348,7 +360,7 @@ def test_an_export_of_quepid_that_holds_something_else_is_refused(read: Any, tex
 
 
 def test_a_position_of_quepid_that_is_no_number_is_refused_with_its_row() -> None:
-    with pytest.raises(InvalidData, match="the input, row 2: rank 'x' is not a whole number$"):
+    with pytest.raises(InvalidData, match=r"the input, row 2: rank 'x' is not a whole number$"):
         rf.read_run(io.StringIO(SNAPSHOT.replace(",2,\r", ",x,\r")))
 
 
@@ -521,3 +533,19 @@ def test_bytes_that_are_not_utf_8_are_refused_in_every_format(format: Format, te
     for options in ({}, {"format": format}):
         with pytest.raises(InvalidData, match=r"x\.data, line 2: .* is no UTF-8"):
             rf.read_qrels(path, **options)  # type: ignore[arg-type]
+
+
+def test_compressed_json_that_ends_early_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(RESPONSE).encode())[:-9])
+    for kind in (None, "rank_eval"):
+        with pytest.raises(InvalidData, match=r"x\.json\.gz: the compressed file is damaged or ends early"):
+            rf.read_run(path, format=kind)  # type: ignore[arg-type]
+
+
+def test_json_in_zstandard_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json.zst"
+    pl.DataFrame({"x": [json.dumps({"q": {"d": 1}})]}).write_csv(
+        path, include_header=False, quote_style="never", compression="zstd"
+    )
+    assert rf.read_run(path).rows() == [("q", "d", 1.0)]

@@ -88,4 +88,4 @@ def test_the_choices_are_the_declared_formats(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["evaluate", "a.run", "--input", "xml"])
     said = capsys.readouterr().err
-    assert all(format in said for format in get_args(Format))
+    assert all(each in said for each in get_args(Format))

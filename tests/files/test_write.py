@@ -200,7 +200,7 @@ def test_judgments_of_beir_are_read_back_and_by_its_loader(tmp_path: Path) -> No
     assert lines(tmp_path / "qrels" / "test.tsv")[0] == "query-id\tcorpus-id\tscore"
     assert rf.read_qrels(tmp_path).drop("query_text").equals(frame)
     with (tmp_path / "qrels" / "test.tsv").open(newline="") as file:  # as the loader of BEIR reads it
-        header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
+        _, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
     assert [(query, doc, int(label)) for query, doc, label in rows] == frame.rows()
 
 
