@@ -145,7 +145,7 @@ def suffix_of(name: str) -> str:
 
 def beir_folder(path: object) -> bool:
     """Whether a path is that of a folder of BEIR, which holds judgments in the folder ``qrels``."""
-    return isinstance(path, (str, os.PathLike)) and (Path(path) / "qrels").is_dir()
+    return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
 
 
 def look(start: str, name: str, layout: Layout) -> Format | Literal["json"]:

@@ -59,7 +59,8 @@ class Numbers:
         self.text = text
         self.label = label
         self.whole = label.is_integer()
-        self.range = pl.select(low=label.min(), high=label.max()).row(0) if self.whole else ()  # type: ignore[union-attr]
+        whole: Any = label if self.whole else pl.Int64
+        self.range = pl.select(low=whole.min(), high=whole.max()).row(0)
 
     def scores(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[float | None]:
         """The scores of a query's documents."""

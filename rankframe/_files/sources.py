@@ -21,7 +21,7 @@ def several(given: object) -> list[Source] | None:
         path = os.fsdecode(given)
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
-        found: list[Source] = [*sorted(glob.glob(path))]
+        found: list[Source] = [*sorted(glob.glob(path, recursive=True))]
         if not found:
             raise InvalidOption(f"no file matches the pattern {path!r}; name files that exist")
         return found

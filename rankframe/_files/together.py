@@ -25,7 +25,8 @@ def run_names(paths: Sequence[str]) -> list[str]:
     for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
         if len(set(names)) == len(names):
             return names
-    twice = next(path for path in paths if paths.count(path) > 1)
+    same = [str(file) for file in files]
+    twice = next(path for path in same if same.count(path) > 1)
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 

@@ -43,7 +43,8 @@ class Unfit(NamedTuple):
 
 BLANK = Unfit(WHITE, "holds white space, which separates fields there; replace it")
 COMMENT = Unfit(
-    "^[#\ufeff]", "starts as a comment or a byte-order mark does, so that readers skip it; put a letter before it"
+    '^(#|\ufeff|[{]["}])',
+    "starts as a comment, a byte-order mark or JSON does, and readers take it for one; put a letter before it",
 )
 BREAK = Unfit(r"[\t\r\n]", "holds a tab or a line break, which ends fields or lines there; replace it")
 PADDED = Unfit(

@@ -227,6 +227,8 @@ WRONG_JSON = [
     ('{"details": {"q": {"hits": []}}\n "failures": {}}', "line 2, column 2: .*failures.* where '}' or ',' must be"),
     ('{"details": {"q": {"hits": [', "line 1, column 29: .*is the file whole"),
     ('{"details": {"q": {"hits": []}, "q": {"hits": []}}}', "'q' stands twice in one object"),
+    ('{"requests": [{"id": 7}]}', "a request needs a text 'id'"),
+    ('{"requests": [{"id": "a"}, {"id": "a"}]}', "column 28: the id 'a' is that of an earlier request too"),
     ('{"details": {"q": {"hits": [], "hits": []}}}', "has 'hits' twice"),
     ('{"q1": {"d1": 1}, "q2": {"d1": true}}', "score True of document 'd1' of query 'q2' is not a number"),
     ('{"q1": {"d1": "a"}}', "score 'a' of document 'd1' of query 'q1' is not a number"),
@@ -247,7 +249,7 @@ WRONG_JSON = [
 def test_json_that_is_wrong_is_refused_with_its_file_and_place(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(text)
-    for read in (rf.read_run, rf.scan_run):
+    for read in (rf.read_qrels, rf.scan_qrels) if "requests" in text else (rf.read_run, rf.scan_run):
         with pytest.raises(InvalidData, match=says) as caught:
             read(path)
         assert str(caught.value).startswith(f"{path}, line ")

@@ -415,6 +415,7 @@ def stacked(reader: Any, folder: Path) -> dict[str, Callable[[], Any]]:
         "a DataFrame is a table already; rank it as it is: rf.rank(table)": lambda: reader(TABLE),
         "bytes is the content of a file": lambda: reader(RUN.encode()),
         "is text, not a path": lambda: reader(RUN),
+        "... is text, not a path; write rf": lambda: reader(RUN * 500),
         "a dict is no file": lambda: reader({"q1": {"d1": 1.0}}),
         "is a folder; name a file in it": lambda: reader(folder),
         "is a folder; name a file": lambda: reader(str(folder), format="csv"),

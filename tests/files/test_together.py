@@ -35,6 +35,13 @@ def test_a_pattern_names_files_in_the_order_of_their_names(read: Any, folder: Pa
 
 
 @READERS
+def test_a_pattern_may_go_through_folders(read: Any, folder: Path) -> None:
+    (folder / "x" / "y").mkdir(parents=True)
+    (folder / "b.run").rename(folder / "x" / "y" / "b.run")
+    assert read(f"{folder}/**/*.run").rows() == OF_A + OF_B
+
+
+@READERS
 def test_a_list_is_read_in_its_order_and_a_file_without_a_tag_names_its_run(read: Any, folder: Path) -> None:
     names = ["b.run", "c.csv", "a.run"]
     for files in ([folder / x for x in names], (str(folder / x) for x in names), tuple(folder / x for x in names)):

@@ -284,6 +284,9 @@ def test_white_space_in_ids_of_trec_text_is_refused_with_the_row(doc: str, tmp_p
 
 REFUSED = {
     "column 'query_id', row 1: '#q' starts as a comment": lambda path: rf.write_run(one(query="#q"), path),
+    "column 'query_id', row 1: '{\"q\":1}' starts as a comment, a byte-order mark or JSON": lambda path: rf.write_qrels(
+        one(query='{"q":1}'), path
+    ),
     "column 'query_id', row 1: None names nothing": lambda path: rf.write_run(one(query=N), path),
     "column 'doc_id', row 1: '' names nothing": lambda path: rf.write_run(one(doc=""), path),
     "column 'score', row 1: nan is no number": lambda path: rf.write_run(one(number=math.nan), path),
