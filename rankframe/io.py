@@ -12,12 +12,14 @@ from ._files.read import QRELS, RUN, DType, Format, Source, rows
 from ._files.sources import several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
+from .errors import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 
 Sources: TypeAlias = Source | Iterable[Source]
 
 
+@called_by_users
 def read_run(
     source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
 ) -> pl.DataFrame:
@@ -91,6 +93,7 @@ def read_run(
     return rows(source, RUN, format=format, columns=columns).read()  # type: ignore[arg-type]
 
 
+@called_by_users
 def read_qrels(
     source: Source,
     *,
@@ -149,6 +152,7 @@ def read_qrels(
     return rows(source, QRELS, format=format, columns=columns, label_dtype=label_dtype).read()
 
 
+@called_by_users
 def scan_run(
     source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
 ) -> pl.LazyFrame:
@@ -170,6 +174,7 @@ def scan_run(
     return rows(source, RUN, format=format, columns=columns).scan()  # type: ignore[arg-type]
 
 
+@called_by_users
 def scan_qrels(
     source: Source,
     *,

@@ -68,7 +68,7 @@ def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) 
     for name in roles.values():
         if name not in there:
             known = ", ".join(there) or "no columns"
-            raise MissingColumn(f"no column {name!r}; the frame has {known}{did_you_mean(name, there)}")
+            raise MissingColumn(f"no column {name!r}; the frame has {known}.{did_you_mean(name, there)}")
     roles = {**roles, **{name: name for name in further if name in there and name not in roles.values()}}
     if isinstance(frame, (pl.LazyFrame, pl.DataFrame)):
         table = frame.lazy().select(**{role: pl.col(name) for role, name in roles.items()}).collect()

@@ -9,7 +9,7 @@ from typing import IO, Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
-from ..errors import InvalidOption
+from ..errors import InvalidOption, called_by_users
 from .replaced import as_path, replaced
 from .writable import (
     BLANK,
@@ -43,6 +43,7 @@ class Shape(NamedTuple):
     write: Callable[[pl.DataFrame, IO[bytes]], object]
 
 
+@called_by_users
 def write_run(
     frame: Frame,
     path: str | os.PathLike[str],
@@ -127,6 +128,7 @@ def write_run(
         text.write_csv(file, include_header=False, separator=" ", quote_style="never")
 
 
+@called_by_users
 def write_qrels(
     frame: Frame,
     path: str | os.PathLike[str],

@@ -10,11 +10,12 @@ import polars as pl
 
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
-from ..errors import InvalidData, InvalidOption, option, shown
+from ..errors import InvalidData, InvalidOption, called_by_users, option, shown
 
 __all__ = ["from_arrays"]
 
 
+@called_by_users
 def from_arrays(
     scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: int | None = None
 ) -> pl.DataFrame:

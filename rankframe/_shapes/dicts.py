@@ -12,7 +12,7 @@ import polars as pl
 
 from .._table.setup import Setup
 from .._verbs.verbs import judge
-from ..errors import InvalidData, InvalidOption, shown
+from ..errors import InvalidData, InvalidOption, called_by_users, shown
 
 __all__ = ["Qrels", "Run", "from_dicts"]
 
@@ -25,6 +25,7 @@ Qrels: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
 TEXT = (str, bytes)
 
 
+@called_by_users
 def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
     """The long table of dictionaries, as pytrec_eval, ranx, BEIR, mteb and sentence-transformers hold them.
 

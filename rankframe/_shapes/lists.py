@@ -10,7 +10,7 @@ import polars as pl
 
 from .._table.policies import check_word
 from .._table.table import failing
-from ..errors import Code, InvalidData, InvalidOption
+from ..errors import Code, InvalidData, InvalidOption, called_by_users
 from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["Repeated", "from_lists"]
 F = TypeVar("F", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame")
 
 
+@called_by_users
 def from_lists(
     frame: F,
     query: str | Sequence[str] | None = "query_id",

@@ -28,7 +28,7 @@ from .steps import renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
 
-__all__ = ["check", "fault_in"]
+__all__ = ["check", "fault_in", "findings"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""

@@ -16,6 +16,7 @@ __all__ = [
     "USUAL_NAMES",
     "NotNumbers",
     "carried",
+    "of_lists",
     "refuse_tables",
     "require",
     "require_all",
@@ -97,10 +98,15 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
         said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
     if isinstance(schema, Mapping):
         lists = [name for name in there if isinstance(schema[name], (pl.List, pl.Array))]
-        for name in lists[:1]:
-            row = Code("rf.from_lists(df)", phrase="; for one row per query with lists write {}")
-            said += [f". Column {name!r} is {schema[name]}", row]
+        said += [part for name in lists[:1] for part in of_lists(name, str(schema[name]))]
     return (*said, JUDGE if "label" in meant else "")
+
+
+def of_lists(name: str, kind: str) -> tuple[Text, Text]:
+    """The advice for a table with a column of lists."""
+    return f". Column {name!r} holds {kind}; ", Code(
+        "rf.from_lists(df)", phrase="if a row is a query with its lists, write {}"
+    )
 
 
 def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from types import EllipsisType
-from typing import Annotated, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
@@ -13,6 +13,9 @@ from .conventions import convention_of
 from .name_presets import roles_of
 from .policies import Policies, read_fields
 from .steps import computed, renamed
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
 
@@ -114,7 +117,7 @@ class Setup:
         The columns, the rules for counting, and how to run.
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
-    said
+    given
         Options given beside the convention, which does not change them.
     """
 
@@ -122,7 +125,7 @@ class Setup:
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
-    said: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
@@ -147,7 +150,7 @@ class Setup:
             policies = Policies(**convention_of(convention).policies)
             setup = Setup(self.roles, policies, self.running, convention)
         setup = setup.changed(**given)
-        return setup if setup.convention is None else replace(setup, said=setup.said.union(given))
+        return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -171,7 +174,7 @@ class Setup:
         settings = metrics[call.metric.name]
         options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
         policies = {
-            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.said
+            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.given
         }
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
