@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
     from ._words.ranking import Ranking
-    from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
+    from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
@@ -76,6 +76,8 @@ __all__ = [
     "scan_qrels",
     "scan_run",
     "unregister",
+    "write_qrels",
+    "write_run",
 ]
 
 if TYPE_CHECKING:
@@ -103,6 +105,8 @@ LATER = {
     "scan_qrels": "io",
     "scan_run": "io",
     "unregister": "_catalog.registry",
+    "write_qrels": "io",
+    "write_run": "io",
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 

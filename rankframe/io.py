@@ -1,24 +1,33 @@
-"""Reading runs and judgments: TREC text, Parquet, CSV, TSV and NDJSON, and the example table."""
+"""Reading and writing runs and judgments, in TREC text and the formats of other tools, and the example table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from typing import TypeAlias
 
 import polars as pl
 
 from ._files.read import QRELS, RUN, DType, Format, Source, rows
+from ._files.sources import several
+from ._files.together import read_together, scan_together
+from ._files.write import write_qrels, write_run
 from .errors import called_by_users
 
-__all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
+__all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
+
+Sources: TypeAlias = Source | Iterable[Source]
 
 
 @called_by_users
-def read_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def read_run(
+    source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
+) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``; any other
-    name means TREC text. Text may be compressed (``.gz``, ``.zst``).
+    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``. Other files are
+    recognised by their first lines: a JSON object, a table of Quepid, or else TREC text. Text may be compressed (``.gz``,
+    ``.zst``).
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
@@ -27,12 +36,28 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     score of ``nan`` is read as NaN, and refused when the table is evaluated; one beyond the largest float, as ``1e999``,
     is read as infinite, as in C.
 
+    Formats of other tools:
+
+    - **A response of** ``_rank_eval`` (Elasticsearch, OpenSearch) gives the hits with ``score``, ``label`` (null: unrated),
+      ``rank`` and ``index``. Hits sorted by a field have no scores, or scores in another order: the documents of such a
+      query get the scores 1 / rank. A document has the same ``doc_id`` in every index. Unrated documents that are not
+      among the hits have neither score nor rank. Queries that failed are left out, with a warning.
+    - **Quepid's** exports *Snapshot* (the name of the snapshot is the ``run``) and *Detailed* (with ``label``): the query's
+      text is the ``query_id``, ``rank`` the position, and the score is 1 / rank, unless the export has a column ``score``.
+    - **mteb's predictions**, or any JSON object ``{query: {document: score}}``; mteb's objects around the queries become the
+      columns ``subset`` and ``split``, and the name of the model the ``run``.
+    - **Rows with lists**, one per query, in JSON lines or Parquet: ``query_id``, ``retrieved`` and, where present,
+      ``relevant``, ``scores`` and ``labels``, as :func:`from_lists` takes them.
+
+    A query without documents has one row there, whose document is null, so that it counts.
+
     Parameters
     ----------
     source
-        A path, or an open file (its format is TREC text unless said).
+        A path, or an open file. Several files, as a list or a pattern such as ``"runs/*.run"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"`` or ``"parquet"``, whatever the name says.
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
+        the name says. (``"beir"`` has judgments alone: BEIR writes its runs as TREC text.)
     columns
         New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
         already has the new name is left out.
@@ -42,17 +67,20 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     pl.DataFrame
         From TREC text ``query_id``, ``doc_id`` (String), ``score`` (Float64), ``run`` (String: the tag). From
         other files all their columns. From CSV and TSV ids are String (``007`` stays ``007``) and scores
-        Float64, null if empty or missing at the end of a row; the other formats keep their own types.
+        Float64, null if empty or missing at the end of a row; the other formats keep their own types. Of several files,
+        ``run`` (String) is the tag or, where a file has none, the file's name without its ending; ids of unlike types
+        become text.
 
     Raises
     ------
     InvalidData
         A malformed line, with its number and what to write instead; bytes that are not UTF-8, truncated compressed data,
-        two columns with the same name.
+        two columns with the same name; JSON that is cut short or has a name twice in one object, with line and column; a
+        query of one run in two files.
     MissingColumn
         A file with named columns that lacks ``query_id``, ``doc_id`` or ``score``.
     InvalidOption
-        A `source` that is not a file, such as a folder, a pattern or a list, with what to write instead.
+        A `source` that is not a file, such as a folder or a table, with what to write instead.
 
     Examples
     --------
@@ -60,7 +88,9 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     >>> rf.read_run(io.StringIO("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 2 mine")).rows()
     [('q1', 'd1', 2.5, 'mine'), ('q1', 'd2', 2.0, 'mine')]
     """
-    return rows(source, RUN, format=format, columns=columns).read()
+    if (sources := several(source)) is not None:
+        return read_together([rows(each, RUN, format=format, columns=columns) for each in sources])
+    return rows(source, RUN, format=format, columns=columns).read()  # type: ignore[arg-type]
 
 
 @called_by_users
@@ -73,14 +103,26 @@ def read_qrels(
 ) -> pl.DataFrame:
     r"""Read judgments: one row per query and document, with its label.
 
-    As :func:`read_run`, but the four fields of TREC text are ``query_id iteration doc_id label``.
+    As :func:`read_run`, but the four fields of TREC text are ``query_id iteration doc_id label``. Formats of other tools:
+
+    - **BEIR**: a folder with ``qrels`` (``test.tsv``, or the only file there), or one file of judgments with the header
+      ``query-id corpus-id score``. A folder with ``queries.jsonl`` gives the text of the queries as ``query_text``;
+      ``corpus.jsonl`` is not read.
+    - **A request of** ``_rank_eval`` gives its ratings, with the column ``index``; a response the ratings of its hits.
+    - **Quepid's** exports *Basic* (``query,docid,rating``, also of a snapshot) and *Detailed*.
+    - **A JSON object** ``{query: {document: label}}``.
+    - **Rows with lists**, one per query: ``query_id``, ``relevant`` and, where present, ``labels``.
+
+    A label that such a file leaves empty is null: nobody judged the document. A query without documents has one row there,
+    whose document is null.
 
     Parameters
     ----------
     source
-        A path, or an open file (its format is TREC text unless said).
+        A path of a file or of a folder of BEIR, or an open file.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"`` or ``"parquet"``, whatever the name says.
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
+        ``"mteb"`` (a JSON object by query and document), whatever the name says.
     columns
         New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already
         has the new name is left out.
@@ -111,13 +153,15 @@ def read_qrels(
 
 
 @called_by_users
-def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.LazyFrame:
+def scan_run(
+    source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
+) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
     Text is checked at once for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors would not
     name the file; this takes about a fiftieth of the time of reading it. A malformed line is an error when the plan runs
     (Polars' ``InvalidOperationError``, with the same message), for any plan that reads a column of that line, even if a
-    filter would have dropped it.
+    filter would have dropped it. JSON objects are read at once.
 
     Examples
     --------
@@ -125,7 +169,9 @@ def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     >>> rf.scan_run(io.StringIO("q1 Q0 d1 1 2.5 mine")).select("doc_id", "score").collect().rows()
     [('d1', 2.5)]
     """
-    return rows(source, RUN, format=format, columns=columns).scan()
+    if (sources := several(source)) is not None:
+        return scan_together([rows(each, RUN, format=format, columns=columns) for each in sources])
+    return rows(source, RUN, format=format, columns=columns).scan()  # type: ignore[arg-type]
 
 
 @called_by_users

@@ -42,7 +42,10 @@ __all__ = [
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
 FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
-FILES = "TREC text, .parquet, .csv, .tsv or .ndjson, text also as .gz; - is standard input"
+FILES = (
+    "TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
+    "standard input"
+)
 
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""

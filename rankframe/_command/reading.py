@@ -14,7 +14,9 @@ import polars as pl
 
 import rankframe as rf
 
-from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
+from .._files.formats import beir_folder
+from .._files.read import QRELS, RUN, Layout, rows, spelled
+from .._files.together import run_names
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._verbs.verbs import Missing
@@ -216,7 +218,7 @@ def read_file(
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
-        elif not Path(path).is_file():  # an error, most often: no such file, or a folder
+        elif not Path(path).is_file() and not beir_folder(path):  # an error, most often: no such file, or a folder
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
@@ -234,14 +236,7 @@ def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
 
 def _names(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as tells them apart."""
-    files = [Path("stdin" if path == "-" else spelled(path)) for path in paths]
-    bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
-    for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
-        if len(set(names)) == len(names):
-            return names
-    same = [str(file) for file in files]
-    twice = next(path for path in same if same.count(path) > 1)
-    raise InvalidOption(f"{twice} is given twice; give each run once")
+    return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
 # tables

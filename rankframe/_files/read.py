@@ -2,68 +2,44 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import glob
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, get_args
 
 import polars as pl
 
-from .._table.roles import USUAL_NAMES
-from ..errors import InvalidData, InvalidOption, MissingColumn
-from .unreadable import BROKEN, as_invalid_data, delimiter, refuse_unreadable
+from .._shapes.lists import from_lists
+from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
+from .formats import (
+    COMPRESSED,
+    HEADERS,
+    JUDGMENTS,
+    OTHER_NAMES,
+    QRELS,
+    RUN,
+    SUFFIXES,
+    Content,
+    DType,
+    Format,
+    Layout,
+    Say,
+    Source,
+    Table,
+    beir_folder,
+    header_of,
+    look,
+    spelled,
+    suffix_of,
+)
+from .json_rows import json_rows
+from .sources import named_content
+from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
 
 __all__ = ["COMPRESSED", "QRELS", "RUN", "DType", "Format", "Layout", "Rows", "Source", "rows", "spelled"]
 
-Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
-Content: TypeAlias = str | Path | bytes
-DType: TypeAlias = pl.DataType | type[pl.DataType]
-Say: TypeAlias = Callable[[str, Any], str]
-Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet"]
-
-FORMATS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-COMPRESSED = (".gz", ".zst", ".zlib")
-
-OTHER_NAMES = {
-    "query_id": USUAL_NAMES["query"],
-    "doc_id": USUAL_NAMES["doc"],
-    "score": USUAL_NAMES["score"],
-    "label": (*USUAL_NAMES["label"], "score"),
-}
-
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
-
-
-class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: left out), and the columns that other files must have."""
-
-    fields: tuple[str | None, ...]
-    line: str
-    needed: tuple[str, ...]
-    reader: str
-
-
-RUN = Layout(
-    ("query_id", None, "doc_id", None, "score", "run"),
-    "query_id Q0 doc_id rank score tag",
-    ("query_id", "doc_id", "score"),
-    "read_run",
-)
-QRELS = Layout(
-    ("query_id", "iteration", "doc_id", "label"),
-    "query_id iteration doc_id label",
-    ("query_id", "doc_id", "label"),
-    "read_qrels",
-)
 
 
 @dataclass(frozen=True)
@@ -72,7 +48,7 @@ class Rows:
 
     name: str
     content: Content
-    kind: Format
+    kind: Format | Literal["json"]
     table: pl.LazyFrame
     text: Mapping[str, DType]  # the columns read from text, and their dtypes
     stored: Collection[str]  # the columns by their names in the file
@@ -144,21 +120,61 @@ def rows(
     TREC text that start with # are skipped.
     """
     columns = renaming(columns)
+    if format not in (None, *get_args(Format)):
+        raise InvalidOption(f"unknown format {format!r}. Say one of {', '.join(get_args(Format))}")
+    numeric: dict[str, DType] = {"score": pl.Float64(), "label": of_labels(label_dtype), "rank": pl.Int64()}
+    if format in (None, "beir") and beir_folder(source):
+        path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
+        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
+        return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
     name, content = named_content(source, layout)
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED]
-    kind = format or FORMATS.get(suffixes[-1] if suffixes else "", "trec")
-    if kind not in get_args(Format):
-        raise InvalidOption(f"unknown format {kind!r}. Say one of {', '.join(get_args(Format))}")
+    kind: Format | Literal["json"] = format if format is not None else SUFFIXES.get(suffix_of(name), "trec")
     if kind != "parquet" and not isinstance(content, bytes) and Path(content).is_dir():
+        if format == "beir":
+            raise InvalidOption(
+                f"{name!r} is no folder of BEIR, since it has no folder 'qrels'; name the file of judgments"
+            )
         raise InvalidOption(
             f"{name!r} is a folder; name a file in it, or read all of them: "
             f"pl.concat([rf.{layout.reader}(path) for path in pathlib.Path({name!r}).iterdir()])"
         )
-    numeric = {"score": pl.Float64(), "label": of_labels(label_dtype)}
     with as_invalid_data(name, content, kind):
+        if format is None and kind == "trec" and can_be_read_again(content):
+            kind = look(start_of(content), name, layout)
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say, comments=comments)
-        return from_table(content, name, layout, numeric, kind, columns, must, say)
+        if kind == "json" or kind == "rank_eval" or kind == "mteb":
+            table = json_rows(content, name, layout, kind, numeric["label"])
+            if table is not None:
+                stored = table.columns
+                taken = {old: new for old, new in columns.items() if old in stored}
+                table = table.drop({*taken.values()} & {*stored} - {*taken}).rename(taken)
+                return Rows(name, content, "json", table.lazy(), {}, stored)
+            kind = "ndjson"
+        tool: str | None = None
+        if kind == "beir" or kind == "quepid":
+            tool, kind = kind, SUFFIXES.get(suffix_of(name), "tsv" if kind == "beir" else "csv")
+        return from_table(content, name, layout, numeric, kind, tool, columns, must, say)
+
+
+def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
+    """The judgments of a folder of BEIR, those of the split ``test`` if there are several, and the texts of the queries."""
+    if layout.reader == "read_run":
+        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {JUDGMENTS}")
+    splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    split = "test" if len(splits) > 1 else next(iter(splits), "test")
+    if split not in splits:
+        known = ", ".join(splits) or "no split"
+        raise InvalidOption(f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files")
+    texts = folder / "queries.jsonl"
+    if not texts.is_file():
+        return splits[split], pl.LazyFrame(schema={"query_id": pl.String, "query_text": pl.String})
+    with as_invalid_data(spelled(str(texts)), texts, "ndjson"):
+        table = pl.read_ndjson(texts.read_bytes(), schema={"_id": pl.String, "text": pl.String})
+    again = table.filter(pl.col("_id").is_duplicated())
+    if not again.is_empty():
+        raise InvalidData(f"{spelled(str(texts))}: several queries have the _id {again[0, 0]!r}; keep one of them")
+    return splits[split], table.lazy().rename({"_id": "query_id", "text": "query_text"})
 
 
 def renaming(columns: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -182,59 +198,6 @@ def of_labels(dtype: DType) -> DType:
             "labels as they are written"
         )
     return dtype
-
-
-def named_content(source: Source, layout: Layout) -> tuple[str, Content]:
-    """The name of a source, and its path or bytes."""
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-        if not os.path.exists(path):
-            refuse_path(path, layout)
-        name = spelled(path)
-        return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
-    name = spelled(str(getattr(source, "name", "the input")))
-    if not hasattr(source, "read"):
-        raise InvalidOption(f"{no_source(source, layout)}. {layout.reader} reads a path, or an open file")
-    try:
-        data = source.read()
-    except UnicodeDecodeError as error:
-        raise InvalidData(
-            f"{name}: {error.object[error.start : error.end]!r} is no {error.encoding}; open it in its encoding"
-        ) from error
-    except BROKEN as error:
-        raise InvalidData(
-            f"{name}: the compressed data are damaged or end early ({error}); fetch or write it anew"
-        ) from error
-    return name, data.encode() if isinstance(data, str) else bytes(data)
-
-
-def refuse_path(path: str, layout: Layout) -> None:
-    """Refuse a pattern, or a text in place of a path; other missing files raise Polars' error."""
-    if "\n" in path:
-        raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{layout.reader}(io.StringIO(text))")
-    if "://" not in path and re.search(r"[*?\[]", path):
-        raise InvalidOption(
-            f"there is no file {path!r}, and a pattern names several; read each: "
-            f"pl.concat([rf.{layout.reader}(path) for path in glob.glob({path!r})])"
-        )
-
-
-def no_source(given: object, layout: Layout) -> str:
-    """Why something cannot be a source, and what to write instead."""
-    kind = type(given).__name__
-    if isinstance(given, (bytes, bytearray, memoryview)):
-        return f"{kind} is the content of a file; write rf.{layout.reader}(io.BytesIO(content))"
-    if isinstance(given, Mapping):
-        value = layout.needed[-1]
-        return (
-            f"a {kind} is no file; write pl.DataFrame([(query, doc, {value}) for query, docs in given.items() for doc, "
-            f"{value} in docs.items()], schema={list(layout.needed)}, orient='row')"
-        )
-    if hasattr(given, "columns"):
-        return f"a {kind} is a table already; rank it as it is: rf.rank(table)"
-    if isinstance(given, Iterable):
-        return f"a {kind} may hold several files; read each: pl.concat([rf.{layout.reader}(path) for path in paths])"
-    return f"{given!r} is no file"
 
 
 def from_lines(
@@ -271,7 +234,8 @@ def from_table(
     name: str,
     layout: Layout,
     numeric: Mapping[str, DType],
-    kind: Format,
+    kind: Table,
+    tool: str | None,
     columns: Mapping[str, str],
     must: Container[str],
     say: Say,
@@ -280,34 +244,78 @@ def from_table(
     if kind != "parquet" and is_empty(content):
         schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(name, content, kind, pl.LazyFrame(schema=schema), {}, tuple(columns))
-    table = scan_table(content, kind, [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)])
-    stored = [column for column in table.collect_schema().names() if column != NUMBER]
-    if kind in ("csv", "tsv"):
-        refuse_twice(name, content, kind, stored, [*OTHER_NAMES, *columns])
+    ids = [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)]
+    stored = [column for column in scan_table(content, kind, ids).collect_schema().names() if column != NUMBER]
     for old, new in columns.items():
         if new in must and old not in stored:
             raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")
     renames = {old: new for old, new in columns.items() if old in stored}
-    table = table.drop(set(renames.values()) & set(stored) - set(renames)).rename(renames)
     found = [renames.get(column, column) for column in stored]
-    if lacking := [column for column in layout.needed if column not in found]:
+    lacking = [column for column in layout.needed if column not in found]
+    header = header_of(stored, layout, tool) if lacking or tool else None
+    if tool and header is None:
+        known = " or ".join(",".join(x.columns) for x in HEADERS if x.tool == tool)
+        raise MissingColumn(
+            f"{name} has {', '.join(stored)}, and no header of {tool}, as {known}; {say('format', kind)}"
+        )
+    if header is not None:
+        taken = {*renames.values()}
+        renames = {**{old: new for old, new in header.columns.items() if new not in taken}, **renames}
+        found = [renames.get(column, column) for column in stored]
+        lacking = [column for column in layout.needed if column not in (*found, "score" if "rank" in found else "")]
+        if lacking:
+            raise MissingColumn(f"{name} holds {header.holds}, without {' and '.join(lacking)}; {header.instead}")
+    if kind in ("csv", "tsv"):
+        refuse_twice(name, content, kind, stored, [*OTHER_NAMES, *renames])
+    text = dict.fromkeys([*OTHER_NAMES, *(header.columns.values() if header else ())])
+    table = scan_table(content, kind, [*text, *(old for old, new in renames.items() if new in text)])
+    table = table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
+    if lacking and "doc_id" not in found and (lists := of_lists(table, name, layout)) is not None:
+        return Rows(name, content, kind, lists, {}, stored)
+    if lacking:
         raise MissingColumn(missing(name, lacking, stored, say))
-    if kind in ("ndjson", "parquet"):
-        return Rows(name, content, kind, table, {}, stored)
-    text = {column: pl.col(column) for column in OTHER_NAMES if column in found}
-    values, misread = numbers(text, numeric)
-    problem = pl.format("{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread))
-    dtypes = {column: numeric.get(column, pl.String()) for column in text}
-    return Rows(name, content, kind, table.with_columns(**values, **{PROBLEM: problem}), dtypes, stored)
+    dtypes: dict[str, DType] = {}
+    if kind in ("csv", "tsv"):
+        raw = {column: pl.col(column) for column in text if column in found}
+        if header is not None and header.tool == "quepid":  # which puts a space before what a spreadsheet would compute
+            unescaped = {x: pl.col(x).str.replace("^ ([-=+@])", "${1}") for x in ("query_id", "doc_id")}
+            table = table.with_columns(**unescaped)
+        values, misread = numbers(raw, numeric)
+        problem = pl.format("{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread))
+        dtypes = {column: numeric.get(column, pl.String()) for column in raw}
+        table = table.with_columns(**values, **{PROBLEM: problem})
+    if header is not None and "rank" in found and "score" not in found:
+        table = table.with_columns(score=1 / pl.col("rank"))
+        dtypes |= {"score": pl.Float64()} if dtypes else {}
+    return Rows(name, content, kind, table, dtypes, stored)
 
 
-def scan_table(content: Content, kind: Format, text: list[str]) -> pl.LazyFrame:
+def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | None:
+    """The long table of rows with lists of documents; None if there are none."""
+    columns = table.collect_schema().names()
+    is_run = layout.reader == "read_run"
+    if ("retrieved" if is_run else "relevant") not in columns or "query_id" not in columns:
+        return None
+    if not is_run:
+        table = table.drop("retrieved", "scores", strict=False).with_columns(retrieved=pl.lit([], pl.List(pl.Null)))
+    schema = table.collect_schema()
+    relevant, scores, labels = (role if role in schema else None for role in ("relevant", "scores", "labels"))
+    carry = [column for column in schema if column not in ("query_id", "retrieved", relevant, scores, labels)]
+    try:
+        long = from_lists(table, relevant=relevant, scores=scores, labels=labels, carry=carry)
+    except RankframeError as error:
+        raise type(error)(f"{name}: ", *error.said) from error
+    return long if is_run else long.drop("score")
+
+
+def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
     """The table as stored; for CSV the columns of `text` as text, with NUMBER, the number of the row."""
     if kind == "parquet":
         return pl.scan_parquet(content, glob=False)
     if kind == "ndjson":
         # The first rows alone may suggest a wrong type, or lack a column.
-        return pl.scan_ndjson(content, infer_schema_length=None)
+        plain = isinstance(content, bytes) or not can_be_read_again(content)
+        return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
     return pl.scan_csv(
         content,
         separator=delimiter(kind),
@@ -319,7 +327,7 @@ def scan_table(content: Content, kind: Format, text: list[str]) -> pl.LazyFrame:
     )
 
 
-def refuse_twice(name: str, content: Content, kind: Format, stored: Sequence[str], roles: Iterable[str]) -> None:
+def refuse_twice(name: str, content: Content, kind: Table, stored: Sequence[str], roles: Iterable[str]) -> None:
     """Refuse a header that names a needed column twice."""
     renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars' name of the second one
     if renamed:
@@ -351,11 +359,6 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
     return f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text"
 
 
-def spelled(name: str) -> str:
-    """The name of a file as printable text; bytes that are not UTF-8 become a replacement mark."""
-    return os.fsencode(name).decode(errors="replace")
-
-
 def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
     """The columns with numbers parsed from text, and for each of these the fault of the text, or null."""
     values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
@@ -363,17 +366,19 @@ def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[
         pl.format(
             f"{column} '{{}}' is not a {{}}",
             pl.when(values[column].is_null()).then(text[column]),
-            kind_of(text[column], numeric[column]),
+            kind_of(text[column], numeric[column], column),
         )
         for column in text
         if column in numeric
     ]
 
 
-def kind_of(text: pl.Expr, dtype: DType) -> pl.Expr:
+def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
     """The expected form of a text that is not a number of the type."""
     if not dtype.is_integer():
         return pl.lit("number")
+    if column != "label":
+        return pl.lit("whole number")
     value = text.cast(pl.Float64, strict=False)
     return (
         pl.when(value.is_finite() & (value == value.floor()))

@@ -9,15 +9,16 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
 import polars as pl
 
+from .._table.table import failed
 from ..errors import InvalidData
 
-__all__ = ["BROKEN", "as_invalid_data", "delimiter", "refuse_unreadable"]
+__all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable", "start_of", "text_of"]
 
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
@@ -33,13 +34,16 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
         yield
     except OSError as error:
         if (
-            type(error) is not OSError or error.errno or not _can_be_read_again(content)
+            type(error) is not OSError or error.errno or not can_be_read_again(content)
         ):  # the file is missing, or cannot be opened
             raise
         raise InvalidData(f"{name}: {AGAIN.format(str(error).splitlines()[0])}") from error
     except pl.exceptions.PolarsError as error:
+        fault = failed(error) if isinstance(error, pl.exceptions.InvalidOperationError) else None
+        if fault is not None:  # of a list, once the plan runs
+            raise InvalidData(f"{name}: {fault[1]}") from error
         found = None
-        if kind != "parquet" and _can_be_read_again(content):
+        if kind != "parquet" and can_be_read_again(content):
             try:
                 found = _first_problem(content, kind)
             except BROKEN as broken:
@@ -55,12 +59,32 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
 
     The plan's own error would not name the file. This takes about a fiftieth of the time of reading the rows.
     """
-    if _can_be_read_again(content):
+    if can_be_read_again(content):
         with as_invalid_data(name, content, kind):
             pl.scan_lines(content, glob=False).select(pl.col("line").null_count()).collect()
 
 
-def _can_be_read_again(content: str | Path | bytes) -> bool:
+def start_of(content: str | Path | bytes) -> str:
+    """The first lines of a file that can be read again, decompressed; as many as 64 KiB hold."""
+    with suppress(*BROKEN), _opened(content) as file:
+        if data := file.read(1 << 16):
+            return data.decode("utf-8-sig", errors="replace")
+    return "\n".join(pl.scan_lines(content, glob=False).head(20).collect().to_series())
+
+
+def text_of(content: str | Path | bytes) -> str:
+    """The whole text of a file, decompressed; Polars' error where it is no text, as for other readers."""
+    if can_be_read_again(content):
+        try:
+            with _opened(content) as file:
+                if data := file.read():  # none of a compression that Python does not support
+                    return data.decode("utf-8-sig")
+        except (*BROKEN, UnicodeDecodeError) as error:
+            raise pl.exceptions.ComputeError(str(error)) from error
+    return "\n".join(pl.scan_lines(content, glob=False).collect().to_series())
+
+
+def can_be_read_again(content: str | Path | bytes) -> bool:
     """Whether the content can be read again: it is not a pipe or an address."""
     return isinstance(content, bytes) or Path(content).is_file()
 

@@ -57,6 +57,7 @@ NOT_HERE = (
     *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
     "_shapes",  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
+    "_files/write",  # which no command calls
 )
 UNREACHED = (
     *(

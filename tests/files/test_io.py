@@ -87,6 +87,9 @@ def test_ids_are_text_and_may_hold_any_character_but_blanks() -> None:
 def test_a_file_whose_name_holds_a_pattern_is_read_as_named(tmp_path: Path) -> None:
     (tmp_path / "a[1]*.run").write_text(RUN)
     assert read_run(tmp_path / "a[1]*.run").rows() == RUN_ROWS
+    for name, text in (("b[1]*.csv", TABLE.write_csv()), ("b[1]*.jsonl", TABLE.write_ndjson())):
+        (tmp_path / name).write_text(text)
+        assert read_run(tmp_path / name).equals(TABLE)
 
 
 @pytest.mark.parametrize(
@@ -409,15 +412,13 @@ def stacked(reader: Any, folder: Path) -> dict[str, Callable[[], Any]]:
     return {
         "None is no file": lambda: reader(None),
         "1 is no file": lambda: reader(1),
-        "a list may hold several files; read each": lambda: reader([folder / "a.run"]),
-        "a generator may hold several files; read each": lambda: reader(folder.iterdir()),
         "a DataFrame is a table already; rank it as it is: rf.rank(table)": lambda: reader(TABLE),
         "bytes is the content of a file": lambda: reader(RUN.encode()),
         "is text, not a path": lambda: reader(RUN),
+        "... is text, not a path; write rf": lambda: reader(RUN * 500),
         "a dict is no file": lambda: reader({"q1": {"d1": 1.0}}),
         "is a folder; name a file in it": lambda: reader(folder),
         "is a folder; name a file": lambda: reader(str(folder), format="csv"),
-        "and a pattern names several; read each": lambda: reader(folder / "*.run"),
         "columns=['a']: write a dictionary": lambda: reader(folder / "a.run", columns=["a"]),
         "columns={1: 'score'}: write a dictionary": lambda: reader(folder / "a.run", columns={1: "score"}),
         "two columns would be named 'score'": lambda: reader(folder / "a.run", columns={"a": "score", "b": "score"}),
@@ -433,18 +434,35 @@ def test_what_is_no_file_is_refused_with_what_to_write(says: str, reader: Any, t
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("reader", [read_qrels, scan_qrels])
+def test_judgments_stand_in_one_file_and_the_error_says_how_to_read_several(reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.qrels"
+    path.write_text(QRELS)
+    for source, says in (
+        ([path], "a list may hold several files; read each"),
+        (tmp_path.iterdir(), "a generator may hold several files; read each"),
+        (tmp_path / "*.qrels", "and a pattern names several; read each"),
+    ):
+        with pytest.raises(InvalidOption, match=says) as caught:
+            reader(source)
+        advice = re.search(r"pl\.concat\(.*\)", str(caught.value))
+        assert advice is not None
+        names = {"pl": pl, "rf": rankframe, "glob": glob, "paths": [path]}
+        assert eval(advice[0], names).lazy().collect().rows() == QRELS_ROWS
+
+
 def test_what_the_errors_advise_runs(tmp_path: Path) -> None:
     paths = [tmp_path / "a.run", tmp_path / "b.run"]
     for path in paths:
         path.write_text(RUN)
     given = {"q1": {"d1": 2.5, "d2": -1000.0}, "q2": {"d1": 7.0}}
-    for source in (tmp_path, tmp_path / "*.run", paths, RUN.encode(), RUN, given):
+    for source in (tmp_path, RUN.encode(), RUN, given):
         with pytest.raises(InvalidOption) as caught:
             read_run(source)  # type: ignore[arg-type]
         advice = re.search(r"(?:pl\.concat|pl\.DataFrame|rf\.read_run)\(.*\)", str(caught.value))
         assert advice is not None
-        names = {"pl": pl, "rf": rankframe, "io": io, "glob": glob, "pathlib": pathlib}
-        local = {"paths": paths, "content": source, "text": source, "given": given}
+        names = {"pl": pl, "rf": rankframe, "io": io, "pathlib": pathlib}
+        local = {"content": source, "text": source, "given": given}
         found = eval(advice[0], names | local)
         rows = [row[:3] for row in RUN_ROWS]
         assert found.select("query_id", "doc_id", "score").rows() in (rows, rows * 2)

@@ -21,14 +21,14 @@ PACKAGE = Path(rankframe.__file__).parent
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [
     *("errors", "_support", "stats"),
-    *("_table", "_files", "io"),
+    "_table",
     *("_words", "_catalog", "metrics"),
     *("_text", "report"),
     *("_lazy", "_plan", "_verbs", "_decisions"),
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
-    "_shapes",
+    *("_shapes", "_files", "io"),
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip
 PATHS = sorted(PACKAGE.rglob("*.py"))

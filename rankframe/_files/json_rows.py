@@ -1,0 +1,273 @@
+"""The rows of JSON files: requests and responses of ``_rank_eval``, and dictionaries such as mteb's predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from ..errors import InvalidData, warn
+from .formats import Content, DType, Layout
+from .json_text import JsonText
+from .unreadable import text_of
+
+__all__ = ["json_rows"]
+
+BATCH = 100_000
+"""The number of rows that are Python's objects before they become columns."""
+
+PARTS = ("templates", "requests", "metric", "max_concurrent_searches", "metric_score", "details", "failures")
+"""The members of a request of ``_rank_eval`` and of a response."""
+
+META = "mteb_model_meta"
+LEVELS = ("subset", "split")
+"""The objects around mteb's queries, from the outside."""
+
+
+class Columns:
+    """Columns that grow query by query."""
+
+    def __init__(self, schema: Mapping[str, DType]) -> None:
+        self.schema = dict(schema)
+        self.values: dict[str, list[Any]] = {name: [] for name in schema}
+        self.batches: list[pl.DataFrame] = []
+
+    def add(self, same: Mapping[str, str], **columns: Sequence[Any]) -> None:
+        """Add the rows of a query, of which all have the values `same`; one row without a document if there are none."""
+        n = len(columns["doc_id"])
+        for name, values in self.values.items():
+            values.extend([same[name]] * max(n, 1) if name in same else columns[name] if n else [None])
+        if len(self.values["query_id"]) >= BATCH:
+            self._close()
+
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        self._close()
+        return pl.concat(self.batches)
+
+    def _close(self) -> None:
+        self.batches.append(pl.DataFrame(self.values, schema=self.schema))
+        self.values = {name: [] for name in self.schema}
+
+
+class Numbers:
+    """Reads scores and labels, which must be numbers or null."""
+
+    def __init__(self, text: JsonText, label: DType) -> None:
+        self.text = text
+        self.label = label
+        self.whole = label.is_integer()
+        whole: Any = label if self.whole else pl.Int64
+        self.range = pl.select(low=whole.min(), high=whole.max()).row(0)
+
+    def scores(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[float | None]:
+        """The scores of a query's documents."""
+        self._check("score", query, docs, values)
+        return [None if x is None else float(x) for x in values]
+
+    def labels(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[Any]:
+        """The labels of a query's documents."""
+        self._check("label", query, docs, values)
+        if self.whole:
+            return [None if x is None else self._whole(query, doc, x) for doc, x in zip(docs, values, strict=True)]
+        kind = str if self.label == pl.String else float
+        return [None if x is None else kind(x) for x in values]
+
+    def _check(self, column: str, query: str, docs: Sequence[str], values: Sequence[Any]) -> None:
+        if not {*map(type, values)} <= {int, float, type(None)}:
+            doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, type(None)))
+            raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a number")
+
+    def _whole(self, query: str, doc: str, value: float) -> int:
+        """The label as a whole number, or the error for another one."""
+        low, high = self.range
+        if not low <= value <= high:
+            said = f"number that {self.label} holds"
+        elif value != int(value):
+            said = "whole number (label_dtype=pl.Float64 keeps fractions)"
+        else:
+            return int(value)
+        raise self.text.fault(f"label {value!r} of document {doc!r} of query {query!r} is not a {said}")
+
+
+def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DType) -> pl.DataFrame | None:
+    """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
+    text = JsonText(name, text_of(content))
+    if text.next() != "{":
+        raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
+    numbers = Numbers(text, label)
+    start = text.at
+    if kind == "rank_eval" or (kind == "json" and text.first()[0] in PARTS):
+        found = rank_eval(text, layout, numbers)
+        if found is not None:
+            return found
+        if kind == "rank_eval":
+            raise InvalidData(
+                f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
+            )
+        text.at = start
+    if kind == "json" and "\n" not in text.text.strip() and text.first()[1] not in ("{", ""):
+        return None
+    return dictionary(text, layout, numbers)
+
+
+# _rank_eval of Elasticsearch and OpenSearch
+
+
+def rank_eval(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
+    """The ratings of a request, or the hits of a response with their ratings; None for another object."""
+    found, failed = None, None
+    for member in text.members():
+        if member == "requests" and text.next() == "[":
+            if layout.reader == "read_run":
+                raise text.fault("a request of _rank_eval holds ratings, and no results; give it as the judgments")
+            found = requests(text, numbers)
+        elif member == "details" and text.next() == "{":
+            found = details(text, layout, numbers)
+            if found is None:
+                return None
+        elif member == "failures":
+            failed = text.value()
+        else:
+            text.value()
+    text.end()
+    if found is not None and failed and isinstance(failed, dict):
+        names = ", ".join(map(repr, [*failed][:3]))
+        warn(f"{text.name}: {len(failed):,} requests failed, and their queries are left out: {names}")
+    return found
+
+
+def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
+    """The rated documents of each request."""
+    found = Columns({"query_id": pl.String, "doc_id": pl.String, "label": numbers.label, "index": pl.String})
+    known: set[str] = set()
+    for _ in text.items():
+        start = text.at
+        request = text.value()
+        query = request.get("id") if isinstance(request, dict) else None
+        if not isinstance(query, str):
+            raise text.fault("a request needs a text 'id'", start)
+        if query in known:
+            raise text.fault(f"the id {query!r} is that of an earlier request too; give each its own", start)
+        known.add(query)
+        ratings = documents(text, query, request.get("ratings") or [], "ratings")
+        docs = [x["_id"] for x in ratings]
+        labels = numbers.labels(query, docs, [x.get("rating") for x in ratings])
+        found.add({"query_id": query}, doc_id=docs, label=labels, index=[x.get("_index") for x in ratings])
+    return found.frame()
+
+
+def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
+    """The hits of each query with their ratings, and the unrated documents that are not among them."""
+    found = Columns(
+        {
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "score": pl.Float64,
+            "label": numbers.label,
+            "rank": pl.Int64,
+            "index": pl.String,
+        }
+    )
+    for query in text.members():
+        detail = text.value()
+        if not (isinstance(detail, dict) and isinstance(detail.get("hits"), list)):
+            if not isinstance(detail, dict) or {*map(type, detail.values())} <= {int, float}:
+                return None  # a query of this name in a dictionary of scores
+            raise text.fault(f"the details of query {query!r} have no list of 'hits'")
+        for rated in detail["hits"]:
+            if not isinstance(rated, dict) or not isinstance(rated.get("hit"), dict):
+                raise text.fault(f"a hit of query {query!r} is no object with a 'hit' and its 'rating': {rated!r:.100}")
+        hits = documents(text, query, [rated["hit"] for rated in detail["hits"]], "hits")
+        shown = {(x.get("_index"), x["_id"]) for x in hits}
+        unrated = documents(text, query, detail.get("unrated_docs") or [], "unrated_docs")
+        others = [x for x in unrated if (x.get("_index"), x["_id"]) not in shown]
+        docs = [x["_id"] for x in [*hits, *others]]
+        scores = numbers.scores(query, docs[: len(hits)], [x.get("_score") for x in hits])
+        labels = numbers.labels(query, docs[: len(hits)], [rated.get("rating") for rated in detail["hits"]])
+        beyond = [None] * len(others)
+        found.add(
+            {"query_id": query},
+            doc_id=docs,
+            score=[*in_order(scores), *beyond],
+            label=[*labels, *beyond],
+            rank=[*range(1, len(hits) + 1), *beyond],
+            index=[x.get("_index") for x in [*hits, *others]],
+        )
+    frame = found.frame()
+    return frame if layout.reader == "read_run" else frame.drop("score", "rank")
+
+
+def documents(text: JsonText, query: str, found: Any, member: str) -> list[dict[str, Any]]:
+    """Documents, each of which has an id."""
+    for doc in found if isinstance(found, list) else [found]:
+        index = doc.get("_index") if isinstance(doc, dict) else None
+        if not (isinstance(doc, dict) and isinstance(doc.get("_id"), str) and isinstance(index, (str, type(None)))):
+            raise text.fault(
+                f"the {member} of query {query!r} must be objects with the texts '_index' and '_id': {doc!r:.100}"
+            )
+    return list(found)
+
+
+def in_order(scores: list[float | None]) -> list[float | None]:
+    """The scores if they keep the order of the hits; 1 / rank where they do not, as in results sorted by a field."""
+    falling = all(x is not None and y is not None and x >= y for x, y in pairwise(scores))
+    if falling and None not in scores:
+        return scores
+    return [1 / rank for rank in range(1, len(scores) + 1)]
+
+
+# dictionaries of queries
+
+
+def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame:
+    """The rows of ``{query: {document: number}}``, which may stand in objects by split, and these in objects by subset."""
+    column, dtype, read = (
+        ("score", pl.Float64(), numbers.scores)
+        if layout.reader == "read_run"
+        else ("label", numbers.label, numbers.labels)
+    )
+    meta: dict[str, Any] = {}
+    found: Columns | None = None
+    levels: tuple[str, ...] = ()
+    for around, query, of_query in queries(text, meta):
+        outer = LEVELS[len(LEVELS) - len(around) :]
+        if found is None:
+            schema = {
+                "query_id": pl.String(),
+                "doc_id": pl.String(),
+                column: dtype,
+                **dict.fromkeys(outer, pl.String()),
+            }
+            found, levels = Columns(schema), outer
+        elif outer != levels:
+            raise text.fault(
+                f"{query!r} holds no objects, or one more deeply, where those before it do; take its file apart"
+            )
+        docs = [*of_query]
+        same = {"query_id": query, **dict(zip(outer, around, strict=True))}
+        found.add(same, **{"doc_id": docs, column: read(query, docs, [*of_query.values()])})
+    text.end()
+    if found is None:
+        return pl.DataFrame(schema={"query_id": pl.String(), "doc_id": pl.String(), column: dtype})
+    model = meta.get("model_name")
+    run = {"run": pl.lit(model)} if isinstance(model, str) and column == "score" else {}
+    return found.frame().with_columns(**run)
+
+
+def queries(
+    text: JsonText, meta: dict[str, Any], around: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, dict[str, Any]]]:
+    """Each query with its documents, and the names of the objects around it; mteb's object about the model goes to `meta`."""
+    for name in text.members():
+        start = text.at
+        if text.next() != "{":
+            raise text.fault(f"the value of {name!r} is no object, as those of queries and their documents are", start)
+        if name == META and not around:
+            meta.update(text.value())
+        elif len(around) < len(LEVELS) and text.first()[1] == "{":
+            yield from queries(text, meta, (*around, name))
+        else:
+            yield around, name, text.value()

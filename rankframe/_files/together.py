@@ -1,0 +1,85 @@
+"""Several files of runs as one table, in which a column names the run of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+
+from ..errors import InvalidData, InvalidOption
+from .formats import COMPRESSED
+from .read import Rows
+
+__all__ = ["read_together", "run_names", "scan_together"]
+
+F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
+FILE = "#file"
+
+
+def run_names(paths: Sequence[str]) -> list[str]:
+    """The runs' names: the files' without their last ending, or as much more as tells them apart."""
+    files = [Path(path) for path in paths]
+    bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
+    for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
+        if len(set(names)) == len(names):
+            return names
+    same = [str(file) for file in files]
+    twice = next(path for path in same if same.count(path) > 1)
+    raise InvalidOption(f"{twice} is given twice; give each run once")
+
+
+def read_together(found: Sequence[Rows]) -> pl.DataFrame:
+    """The rows of all files; no query of a run may stand in two of them."""
+    table = _concat(found, [rows.read() for rows in found])
+    key = ["run", "query_id", *(name for name in ("subset", "split") if name in table.columns)]
+    places = table.select(*key, FILE).unique(maintain_order=True)
+    again = places.filter(pl.struct(key).is_duplicated())
+    if not again.is_empty():
+        first = again.row(0, named=True)
+        same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in key)
+        one, other = same[FILE][:2]
+        raise InvalidData(
+            f"query {first['query_id']!r} of run {first['run']!r} stands in {found[one].name} and in {found[other].name}; give each run a tag of its "
+            "own, or read the files one by one and name the column 'run' yourself"
+        )
+    return table.drop(FILE)
+
+
+def scan_together(found: Sequence[Rows]) -> pl.LazyFrame:
+    """The rows of all files, read when the plan runs."""
+    return _concat(found, [rows.scan() for rows in found]).drop(FILE)
+
+
+def _concat(found: Sequence[Rows], tables: Sequence[F]) -> F:
+    """The tables one below the other, with their run and the number of their file."""
+    names = run_names([rows.name for rows in found])
+    schemas = [table.lazy().collect_schema() for table in tables]
+    ids: list[str] = [name for name in ("query_id", "doc_id") if len({schema.get(name) for schema in schemas}) > 1]
+    parts = []
+    for number, (table, schema, name) in enumerate(zip(tables, schemas, names, strict=True)):
+        run = pl.col("run").cast(pl.String).fill_null(pl.lit(name)) if "run" in schema else pl.lit(name)
+        text = [pl.col(column).cast(pl.String) for column in ids if column in schema]
+        parts.append(table.with_columns(*text, run=run, **{FILE: pl.lit(number, pl.UInt32)}))
+    columns = dict.fromkeys(name for schema in schemas for name in schema if name not in (*ids, "run"))
+    for column in columns:
+        having = [(rows.name, schema[column]) for rows, schema in zip(found, schemas, strict=True) if column in schema]
+        kinds = [dtype for _, dtype in having if dtype != pl.Null]
+        if not _fit(kinds):
+            one, other = having[0], next(x for x in having if x[1] != having[0][1])
+            raise InvalidData(
+                f"column {column!r} is {one[1]} in {one[0]} and {other[1]} in {other[0]}; write values of one type"
+            )
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _fit(dtypes: Sequence[pl.DataType]) -> bool:
+    """Whether columns of these types make one column."""
+    if any(dtype.is_nested() for dtype in dtypes):
+        return len({*dtypes}) == 1
+    try:
+        pl.concat([pl.DataFrame(schema={"": dtype}) for dtype in dtypes or [pl.Null()]], how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        return False
+    return True

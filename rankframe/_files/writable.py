@@ -1,0 +1,147 @@
+"""The table of a run or of judgments as a file can hold it: ids as text, checked, and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from ..errors import InvalidData, MissingColumn, did_you_mean, warn
+
+__all__ = [
+    "BLANK",
+    "BREAK",
+    "COMMENT",
+    "PADDED",
+    "ROW",
+    "Frame",
+    "Unfit",
+    "as_polars",
+    "numbered",
+    "refuse",
+    "refuse_ids",
+    "refuse_repeated",
+    "tell_lost",
+    "whole_labels",
+]
+
+Frame: TypeAlias = Any
+"""A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface."""
+
+ROW = "#row"
+WHITE = r"[\s\x1c-\x1f]"
+"""White space as Python's str.split has it, which is more than in C."""
+
+
+class Unfit(NamedTuple):
+    """Text that an id must not have in a file, and what to say of it."""
+
+    pattern: str
+    problem: str
+
+
+BLANK = Unfit(WHITE, "holds white space, which separates fields there; replace it")
+COMMENT = Unfit(
+    '^(#|\ufeff|[{]["}])',
+    "starts as a comment, a byte-order mark or JSON does, and readers take it for one; put a letter before it",
+)
+BREAK = Unfit(r"[\t\r\n]", "holds a tab or a line break, which ends fields or lines there; replace it")
+PADDED = Unfit(
+    rf"^{WHITE}|{WHITE}$|[\r\n]", "starts or ends with white space, or holds a line break, which Quepid removes; do so"
+)
+
+
+def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) -> pl.DataFrame:
+    """The columns of the roles, ids as text, and those of `further` that are there; ROW is the number of the row."""
+    if isinstance(frame, pl.LazyFrame):
+        there = frame.collect_schema().names()
+    elif isinstance(frame, pl.DataFrame):
+        there = frame.columns
+    elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
+        there = [str(name) for name in frame.columns]
+    elif hasattr(frame, "__arrow_c_stream__"):
+        frame = pl.DataFrame(frame)
+        there = frame.columns
+    else:
+        raise InvalidData(f"{type(frame).__name__} is no frame; give a DataFrame of Polars or pandas, or a LazyFrame")
+    for name in roles.values():
+        if name not in there:
+            known = ", ".join(there) or "no columns"
+            raise MissingColumn(f"no column {name!r}; the frame has {known}.{did_you_mean(name, there)}")
+    roles = {**roles, **{name: name for name in further if name in there and name not in roles.values()}}
+    if isinstance(frame, (pl.LazyFrame, pl.DataFrame)):
+        table = frame.lazy().select(**{role: pl.col(name) for role, name in roles.items()}).collect()
+    else:
+        from .._shapes.pandas_lists import crossed
+
+        table = crossed(frame, [*roles.values()], {}).select(**{role: pl.col(name) for role, name in roles.items()})
+    ids = [role for role in roles if role not in ("score", "label")]
+    for role in ids:
+        dtype = table.schema[role]
+        if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+            raise InvalidData(f"column {roles[role]!r} holds {dtype}; write ids as text or whole numbers")
+    return table.with_columns(pl.col(ids).cast(pl.String)).with_row_index(ROW)
+
+
+def numbered(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """The table with a column of numbers as Float64 or whole numbers; another one is refused."""
+    dtype = table.schema[column]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InvalidData(f"column {name!r} holds {dtype}, and a {column} is a number; make numbers of it")
+    if dtype.is_float():
+        table = table.with_columns(pl.col(column).cast(pl.Float64))
+    elif dtype in (pl.Boolean, pl.Null):
+        table = table.with_columns(pl.col(column).cast(pl.Int64))
+    if column == "score" and dtype.is_float():
+        nan = "is no number; write null for a document that was not retrieved"
+        refuse(table, pl.col("score").is_nan(), "score", name, nan)
+    return table
+
+
+def whole_labels(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The table with labels as whole numbers."""
+    if table.schema["label"].is_integer():
+        return table
+    part = "is no whole number, and readers of this format would cut it off; scale the labels, as by 10, and round them"
+    refuse(table, pl.col("label").cast(pl.Int64, strict=False).ne_missing(pl.col("label")), "label", name, part)
+    return table.with_columns(pl.col("label").cast(pl.Int64))
+
+
+def refuse_ids(table: pl.DataFrame, column: str, name: str, unfit: tuple[Unfit, ...]) -> None:
+    """Refuse ids that a file cannot hold, and say in which row they are."""
+    refuse(table, pl.col(column).is_null() | (pl.col(column) == ""), column, name, "names nothing; write an id there")
+    for pattern, problem in unfit:
+        refuse(table, pl.col(column).str.contains(pattern), column, name, problem)
+
+
+def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem: str) -> None:
+    """Refuse a table with such a row."""
+    found = table.filter(wrong).select(ROW, column)
+    if not found.is_empty():
+        row, value = found.row(0)
+        others = f" (the first of {found.height:,} such rows)" if found.height > 1 else ""
+        raise InvalidData(f"column {name!r}, row {row}: {value!r} {problem}{others}")
+
+
+def refuse_repeated(table: pl.DataFrame, key: list[str]) -> None:
+    """Refuse a document that a query has twice."""
+    again = table.filter(pl.struct(key).is_duplicated())
+    if not again.is_empty():
+        first = again.row(0, named=True)
+        same = again.filter(pl.col(name) == first[name] for name in key)[ROW]
+        raise InvalidData(
+            f"rows {same[0]} and {same[1]} both have document {first['doc_id']!r} of query {first['query_id']!r}; keep one of them"
+        )
+
+
+def tell_lost(table: pl.DataFrame, kept: pl.DataFrame, done: str) -> None:
+    """Warn of queries that have no line."""
+    lost = (
+        table.join(kept, on="query_id", how="anti", maintain_order="left")["query_id"]
+        .drop_nulls()
+        .unique(maintain_order=True)
+    )
+    if len(lost):
+        names = ", ".join(map(repr, lost.head(3)))
+        warn(f"nothing was {done} for {len(lost):,} queries, which the file cannot hold: {names}")

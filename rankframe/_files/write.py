@@ -1,0 +1,269 @@
+"""Runs and judgments written to files that other tools read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import IO, Literal, NamedTuple, TypeAlias, get_args
+
+import polars as pl
+
+from ..errors import InvalidOption, called_by_users
+from .replaced import as_path, replaced
+from .writable import (
+    BLANK,
+    BREAK,
+    COMMENT,
+    PADDED,
+    ROW,
+    Frame,
+    Unfit,
+    as_polars,
+    numbered,
+    refuse,
+    refuse_ids,
+    refuse_repeated,
+    tell_lost,
+    whole_labels,
+)
+
+__all__ = ["QrelsFormat", "write_qrels", "write_run"]
+
+QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
+
+
+class Shape(NamedTuple):
+    """A format of judgments: what its ids and labels must be, and how a table with their columns becomes its text."""
+
+    query: tuple[Unfit, ...]
+    doc: tuple[Unfit, ...]
+    whole: bool  # whether labels must be whole numbers
+    keeps_empty: bool  # whether a query can stand there without a document
+    write: Callable[[pl.DataFrame, IO[bytes]], object]
+
+
+@called_by_users
+def write_run(
+    frame: Frame,
+    path: str | os.PathLike[str],
+    *,
+    query: str = "query_id",
+    doc: str = "doc_id",
+    score: str = "score",
+    run: str | None = None,
+) -> None:
+    r"""Write a run as TREC text: a line ``query_id Q0 doc_id rank score tag`` for each retrieved document.
+
+    Queries come in the order of the frame, their documents by falling score, tied ones by document, descending, as
+    trec_eval orders them. Scores are written so that reading them gives the same float. (trec_eval before version 10 and
+    pytrec_eval round scores to single precision, which can make ties of others.)
+
+    Parameters
+    ----------
+    frame
+        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
+        whole numbers. Rows without a score were not retrieved and are left out; other columns are, too.
+    path
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+    query, doc, score
+        The columns.
+    run
+        The tag; default: the column ``run``, or else ``rankframe``.
+
+    Raises
+    ------
+    MissingColumn
+        If a column is missing.
+    InvalidData
+        If an id, or the tag, is null or empty or has white space; if a query starts with ``#``; if a score is NaN; if a
+        query has a document twice. The message names the row.
+    InvalidOption
+        If the column ``run`` has several runs, as a file holds one.
+
+    Warns
+    -----
+    RankframeWarning
+        If queries for which nothing was retrieved are left out, since TREC text cannot hold them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [0.1, 0.5, 0.5]})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.run"
+    >>> rf.write_run(df, path, run="mine")
+    >>> path.read_text().splitlines()
+    ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
+    """
+    path, tagged = as_path(path), run is None
+    table = as_polars(frame, {"query_id": query, "doc_id": doc, "score": score}, ("run",) if tagged else ())
+    if not tagged or "run" not in table.columns:
+        table = table.with_columns(run=pl.lit("rankframe" if run is None else run))
+    table = numbered(table, "score", score)
+    lines = table.filter(pl.col("score").is_not_null() & pl.col("doc_id").is_not_null())
+    if tagged and (tags := lines["run"].unique(maintain_order=True)).len() > 1:
+        raise InvalidOption(
+            f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write each: "
+            "for (name,), part in df.partition_by('run', as_dict=True).items(): rf.write_run(part, f'{name}.run')"
+        )
+    for column, of_frame, unfit in (
+        ("query_id", query, (BLANK, COMMENT)),
+        ("doc_id", doc, (BLANK,)),
+        ("run", "run", (BLANK,)),
+    ):
+        refuse_ids(lines, column, of_frame, unfit)
+    refuse_repeated(lines, ["query_id", "doc_id"])
+    tell_lost(table, lines, "retrieved")
+    first = pl.col(ROW).min().over("query_id")
+    lines = lines.sort(first, "score", "doc_id", descending=[False, True, True])
+    text = lines.select(
+        "query_id",
+        pl.lit("Q0").alias("q0"),
+        "doc_id",
+        pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
+        pl.col("score").cast(pl.String),
+        "run",
+    )
+    with replaced(path) as file:
+        text.write_csv(file, include_header=False, separator=" ", quote_style="never")
+
+
+@called_by_users
+def write_qrels(
+    frame: Frame,
+    path: str | os.PathLike[str],
+    *,
+    format: QrelsFormat = "trec",
+    query: str = "query_id",
+    doc: str = "doc_id",
+    label: str = "label",
+    index: str | None = None,
+) -> None:
+    r"""Write judgments, in the order of the frame, for trec_eval, BEIR, Quepid, or Elasticsearch and OpenSearch.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
+        whole numbers. Rows without a label were not judged and are left out.
+    path
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+    format
+        - ``"trec"`` (default): lines ``query_id iteration doc_id label``; the iteration is 0, or the column ``iteration``.
+        - ``"beir"``: a TSV table with the header ``query-id corpus-id score``.
+        - ``"quepid"``: a CSV table with the header ``query,docid,rating``, which Quepid imports. The queries are their texts.
+        - ``"rank_eval"``: the JSON object ``{"requests": [{"id": ..., "ratings": [...]}, ...]}``. Add to each request its
+          ``request`` or ``template_id``, and to the object a ``metric``, before you send it to ``_rank_eval``.
+    query, doc, label
+        The columns.
+    index
+        For ``"rank_eval"``, the index of all documents; default: the column ``index``.
+
+    Raises
+    ------
+    MissingColumn
+        If a column is missing.
+    InvalidData
+        If an id is null or empty, or cannot be written: with white space in TREC text, a tab or line break in BEIR's
+        table, white space around it in Quepid's; if a label is no number, or has a fraction (which Quepid alone reads); if
+        a query has a document twice. The message names the row.
+    InvalidOption
+        If there is no such format, or no index for ``"rank_eval"``.
+
+    Warns
+    -----
+    RankframeWarning
+        If queries without a judged document are left out, since TREC text and BEIR's table cannot hold them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": ["star wars", "star wars"], "doc_id": ["11", "1895"], "label": [3, 0]})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ratings.csv"
+    >>> rf.write_qrels(df, path, format="quepid")
+    >>> path.read_text().splitlines()
+    ['query,docid,rating', 'star wars,11,3', 'star wars,1895,0']
+    """
+    if format not in SHAPES:
+        raise InvalidOption(f"format={format!r}: write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
+    shape, path = SHAPES[format], as_path(path)
+    further = {"trec": "iteration", "rank_eval": "index"}.get(format)
+    table = as_polars(
+        frame, {"query_id": query, "doc_id": doc, "label": label}, () if further is None or index else (further,)
+    )
+    if format == "rank_eval":
+        if index is None and "index" not in table.columns:
+            raise InvalidOption("ratings of _rank_eval name the index of each document; say index='products'")
+        table = table if index is None else table.with_columns(index=pl.lit(index))
+    elif index is not None:
+        raise InvalidOption(
+            f"index={index!r} goes into ratings of _rank_eval alone; leave it out, or say format='rank_eval'"
+        )
+    table = numbered(table, "label", label)
+    judged = table.filter(pl.col("label").is_not_null() & pl.col("doc_id").is_not_null())
+    label_is = pl.col("label").cast(pl.Float64).is_finite()
+    refuse(
+        judged, ~label_is, "label", label, "is no finite number; write one, or null for a document that nobody judged"
+    )
+    if shape.whole:
+        judged = whole_labels(judged, label)
+    key = ["query_id", "doc_id"]
+    if "iteration" in table.columns:
+        judged = judged.with_columns(pl.col("iteration").fill_null("0"))
+        refuse_ids(judged, "iteration", "iteration", shape.doc)
+        key.append("iteration")
+    if "index" in table.columns:
+        refuse_ids(judged, "index", "index", ())
+        key.append("index")
+    refuse_ids(judged, "query_id", query, shape.query)
+    refuse_ids(judged, "doc_id", doc, shape.doc)
+    refuse_repeated(judged, key)
+    if shape.keeps_empty:
+        rest = table.join(judged, on="query_id", how="anti", maintain_order="left")
+        rest = rest.unique("query_id", keep="first", maintain_order=True).filter(pl.col("query_id").is_not_null())
+        refuse_ids(rest, "query_id", query, shape.query)
+        empty = rest.with_columns(doc_id=pl.lit(None, pl.String), label=pl.lit(None, judged.schema["label"]))
+        judged = pl.concat([judged, empty.select(judged.columns)]).sort(ROW)
+    else:
+        tell_lost(table, judged, "judged")
+    with replaced(path) as file:
+        shape.write(judged, file)
+
+
+# texts
+
+
+def _trec(table: pl.DataFrame, file: IO[bytes]) -> None:
+    iteration = pl.col("iteration") if "iteration" in table.columns else pl.lit("0").alias("iteration")
+    lines = table.select("query_id", iteration, "doc_id", "label")
+    lines.write_csv(file, include_header=False, separator=" ", quote_style="never")
+
+
+def _beir(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query-id", "doc_id": "corpus-id", "label": "score"}
+    table.select(*names).rename(names).write_csv(file, separator="\t")
+
+
+def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query", "doc_id": "docid", "label": "rating"}
+    # Quepid's own exports put a space before what a spreadsheet would compute, and its import takes it off.
+    safe = pl.col("query_id", "doc_id").str.replace("^([-=+@])", " ${1}")
+    table.with_columns(safe).select(*names).rename(names).write_csv(file)
+
+
+def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
+    mark = '{"requests": ['
+    for (query,), part in table.partition_by("query_id", maintain_order=True, as_dict=True).items():
+        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label").iter_rows()
+        ratings = [{"_index": index, "_id": doc, "rating": label} for index, doc, label in rows]
+        file.write(f"{mark}\n{json.dumps({'id': query, 'ratings': ratings}, ensure_ascii=False)}".encode())
+        mark = ","
+    file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
+
+
+SHAPES: Mapping[str, Shape] = {
+    "trec": Shape((BLANK, COMMENT), (BLANK,), True, False, _trec),
+    "beir": Shape((BREAK,), (BREAK,), True, False, _beir),
+    "quepid": Shape((PADDED,), (PADDED,), False, True, _quepid),
+    "rank_eval": Shape((), (), True, True, _rank_eval),
+}
