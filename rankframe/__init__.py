@@ -40,12 +40,18 @@ if TYPE_CHECKING:
     from ._rankers.metric_methods import ExprRanker
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
+    from ._trainers.accumulator import Accumulator
+    from ._trainers.catboost import catboost_callback
+    from ._trainers.lightgbm import lightgbm_metric
+    from ._trainers.sentence_transformers import sentence_transformers_evaluator
+    from ._trainers.xgboost import xgboost_metric
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
     "AGREEMENTS",
     "METRICS",
+    "Accumulator",
     "Comparison",
     "InvalidData",
     "InvalidOption",
@@ -58,8 +64,10 @@ __all__ = [
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
+    "catboost_callback",
     "expr",
     "hook",
+    "lightgbm_metric",
     "load_example",
     "metric",
     "parse",
@@ -68,7 +76,9 @@ __all__ = [
     "read_run",
     "scan_qrels",
     "scan_run",
+    "sentence_transformers_evaluator",
     "unregister",
+    "xgboost_metric",
 ]
 
 if TYPE_CHECKING:
@@ -79,12 +89,15 @@ if TYPE_CHECKING:
 
 LATER = {
     "AGREEMENTS": "_catalog.registry",
+    "Accumulator": "_trainers.accumulator",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
+    "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.metric_methods",
+    "lightgbm_metric": "_trainers.lightgbm",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",
@@ -92,7 +105,9 @@ LATER = {
     "read_run": "io",
     "scan_qrels": "io",
     "scan_run": "io",
+    "sentence_transformers_evaluator": "_trainers.sentence_transformers",
     "unregister": "_catalog.registry",
+    "xgboost_metric": "_trainers.xgboost",
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
