@@ -51,7 +51,7 @@ class Accumulator:
 
     def __init__(self, *metrics: Request, **options: Any) -> None:
         self._means = Means.of(Accumulator, metrics, options, table=False)
-        self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64}))
+        self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # how many queries came without a name
 
@@ -95,7 +95,12 @@ class Accumulator:
         )
         if mask is not None:
             rows = rows.filter(pl.col("mask").cast(pl.Boolean)).drop("mask")
+        for name, dtype in rows.select("score", "label").schema.items():
+            if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+                raise InvalidData(f"{name} holds {dtype}, which are no numbers; give numbers")
         rows = rows.with_columns(pl.col("score", "label").cast(pl.Float64))
+        if rows.is_empty():
+            return
         if self._batches and rows.schema != self._batches[0].schema:
             now, before = (
                 ", ".join(f"{name} ({dtype})" for name, dtype in x.schema.items()) for x in (rows, self._batches[0])

@@ -37,7 +37,8 @@ def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> Lig
     -------
     A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions, weights and group
     sizes. It gives the metric's text, its mean over the queries and whether higher is better; a list of these for several
-    metrics. Weights of rows weigh the mean, as in LightGBM's own: a query weighs as much as its rows do on average.
+    metrics. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own nDCG,
+    queries without gain weigh 1).
 
     Raises
     ------

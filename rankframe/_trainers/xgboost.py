@@ -35,8 +35,8 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
     -------
     A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It gives the metric's name
     and its mean over the queries; a list of these for several metrics. The name is the text of the metric, in which ``:``
-    is ``=``, as XGBoost takes a colon for the end of a name. Weights of the queries weigh the mean. XGBoost itself rounds
-    to six digits after the point what a function gives.
+    is ``=``, as XGBoost takes a colon for the end of a name. Weights of the queries weigh the mean (in XGBoost's own nDCG,
+    those of queries without gain are 1). XGBoost itself rounds to six digits after the point what a function gives.
 
     Raises
     ------
