@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -64,10 +64,6 @@ class Means:
     def columns(self) -> set[str]:
         """The columns that a table may need to have."""
         return verb_of(verbs.evaluate).columns(self.setup, self.calls)
-
-    def replaced(self, **roles: Any) -> Means:
-        """The same metrics over columns of other names."""
-        return replace(self, setup=self.setup.changed(**roles))
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a table, or policies, for which the metrics are not defined, before there are scores."""

@@ -1,4 +1,4 @@
-"""What trainers hand to a metric, as their documentation says: `tests/tools/test_trainers.py` has the trainers themselves."""
+"""What trainers hand to a metric, as their documentation says: `tests/tools` has the trainers themselves."""
 
 from __future__ import annotations
 

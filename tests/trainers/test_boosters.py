@@ -165,7 +165,7 @@ def test_a_set_without_groups_is_refused() -> None:
         rf.xgboost_metric("rr")(np.array(LABELS), SCORES)  # as XGBRanker calls it
     with pytest.raises(rf.InvalidData, match=r"Pool\(\.\.\., group_id=queries\)"):
         rf.catboost_callback("rr", pool=Pool(LABELS, None))
-    with pytest.raises(rf.InvalidData, match="is no Pool; give the catboost.Pool"):
+    with pytest.raises(rf.InvalidData, match=r"is no Pool; give the catboost\.Pool"):
         rf.catboost_callback("rr", pool=[1, 2])
 
 
@@ -276,6 +276,14 @@ def test_catboost_copies_its_metric_and_still_has_the_callback() -> None:
     assert deepcopy({"eval_metric": hook})["eval_metric"] is hook
     assert hook.no_jit
     assert not hook.is_additive()
+
+
+def test_the_estimator_of_lightgbm_calls_with_labels_weights_and_groups() -> None:
+    metric, labels = rf.lightgbm_metric(rf.metrics.reciprocal_rank), np.array(LABELS)
+    assert metric(labels, SCORES, None, np.array(GROUP)) == ("rr", 0.25, True)
+    assert metric(labels, SCORES, np.array([3, 3, 1, 1]), np.array(GROUP)) == ("rr", 0.375, True)
+    with pytest.raises(rf.InvalidData, match=r"fit\(\.\.\., eval_group=\[sizes\]\)"):
+        metric(labels, SCORES)
 
 
 def test_hooks_say_what_they_are() -> None:
