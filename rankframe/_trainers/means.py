@@ -67,7 +67,7 @@ class Means:
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a table, or policies, for which the metrics are not defined, before there are scores."""
-        self.per_query(frame.clear().with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score)))
+        self.per_query(frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score)))
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""

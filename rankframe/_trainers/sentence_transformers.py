@@ -14,17 +14,14 @@ import polars as pl
 from .._catalog.requests import Request
 from .._decisions.mergeable_summary import summarize
 from .._decisions.resampling import SummaryMethod, SummaryResampling
-from .._support.extras import load
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._verbs import verbs
-from ..errors import InvalidData, InvalidOption, shown
+from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .arrays import Array, values
 from .means import Means, read
 
 __all__ = ["SearchEvaluator", "sentence_transformers_evaluator"]
-
-EXTRA = "sentence-transformers"
 
 
 def sentence_transformers_evaluator(
@@ -252,7 +249,10 @@ def first(scores: Array, k: int) -> Array:
 
 def evaluator_class() -> Any:
     """The class of evaluators, which moved."""
-    load("sentence_transformers", EXTRA)
+    try:
+        import_module("sentence_transformers")
+    except ImportError as error:
+        raise MissingExtra("sentence_transformers is not installed; write pip install sentence-transformers") from error
     try:
         return import_module("sentence_transformers.base.evaluation").BaseEvaluator
     except ImportError:
