@@ -17,8 +17,8 @@ from .._verbs.tool_comparison import conventions as compared
 from .._verbs.tool_comparison import short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_file, add_format, add_metrics, ranker
-from .output import formatted
+from .options import add_file, add_format, add_metrics, columns_read, ranker
+from .output import FOR_PEOPLE, Table
 from .reading import judged
 from .words import spelled
 
@@ -44,7 +44,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
     if arguments.files:
-        return Answer(formatted(of_run(arguments), arguments.format))
+        return Answer(Table(of_run(arguments)))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
@@ -52,11 +52,11 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    if arguments.format not in ("table", "markdown"):
-        return Answer(formatted(table, arguments.format))
+    if arguments.format not in FOR_PEOPLE:
+        return Answer(Table(table))
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
     lines = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
-    return Answer("\n".join([formatted(table.drop("note"), arguments.format), "", *lines]))
+    return Answer(Table(table.drop("note"), lines))
 
 
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]
@@ -80,12 +80,12 @@ def listed(settings: Mapping[str, Any]) -> str:
 
 def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
-    table = ranker(judged(arguments).table, arguments)
+    texts = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
+    table = ranker(
+        judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(texts[0]))).table, arguments
+    )
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(
-            table._run(compared, call.text, spelled) for call in calls_of(*(arguments.metrics or DEFAULT))
-        )
-    return found
+        return pl.concat(table._run(compared, text, spelled) for text in texts)
 
 
 COMMAND = Command(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, called_by_users
 from .arrays import Array, values
 from .means import Means
 
@@ -49,12 +49,14 @@ class Accumulator:
     0.75
     """
 
+    @called_by_users
     def __init__(self, *metrics: Request, **options: Any) -> None:
         self._means = Means.of(Accumulator, metrics, options, table=False)
         self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # how many queries came without a name
 
+    @called_by_users
     def update(self, scores: Any, labels: Any, query: Any = None, *, doc: Any = None, mask: Any = None) -> None:
         """Add a batch.
 
@@ -126,6 +128,7 @@ class Accumulator:
             raise InvalidData(f"{len(ids)} queries for {shape[0]}; give one for each {each}, or one for the batch")
         return np.repeat(ids, int(np.prod(shape)) // max(len(ids), 1))
 
+    @called_by_users
     def per_query(self) -> pl.DataFrame:
         """The values of each query of the batches so far: ``query_id`` and a Float64 column per metric.
 
@@ -140,6 +143,7 @@ class Accumulator:
             self._batches = [pl.concat(self._batches)]
         return self._means.per_query(self._batches[0])
 
+    @called_by_users
     def compute(self) -> dict[str, float]:
         """The means over the queries of the batches so far, by the metrics' texts; the batches stay.
 

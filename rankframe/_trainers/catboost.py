@@ -9,7 +9,7 @@ import numpy as np
 from .._catalog.requests import Request
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
-from ..errors import InvalidData, InvalidOption, shown
+from ..errors import InvalidData, InvalidOption, called_by_users, shown
 from .arrays import same
 from .evaluation_set import EvaluationSet, Lists
 
@@ -19,6 +19,7 @@ OTHER_ROWS = -1.0
 """What CatBoost is told of rows that are not those of the pool; it takes no NaN."""
 
 
+@called_by_users
 def catboost_callback(
     *metrics: Request, pool: Any, table: Any = None, patience: int | None = None, **options: Any
 ) -> CatBoostCallback:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._catalog.requests import Request
-from ..errors import InvalidData
+from ..errors import InvalidData, called_by_users
 from .evaluation_set import Kept, Lists
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]
@@ -15,6 +15,7 @@ __all__ = ["LightGBMMetric", "lightgbm_metric"]
 Result: TypeAlias = tuple[str, float, bool]
 
 
+@called_by_users
 def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> LightGBMMetric:
     """The metrics as LightGBM asks for them: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
 

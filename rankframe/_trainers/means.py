@@ -45,7 +45,11 @@ class Means:
     ) -> Means:
         """The metrics and options of a hook's caller, checked; without a table of the user's, no option names a column."""
         setup = bound(options, caller)
-        named = [name for name in ROLES if name in options]
+        if options.get("rank") is not None:
+            raise InvalidOption(
+                f"rank={shown(options['rank'])}: {caller.__name__} ranks by the scores of the trainer; leave it out"
+            )
+        named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
             raise InvalidOption(
                 f"{named[0]}={shown(options[named[0]])} names a column, and {caller.__name__} was given no table; leave it out"

@@ -17,13 +17,14 @@ from .._decisions.resampling import SummaryMethod, SummaryResampling
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._verbs import verbs
-from ..errors import InvalidData, InvalidOption, MissingExtra, shown
+from ..errors import InvalidData, InvalidOption, MissingExtra, called_by_users, shown
 from .arrays import Array, values
 from .means import Means, read
 
 __all__ = ["SearchEvaluator", "sentence_transformers_evaluator"]
 
 
+@called_by_users
 def sentence_transformers_evaluator(
     *metrics: Request,
     queries: Mapping[Any, Any],
@@ -130,6 +131,8 @@ class SearchEvaluator:
     ) -> None:
         super().__init__()
         setup = means.setup
+        if setup.policies.ascending:
+            raise InvalidOption("ascending=True: a search takes the most similar documents; leave it out")
         query, doc = setup.roles.query, setup.roles.doc_name
         if len(query) != 1 or doc is None:
             raise InvalidOption(
@@ -179,7 +182,7 @@ class SearchEvaluator:
     ) -> dict[str, float]:
         """The means and the ends of their intervals; what the trainer calls."""
         setup = self._means.setup
-        judged: Any = verbs.judge(self.search(model), setup, self._qrels, None, "drop", "drop", True)
+        judged: Any = verbs.judge(self.search(model), setup, self._qrels, None, "drop", "drop", part=True)
         self.per_query = self._means.per_query(judged)
         found = self._means.over(self.per_query)
         summary: Any = summarize(judged, setup, (), None, self._resampling, *self._means.calls)

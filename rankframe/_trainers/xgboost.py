@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._catalog.requests import Request
-from ..errors import InvalidData
+from ..errors import InvalidData, called_by_users
 from .evaluation_set import Kept, Lists
 
 __all__ = ["XGBoostMetric", "xgboost_metric"]
@@ -15,6 +15,7 @@ __all__ = ["XGBoostMetric", "xgboost_metric"]
 Result: TypeAlias = tuple[str, float]
 
 
+@called_by_users
 def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBoostMetric:
     """The metrics as XGBoost asks for them: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 

@@ -49,6 +49,7 @@ def test_the_mean_goes_over_the_queries_of_the_groups(tool: str) -> None:
 def test_policies_are_those_of_on(tool: str) -> None:
     assert values(tool, HOOKS[tool]("rr", no_relevant="null")) == {"rr": 0.5}
     assert values(tool, HOOKS[tool]("rr", relevant=2)) == {"rr": 0.0}
+    assert values(tool, HOOKS[tool]("rr", ascending=True)) == {"rr": 0.5}  # predictions are distances
     assert values(tool, HOOKS[tool]("ndcg", convention="lightgbm")) == {"ndcg": pytest.approx((SECOND + 1) / 2)}
 
 
@@ -61,6 +62,13 @@ def test_policies_are_those_of_on(tool: str) -> None:
         (["ndcg@10"], {"tie": "order"}, rf.InvalidOption, r"has no option 'tie'"),
         (["ndcg@10"], {"ties": "last"}, rf.InvalidOption, "ties='last'"),
         (["ndcg@10"], {"query": "qid"}, rf.InvalidOption, "query='qid' names a column, and .* was given no table"),
+        (["ndcg@10"], {"names": "pyterrier"}, rf.InvalidOption, "names='pyterrier' names a column, and .* no table"),
+        (
+            ["ndcg@10"],
+            {"rank": "rank"},
+            rf.InvalidOption,
+            "rank='rank': .* ranks by the scores of the trainer; leave it out",
+        ),
         (["ndcg@10"], {"unjudged": "bounds"}, rf.InvalidOption, "gives each metric two columns"),
         (["alpha_ndcg"], {}, rf.InvalidOption, "subtopic"),
         (["err"], {"convention": "lightgbm"}, rf.InvalidOption, "lightgbm has no err"),

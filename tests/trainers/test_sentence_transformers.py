@@ -171,6 +171,8 @@ def test_embeddings_of_nan_are_refused() -> None:
         ({"qrels": {"QX": {"b"}}}, rf.InvalidData, "no query of the run is judged"),
         ({"qrels": {1: {"b"}}}, rf.InvalidData, "query_id"),
         ({"qrels": pl.DataFrame({"query_id": ["qx"], "label": [1]})}, rf.MissingColumn, "doc_id"),
+        ({"ascending": True}, rf.InvalidOption, "a search takes the most similar documents; leave it out"),
+        ({"rank": "rank"}, rf.InvalidOption, "ranks by the scores of the trainer"),
         ({"query": ["a", "b"]}, rf.InvalidOption, "name one column of queries"),
         ({"unknown": 1}, rf.InvalidOption, "has no option 'unknown'"),
     ],
