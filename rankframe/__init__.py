@@ -44,12 +44,18 @@ if TYPE_CHECKING:
     from ._shapes.arrays import from_arrays
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
+    from ._trainers.accumulator import Accumulator
+    from ._trainers.catboost import catboost_callback
+    from ._trainers.lightgbm import lightgbm_metric
+    from ._trainers.sentence_transformers import sentence_transformers_evaluator
+    from ._trainers.xgboost import xgboost_metric
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
     "METRICS",
+    "Accumulator",
     "Comparison",
     "InvalidData",
     "InvalidOption",
@@ -62,11 +68,13 @@ __all__ = [
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
+    "catboost_callback",
     "expr",
     "from_arrays",
     "from_dicts",
     "from_lists",
     "hook",
+    "lightgbm_metric",
     "load_example",
     "metric",
     "parse",
@@ -75,9 +83,11 @@ __all__ = [
     "read_run",
     "scan_qrels",
     "scan_run",
+    "sentence_transformers_evaluator",
     "unregister",
     "write_qrels",
     "write_run",
+    "xgboost_metric",
 ]
 
 if TYPE_CHECKING:
@@ -88,15 +98,18 @@ if TYPE_CHECKING:
 
 LATER = {
     "AGREEMENTS": "_catalog.registry",
+    "Accumulator": "_trainers.accumulator",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
+    "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
+    "lightgbm_metric": "_trainers.lightgbm",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",
@@ -104,9 +117,11 @@ LATER = {
     "read_run": "io",
     "scan_qrels": "io",
     "scan_run": "io",
+    "sentence_transformers_evaluator": "_trainers.sentence_transformers",
     "unregister": "_catalog.registry",
     "write_qrels": "io",
     "write_run": "io",
+    "xgboost_metric": "_trainers.xgboost",
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 

@@ -245,7 +245,7 @@ def in_parts(
     by: Sequence[str],
     weights: str | None,
     resampling: Resampling,
-    *requests: Request,
+    *requests: Request | Call,
 ) -> Summary:
     """The summary that a call of `summarize` asks for, to be computed part by part."""
     given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
@@ -260,7 +260,7 @@ def summarize(
     by: Sequence[str],
     weights: str | None,
     resampling: SummaryResampling,
-    *requests: Request,
+    *requests: Request | Call,
 ) -> Frame:
     """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
     if resampling.method != "poisson" or resampling.ci is None:

@@ -27,7 +27,7 @@ def summarize(
     by: Sequence[str],
     weights: str | None,
     resampling: Resampling,
-    *requests: Request,
+    *requests: Request | Call,
 ) -> Frame:
     """One row per slice and metric: mean, standard deviation, interval, number of queries that count, and total."""
     calls = averaged(requests, "summarize('ndcg@10', 'map')")

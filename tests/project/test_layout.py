@@ -29,6 +29,7 @@ FLOORS = [
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
     *("_shapes", "_files", "io"),
+    "_trainers",
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip
 PATHS = sorted(PACKAGE.rglob("*.py"))

@@ -1,0 +1,170 @@
+"""Metrics of batches, in the shape of torchmetrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .._catalog.requests import Request
+from ..errors import InvalidData, InvalidOption, called_by_users
+from .arrays import Array, values
+from .means import Means
+
+__all__ = ["Accumulator"]
+
+
+class Accumulator:
+    """Metrics of scores that come in batches, computed over all of them: `update`, `compute` and `reset`.
+
+    It needs no PyTorch, takes its tensors on any device, and computes what ``df.rank`` computes on the table of all rows.
+    The rows of a query may come in several batches, in any order.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``.
+    **options
+        Policies, as for ``df.rank.on``: ``convention``, ``ties``, ``relevant``, ``no_relevant`` ...
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If a text names no metric, or an option is out of its range; here, not when a batch comes.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> metrics = rf.Accumulator("ndcg@10", "rr")
+    >>> metrics.update([0.9, 0.1, 0.5], [0, 1, 0], query=["a", "a", "b"])
+    >>> metrics.update([0.4], [1], query=["b"])  # query b goes on
+    >>> metrics.compute()
+    {'ndcg@10': 0.6309297535714574, 'rr': 0.5}
+    >>> metrics.per_query()["query_id"].to_list()
+    ['a', 'b']
+    >>> metrics.reset()
+    >>> metrics.update([[0.9, 0.1], [0.5, 0.4]], [[0, 1], [1, 0]])  # each row is a query
+    >>> metrics.compute()["rr"]
+    0.75
+    """
+
+    @called_by_users
+    def __init__(self, *metrics: Request, **options: Any) -> None:
+        self._means = Means.of(Accumulator, metrics, options, table=False)
+        self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
+        self._batches: list[pl.DataFrame] = []
+        self._numbered = 0  # how many queries came without a name
+
+    @called_by_users
+    def update(self, scores: Any, labels: Any, query: Any = None, *, doc: Any = None, mask: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        scores, labels
+            Numbers of the documents: tensors, arrays, Series or lists of one shape. Either of one dimension, a number per
+            document; or of two, a row per query and a column per document. A label of NaN is refused; null in a Series is
+            a document that nobody judged, or one that was not retrieved.
+        query
+            The query of each document or, in two dimensions, of each row: whole numbers or texts, or one for the whole
+            batch. ``None`` in two dimensions: each row is a query that no other batch has.
+        doc
+            The ids of the documents, in the shape of the scores, by which ties are ordered. ``None``: ties keep the order
+            in which documents came. Either all batches have them, or none.
+        mask
+            True for documents that count, in the shape of the scores; false for padding.
+
+        Raises
+        ------
+        InvalidData
+            If shapes differ, or ids are of another kind than those of the batches before.
+        """
+        columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
+        columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
+        shape = columns["score"].shape
+        if len(shape) not in (1, 2):
+            raise InvalidData(
+                f"scores have {len(shape)} dimensions; give one (a number per document) or two (a row per query)"
+            )
+        for name, x in columns.items():
+            if x.shape != shape:
+                raise InvalidData(
+                    f"{name} has the shape {x.shape}, and the scores have {shape}; give one for each document"
+                )
+        rows = pl.DataFrame(
+            [column_of("query_id", self._queries(query, shape)), *map(column_of, columns, columns.values())]
+        )
+        if mask is not None:
+            rows = rows.filter(pl.col("mask").cast(pl.Boolean)).drop("mask")
+        for name, dtype in rows.select("score", "label").schema.items():
+            if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+                raise InvalidData(f"{name} holds {dtype}, which are no numbers; give numbers")
+        rows = rows.with_columns(pl.col("score", "label").cast(pl.Float64))
+        if rows.is_empty():
+            return
+        if self._batches and rows.schema != self._batches[0].schema:
+            now, before = (
+                ", ".join(f"{name} ({dtype})" for name, dtype in x.schema.items()) for x in (rows, self._batches[0])
+            )
+            raise InvalidData(
+                f"this batch has {now}; those before have {before}. Give ids of one kind, or call reset()"
+            )
+        self._batches.append(rows)
+        if query is None:
+            self._numbered += shape[0]
+
+    def _queries(self, query: Any, shape: tuple[int, ...]) -> Array:
+        """The query of each document."""
+        if self._batches and (query is None) != (self._numbered > 0):
+            raise InvalidOption("either all batches name their queries, or none; give `query`, or call reset() before")
+        if query is None and len(shape) == 1:
+            raise InvalidOption(
+                "scores of one dimension need their queries; write update(scores, labels, query=queries)"
+            )
+        ids = np.arange(shape[0]) + self._numbered if query is None else values(query, "query").reshape(-1)
+        if len(ids) not in (1, shape[0]):
+            each = "document" if len(shape) == 1 else "row of the scores"
+            raise InvalidData(f"{len(ids)} queries for {shape[0]}; give one for each {each}, or one for the batch")
+        return np.repeat(ids, int(np.prod(shape)) // max(len(ids), 1))
+
+    @called_by_users
+    def per_query(self) -> pl.DataFrame:
+        """The values of each query of the batches so far: ``query_id`` and a Float64 column per metric.
+
+        Raises
+        ------
+        InvalidData
+            If there was no batch, a score is NaN, a label infinite, or a document came twice in a query.
+        """
+        if not self._batches:
+            raise InvalidData("there are no scores yet; call update(scores, labels, query=queries) before")
+        if len(self._batches) > 1:
+            self._batches = [pl.concat(self._batches)]
+        return self._means.per_query(self._batches[0])
+
+    @called_by_users
+    def compute(self) -> dict[str, float]:
+        """The means over the queries of the batches so far, by the metrics' texts; the batches stay.
+
+        Raises
+        ------
+        InvalidData
+            As :meth:`per_query`; or if no query has a value, under ``no_relevant="null"``.
+        """
+        return self._means.over(self.per_query())
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._batches.clear()
+        self._numbered = 0
+
+    def __repr__(self) -> str:
+        return f"Accumulator({', '.join(map(repr, self._means.names))})"
+
+
+def column_of(name: str, given: Array) -> pl.Series:
+    """A column of an array; whole numbers have 64 bits, as ids of all batches are to have one type."""
+    flat = given.reshape(-1)
+    column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
+    return column.cast(pl.Int64) if column.dtype.is_integer() else column

@@ -1,0 +1,147 @@
+"""The rows that a trainer predicts for, as a table that is made once and scored anew in each iteration."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..errors import InvalidData
+from .arrays import Array, same
+from .means import Means, read
+
+__all__ = ["EvaluationSet", "Kept", "Lists"]
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Metrics of a table to which a trainer gives the scores.
+
+    Attributes
+    ----------
+    means
+        The metrics.
+    frame
+        The rows that are predicted for, in the trainer's order, then rows that get no score.
+    n
+        The number of rows that are predicted for.
+    weights
+        The weight of each query of the table, in the order of their first rows; ``None`` weighs them alike.
+    """
+
+    means: Means
+    frame: pl.DataFrame
+    n: int
+    weights: pl.Series | None = None
+
+    def of(self, predictions: Any) -> dict[str, float]:
+        """The metrics' means under these predictions, by their texts."""
+        scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
+        if len(scores) != self.n:
+            raise InvalidData(f"{len(scores)} predictions for {self.n} rows; a ranker predicts one number for each row")
+        scored = scores.extend_constant(None, self.frame.height - self.n).alias(self.means.setup.roles.score)
+        return self.means.over(self.means.per_query(self.frame.with_columns(scored)), self.weights)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """How a trainer's labels and groups become an evaluation set.
+
+    Attributes
+    ----------
+    means
+        The metrics.
+    table
+        The user's own table of the rows, with ids and with documents that the first stage missed; ``None`` for the
+        trainer's groups alone.
+    """
+
+    means: Means
+    table: pl.DataFrame | None
+
+    @classmethod
+    def read(cls, caller: Callable[..., Any], metrics: Any, table: Any, options: dict[str, Any]) -> Lists:
+        """The metrics, options and table of a hook's caller, checked."""
+        means = Means.of(caller, metrics, options, table=table is not None)
+        if table is None:
+            means.check(pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64}))
+            return cls(means, None)
+        roles = means.setup.roles
+        frame = read(table, means.columns - {roles.score}, "table")
+        means.check(frame)
+        return cls(means, frame)
+
+    def set_of(self, labels: Array, sizes: Array, weights: Array | None) -> EvaluationSet:
+        """The evaluation set of a trainer's labels, the number of rows of each group, and the rows' weights."""
+        if sizes.sum() != len(labels):
+            raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
+        sizes = sizes[sizes > 0]
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        if self.table is None:
+            frame = pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)})
+        else:
+            frame = self.table
+            self._refuse_others(labels, group)
+        if weights is None:
+            return EvaluationSet(self.means, frame, len(labels))
+        starts = np.cumsum(sizes) - sizes
+        by_group = np.add.reduceat(weights.astype(np.float64), starts) / sizes
+        return EvaluationSet(self.means, frame, len(labels), self._by_query(pl.Series(by_group), group, frame))
+
+    def _by_query(self, weights: pl.Series, group: Array, frame: pl.DataFrame) -> pl.Series:
+        """The weight of each query of the frame; those of which no row is predicted for weigh 1."""
+        query = list(self.means.setup.roles.query)
+        of_rows = weights.gather(group).extend_constant(None, frame.height - len(group)).alias("#weight")
+        found = (
+            frame.select(*query, of_rows)
+            .group_by(query, maintain_order=True)
+            .agg(pl.col("#weight").drop_nulls().first())
+        )
+        return found["#weight"].fill_null(1.0)
+
+    def _refuse_others(self, labels: Array, group: Array) -> None:
+        """Refuse labels and groups that are not those of the table's first rows."""
+        roles, table = self.means.setup.roles, self.table
+        assert table is not None  # noqa: S101 - of the caller
+        order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"
+        if len(labels) > table.height:
+            raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
+        own = table.head(len(labels))
+        wrong = np.flatnonzero(own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InvalidData(
+                f"row {row} of `table` has the label {own[roles.label][row]!r}, and that of the trainer {labels[row]:g}; {order}"
+            )
+        runs = own.select(pl.struct(roles.query).rle_id().cast(pl.Int64)).to_series().to_numpy()
+        apart = np.flatnonzero(runs != group)
+        if len(apart):
+            raise InvalidData(
+                f"row {int(apart[0])} of `table` begins or continues a query where the trainer's groups do not; {order}"
+            )
+
+
+class Kept:
+    """Evaluation sets by the object that they were made of, for as long as it lives and its arrays stay the same."""
+
+    def __init__(self) -> None:
+        self._sets: dict[int, tuple[weakref.ref[Any], tuple[Array | None, ...], EvaluationSet]] = {}
+
+    def __reduce__(self) -> Any:  # another process, or a copy, begins anew
+        return Kept, ()
+
+    def of(self, given: Any, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
+        """The evaluation set that `make` makes of the arrays, made before if they are as they were."""
+        key = id(given)
+        found = self._sets.get(key)
+        if found is not None and found[0]() is given and all(map(same, found[1], arrays)):
+            return found[2]
+        made = make(*arrays)
+        copies = tuple(None if x is None else x.copy() for x in arrays)
+        sets = self._sets
+        sets[key] = weakref.ref(given, lambda gone: sets.pop(key, None)), copies, made
+        return made

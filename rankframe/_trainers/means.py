@@ -1,0 +1,112 @@
+"""Metrics under policies, as means over the queries of a table: what every hook computes."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.means import Mean, added, sums_of
+from .._catalog.requests import Request, averaged
+from .._decisions.runs import refuse_bounds
+from .._engines.arrow_kernel import bound
+from .._plan.per_query import measure
+from .._table.setup import ROLES, Setup
+from .._verbs import verbs
+from .._verbs.declaration import verb_of
+from ..errors import InvalidData, InvalidOption, shown
+
+__all__ = ["Means", "read"]
+
+
+@dataclass(frozen=True)
+class Means:
+    """Metrics, and the columns and policies by which they are computed.
+
+    Attributes
+    ----------
+    calls
+        The metrics, all of which have a mean.
+    setup
+        The roles of columns, and the policies.
+    """
+
+    calls: tuple[Call, ...]
+    setup: Setup
+
+    @classmethod
+    def of(
+        cls, caller: Callable[..., Any], metrics: Sequence[Request], options: dict[str, Any], *, table: bool
+    ) -> Means:
+        """The metrics and options of a hook's caller, checked; without a table of the user's, no option names a column."""
+        setup = bound(options, caller)
+        if options.get("rank") is not None:
+            raise InvalidOption(
+                f"rank={shown(options['rank'])}: {caller.__name__} ranks by the scores of the trainer; leave it out"
+            )
+        named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
+        if named and not table:
+            raise InvalidOption(
+                f"{named[0]}={shown(options[named[0]])} names a column, and {caller.__name__} was given no table; leave it out"
+            )
+        if not metrics:
+            raise InvalidOption(f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')")
+        refuse_bounds(setup)
+        return cls(tuple(averaged(metrics, "evaluate('ndcg@10')")), setup)
+
+    @property
+    def names(self) -> list[str]:
+        """The canonical texts of the metrics."""
+        return [call.text for call in self.calls]
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that a table may need to have."""
+        return verb_of(verbs.evaluate).columns(self.setup, self.calls)
+
+    def check(self, frame: pl.DataFrame) -> None:
+        """Refuse a table, or policies, for which the metrics are not defined, before there are scores."""
+        self.per_query(frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score)))
+
+    def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """One row per query: the query columns and a column per metric."""
+        found: Any = measure(frame, self.setup, *self.calls)
+        return found  # type: ignore[no-any-return] # eager, as the frame is
+
+    def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
+        """The means of the queries' values, by the metrics' texts; `weights` has one number per query."""
+        weight = pl.lit(1.0) if weights is None else weights
+        sums = added(per_query.lazy().with_columns(weight.alias("#weight")), self.calls, (), ordered=True)
+        means = sums.select(Mean.of(call).value(sums_of(call))["mean"].alias(call.text) for call in self.calls)
+        found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
+        for name, value in found.items():
+            if value is None or math.isnan(value):
+                raise InvalidData(
+                    f"no query has a value of {name}, so there is no mean: of {per_query.height} queries, none has a "
+                    "relevant document and a weight above 0"
+                )
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
+    """Those columns of a user's table that are named, as Polars holds them; `what` is the option that it was given as."""
+    pandas = sys.modules.get("pandas")  # not imported only for this check
+    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
+        frame = table.lazy()
+        return frame.select(name for name in frame.collect_schema() if name in names).collect()
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        from .._rankers.pandas import Source
+
+        found = Source(table, names).polars
+        return found.select(name for name in found.columns if name in names)
+    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pl.Series):
+        return read(pl.DataFrame(table), names, what)
+    raise InvalidData(
+        f"{what}={shown(table)} is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule "
+        "interface"
+    )

@@ -1,0 +1,277 @@
+"""An evaluator of sentence-transformers: a search over a corpus, judged."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .._catalog.requests import Request
+from .._decisions.mergeable_summary import summarize
+from .._decisions.resampling import SummaryMethod, SummaryResampling
+from .._support.option_kinds import check
+from .._table.policies import Cutoff
+from .._verbs import verbs
+from ..errors import InvalidData, InvalidOption, MissingExtra, called_by_users, shown
+from .arrays import Array, values
+from .means import Means, read
+
+__all__ = ["SearchEvaluator", "sentence_transformers_evaluator"]
+
+
+@called_by_users
+def sentence_transformers_evaluator(
+    *metrics: Request,
+    queries: Mapping[Any, Any],
+    corpus: Mapping[Any, Any],
+    qrels: Any,
+    top_k: int = 100,
+    ci: float | None = 0.95,
+    method: SummaryMethod = "bca",
+    resamples: int = 10_000,
+    seed: int = 0,
+    batch_size: int = 32,
+    chunk_size: int = 10_000,
+    name: str = "",
+    write_csv: bool = True,
+    **options: Any,
+) -> SearchEvaluator:
+    """The metrics of a search as an evaluator of sentence-transformers, with intervals and the values of each query.
+
+    It embeds queries and corpus with the model, takes the documents that are most similar to each query by the model's
+    own ``similarity``, and judges them. Relevant documents that were not found count as missed.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``. The first is the ``primary_metric``, by which the trainer chooses
+        the best checkpoint.
+    queries, corpus
+        Texts by their ids.
+    qrels
+        The judgments: a table with a query, a document and a label column, or a dictionary that has for each query the
+        relevant ids, or labels by ids: ``{"q1": {"d1", "d2"}, "q2": {"d3": 2, "d4": 1}}``. Those of other queries are left
+        out.
+    top_k
+        How many documents are retrieved for each query. Similarities that tie at the end of the list are cut as ``ties``
+        orders documents.
+    ci, method, resamples, seed
+        The confidence and kind of the intervals of the means, as for ``df.rank.summarize``; ``ci=None`` for none.
+    batch_size
+        How many texts the model embeds at once.
+    chunk_size
+        How many documents are compared with the queries at once; no value depends on it.
+    name
+        Begins the names of the metrics, and those of the file.
+    write_csv
+        Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the folder that the trainer
+        names.
+    **options
+        Policies, as for ``df.rank.on``; and names of the columns of `qrels`.
+
+    Returns
+    -------
+    An evaluator. Called with a model, it returns the means by the metrics' texts and, under ``"ndcg@10_ci_low"`` and
+    ``"ndcg@10_ci_high"``, the ends of their intervals; ``per_query`` is then the table of all queries, one row each, and
+    ``summary`` that of ``df.rank.summarize``.
+
+    Raises
+    ------
+    MissingExtra
+        If sentence-transformers is not installed.
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        If a text names no metric, an option is out of its range, or no query is judged; here, not in the training.
+
+    Warns
+    -----
+    RankframeWarning
+        If nobody judged some of the queries, which are left out, or no judged document is in the corpus.
+    """
+    for option, given in (("top_k", top_k), ("batch_size", batch_size), ("chunk_size", chunk_size)):
+        check(option, given, Cutoff)
+    for option, texts in (("queries", queries), ("corpus", corpus)):
+        if not isinstance(texts, Mapping) or not texts:
+            raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
+    means = Means.of(sentence_transformers_evaluator, metrics, options, table=True)
+    resampling = SummaryResampling(ci, method, resamples, seed, progress=False)
+    evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
+    return evaluator(  # type: ignore[no-any-return]
+        means, resampling, queries, corpus, qrels, top_k, batch_size, chunk_size, name, write_csv
+    )
+
+
+class SearchEvaluator:
+    """A judged search over a corpus; what :func:`sentence_transformers_evaluator` makes.
+
+    Attributes
+    ----------
+    per_query, summary
+        The values of each query at the last evaluation, and their means and intervals; ``None`` before the first.
+    primary_metric, greater_is_better
+        The key of the first metric's mean, and whether it is better where it is higher, for the trainer.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        resampling: SummaryResampling,
+        queries: Mapping[Any, Any],
+        corpus: Mapping[Any, Any],
+        qrels: Any,
+        top_k: int,
+        batch_size: int,
+        chunk_size: int,
+        name: str,
+        write_csv: bool,
+    ) -> None:
+        super().__init__()
+        setup = means.setup
+        if setup.policies.ascending:
+            raise InvalidOption("ascending=True: a search takes the most similar documents; leave it out")
+        query, doc = setup.roles.query, setup.roles.doc_name
+        if len(query) != 1 or doc is None:
+            raise InvalidOption(
+                "name one column of queries and one of documents, by which the search joins with `qrels`"
+            )
+        self._means, self._resampling = means, resampling
+        self._query, self._doc = query[0], doc
+        if isinstance(qrels, Mapping):
+            self._qrels = judgments(qrels, self._query, self._doc, setup.roles.label)
+        else:
+            self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
+        self._top_k, self._batch_size, self._chunk_size = top_k, batch_size, chunk_size
+        ids = list(corpus)
+        if setup.policies.ties != "order":  # of equal similarities the search keeps the first ones
+            ids.sort(reverse=setup.policies.ties != "doc_asc")
+        self._docs = pl.Series(self._doc, ids)
+        self._corpus = [corpus[x] for x in ids]
+        judged = self._judged(pl.Series(self._query, list(queries)))
+        self._queries = pl.Series(self._query, [x for x in queries if x in judged])
+        self._texts = [queries[x] for x in self._queries]
+        self.name, self.write_csv = name, write_csv
+        self._prefix = f"{name}_" if name else ""
+        self.primary_metric = self._prefix + means.names[0]
+        self.greater_is_better = means.calls[0].metric.higher_is_better
+        self.per_query: pl.DataFrame | None = None
+        self.summary: pl.DataFrame | None = None
+
+    def _judged(self, queries: pl.Series) -> set[Any]:
+        """The queries that are judged; refuses judgments that do not go with queries, documents or metrics."""
+        run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
+        if {self._query, self._doc} <= set(self._qrels.columns):
+            there = self._qrels.select(self._query, self._doc)
+            if there.schema == run.schema:
+                found = there.filter(
+                    pl.col(self._query).is_in(queries.implode()), pl.col(self._doc).is_in(self._docs.implode())
+                )
+                run = pl.concat([run, found]).unique(maintain_order=True)
+        score = pl.lit(0.0).alias(self._means.setup.roles.score)
+        judged = (
+            verbs.judge(run.with_columns(score), self._means.setup, self._qrels, None, "drop", None).lazy().collect()
+        )
+        self._means.per_query(judged)
+        return set(judged[self._query])
+
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, *args: Any, **kwargs: Any
+    ) -> dict[str, float]:
+        """The means and the ends of their intervals; what the trainer calls."""
+        setup = self._means.setup
+        judged: Any = verbs.judge(self.search(model), setup, self._qrels, None, "drop", "drop", part=True)
+        self.per_query = self._means.per_query(judged)
+        found = self._means.over(self.per_query)
+        summary: Any = summarize(judged, setup, (), None, self._resampling, *self._means.calls)
+        self.summary = summary
+        for end in ("ci_low", "ci_high") if self._resampling.ci is not None else ():
+            found |= {
+                f"{x}_{end}": value for x, value in summary.select("metric", end).iter_rows() if value is not None
+            }
+        found = {self._prefix + x: value for x, value in found.items()}
+        if output_path is not None and self.write_csv:
+            self._write(Path(output_path), {"epoch": epoch, "steps": steps, **found})
+        if hasattr(model, "model_card_data"):
+            self.store_metrics_in_model_card_data(model, found, epoch, steps)  # type: ignore[attr-defined]
+        return found
+
+    def _write(self, folder: Path, row: Mapping[str, float]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"rankframe_evaluation_{self._prefix}results.csv"
+        begins = not path.exists()
+        with path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(row))
+            if begins:
+                writer.writeheader()
+            writer.writerow(row)
+
+    def search(self, model: Any) -> pl.DataFrame:
+        """The documents that are most similar to each query, with their similarity: a row per query and document."""
+        of_queries = self._embedded(model, "query", self._texts)
+        scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
+        for start in range(0, len(self._corpus), self._chunk_size):
+            of_docs = self._embedded(model, "document", self._corpus[start : start + self._chunk_size])
+            more = values(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
+            if np.isnan(more).any():
+                raise InvalidData(
+                    "the model's similarities are NaN; its embeddings hold NaN, as after a step that diverged"
+                )
+            scores = np.hstack([scores, more])
+            docs = np.hstack([docs, np.broadcast_to(np.arange(start, start + more.shape[1]), more.shape)])
+            best = np.array([first(row, self._top_k) for row in scores])
+            scores, docs = np.take_along_axis(scores, best, 1), np.take_along_axis(docs, best, 1)
+        return pl.DataFrame(
+            [
+                self._queries.gather(np.repeat(np.arange(len(docs)), docs.shape[1])),
+                self._docs.gather(docs.ravel()),
+                pl.Series(self._means.setup.roles.score, scores.ravel()),
+            ]
+        )
+
+    def _embedded(self, model: Any, kind: str, texts: Sequence[Any]) -> Any:
+        """The embeddings of texts; models before version 5 embed queries and documents alike."""
+        encode = getattr(model, f"encode_{kind}", None) or model.encode
+        return encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_tensor=True)
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What a model card shows of the evaluator."""
+        policies = self._means.setup.followed(())
+        return {"metrics": self._means.names, "top_k": self._top_k, **{x: policies[x] for x in ("relevant", "ties")}}
+
+
+def first(scores: Array, k: int) -> Array:
+    """The places of the `k` highest scores, the highest first; of equal ones the first."""
+    k = min(k, len(scores))
+    least = np.partition(scores, -k)[-k]
+    there = np.flatnonzero(scores >= least)
+    return there[np.argsort(-scores[there], kind="stable")][:k]
+
+
+def evaluator_class() -> Any:
+    """The class of evaluators, which moved."""
+    try:
+        import_module("sentence_transformers")
+    except ImportError as error:
+        raise MissingExtra("sentence_transformers is not installed; write pip install sentence-transformers") from error
+    try:
+        return import_module("sentence_transformers.base.evaluation").BaseEvaluator
+    except ImportError:
+        return import_module("sentence_transformers.evaluation").SentenceEvaluator
+
+
+def judgments(qrels: Mapping[Any, Any], query: str, doc: str, label: str) -> pl.DataFrame:
+    """The judgments of a dictionary, a row per query and document."""
+
+    def rows() -> Iterator[tuple[Any, Any, float]]:
+        for one, docs in qrels.items():
+            if isinstance(docs, str) or not hasattr(docs, "__iter__"):
+                raise InvalidData(
+                    f"qrels[{one!r}]={shown(docs)}: write the set of its relevant ids, or a dictionary of labels by ids"
+                )
+            labels = docs.items() if isinstance(docs, Mapping) else ((x, 1) for x in docs)
+            yield from ((one, x, float(y)) for x, y in labels)
+
+    return pl.DataFrame(list(rows()), [query, doc, label], orient="row", infer_schema_length=None)

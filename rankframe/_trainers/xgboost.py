@@ -1,0 +1,98 @@
+"""XGBoost's ``custom_metric``."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._catalog.requests import Request
+from ..errors import InvalidData, called_by_users
+from .evaluation_set import Kept, Lists
+
+__all__ = ["XGBoostMetric", "xgboost_metric"]
+
+Result: TypeAlias = tuple[str, float]
+
+
+@called_by_users
+def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBoostMetric:
+    """The metrics as XGBoost asks for them: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
+
+    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated. XGBoost
+    takes a lower value for the better one unless it is told otherwise: write
+    ``xgboost.callback.EarlyStopping(30, metric_name="ndcg@10", data_name="valid", maximize=True)``.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``.
+    table
+        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of the DMatrix, in its order.
+    **options
+        Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
+
+    Returns
+    -------
+    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It gives the metric's name
+    and its mean over the queries; a list of these for several metrics. The name is the text of the metric, in which ``:``
+    is ``=``, as XGBoost takes a colon for the end of a name. Weights of the queries weigh the mean (in XGBoost's own nDCG,
+    those of queries without gain are 1). XGBoost itself rounds to six digits after the point what a function gives.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn
+        If a text names no metric, an option is out of its range, or `table` lacks a column; here, not in the training.
+    InvalidData
+        In the training: if the DMatrix has no groups, its rows are not those of `table`, or no query has a value; or if
+        it is an ``XGBRanker`` that calls, which gives a function each query alone, and no DMatrix.
+
+    Examples
+    --------
+    Any object with the methods of a DMatrix will do:
+
+    >>> import numpy as np, rankframe as rf
+    >>> class Matrix:
+    ...     def get_label(self):
+    ...         return np.array([0, 1, 0, 0], dtype=np.float32)
+    ...     def get_weight(self):
+    ...         return np.array([], dtype=np.float32)
+    ...     def get_uint_info(self, field):
+    ...         return {"group_ptr": np.array([0, 2, 4])}[field]
+    >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
+    ('ndcg@10', 0.6309297535714574)
+    """
+    return XGBoostMetric(Lists.read(xgboost_metric, metrics, table, options))
+
+
+class XGBoostMetric:
+    """Metrics as a function of predictions and a DMatrix; what :func:`xgboost_metric` makes."""
+
+    __name__ = "rankframe"
+
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+        self._kept = Kept()
+
+    def __call__(self, predictions: Any, matrix: Any) -> Result | list[Result]:
+        """The metrics."""
+        if not hasattr(matrix, "get_uint_info"):
+            raise InvalidData(
+                f"{type(matrix).__name__} is no DMatrix; XGBRanker gives a function each query alone, counts a query of one "
+                "document 1 and weighs queries by their size: write xgboost.train(..., custom_metric=...) instead"
+            )
+        ends = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
+        if len(ends) < 2:
+            raise InvalidData(
+                "the rows of the DMatrix have no groups; give XGBoost the query of each row, as in DMatrix(..., qid=queries)"
+            )
+        sizes = np.diff(ends)
+        weights = np.asarray(matrix.get_weight())
+        of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
+        arrays = (np.asarray(matrix.get_label()), sizes, of_rows if len(weights) else None)
+        means = self._kept.of(matrix, self._lists.set_of, *arrays).of(predictions)
+        found = [(text.replace(":", "="), value) for text, value in means.items()]
+        return found if len(found) > 1 else found[0]
+
+    def __repr__(self) -> str:
+        return f"xgboost_metric({', '.join(map(repr, self._lists.means.names))})"
