@@ -149,10 +149,10 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
     ),
     "tables as runs": Case(
-        "OK", "df.rank.compare('rr', runs=[df_a, df_b])", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+        "OK", "df_a.rank.compare('rr', runs=[df_a, df_b])", "df_a.rank.compare('rr', ADVICE, resamples=99)", r"(runs={.*?})"
     ),
     "a table among the metrics": Case(
-        "OK", "df.rank.compare('rr', df_b)", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+        "OK", "df_a.rank.compare('rr', df_b)", "df_a.rank.compare('rr', ADVICE, resamples=99)", r"(runs={.*?})"
     ),
     "text that is numbers": Case("OK.with_columns(pl.col('label').cast(pl.String))", "df.rank.rr()", "ADVICE.rank.rr()"),
     "categories that are numbers": Case(
