@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ._decisions.runs import Runs
 from ._pictures import plots
@@ -11,7 +11,7 @@ from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
 from ._pictures.methods import Worker
-from .errors import called_by_users
+from .errors import InvalidOption, called_by_users, did_you_mean
 
 __all__ = ["Plots"]
 
@@ -249,5 +249,21 @@ class Plots:
             return matplotlib(made, ax, background)
         return altair(made, background or "white")
 
+    @called_by_users
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse to draw what has no name."""
+        names = f"{', '.join(_names()[:-1])} or {_names()[-1]}"
+        raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        near = did_you_mean(name, _names()) or f" It has {', '.join(_names())}"
+        message = f".rank.plot has no plot {name!r}.{near}"
+        raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+
     def __repr__(self) -> str:
-        return f".rank.plot by {self._library}: curve, precision_recall, differences, distribution, slices, judged"
+        return f".rank.plot by {self._library}: {', '.join(_names())}"
+
+
+def _names() -> list[str]:
+    """The plots."""
+    return [name for name in vars(Plots) if not name.startswith("_")]

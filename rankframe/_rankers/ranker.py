@@ -16,7 +16,7 @@ from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..plot import Plots
@@ -24,7 +24,7 @@ from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
 from .method import function_as_method as function
 from .method import verb_as_method as verb
-from .misplaced_options import advice_for_name
+from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
 from .tables_of_runs import stacked
 
@@ -131,6 +131,7 @@ class Ranker(ABC, Generic[R]):
     ideal_dcg = formula(metrics.ideal_dcg)
 
     def _on(self: S, options: Mapping[str, object]) -> S:
+        refuse_unknown("on", options, OPTIONS)
         return self._with(self._setup.on(**options))
 
     @abstractmethod

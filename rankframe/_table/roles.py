@@ -11,6 +11,7 @@ from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, judg
 from .steps import cast, mapped, ones, renamed, turned_round
 
 __all__ = [
+    "LEAST_FIRST",
     "USUAL_NAMES",
     "NotNumbers",
     "carried",

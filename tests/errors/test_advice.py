@@ -244,7 +244,7 @@ CASES = {
     "an option of metrics given to on": Case("OK", "df.rank.on(decay=0.5).rr()", "ADVICE"),
     "the order of ranks": Case(
         "OK.rename({'score': 'distance'})", "df.rank.on(score='distance', ascending=True).rr()",
-        "rf.rank(table(score=ADVICE)).rr()", r"as (-df\S+)$",
+        "ADVICE.rank.rr()",
     ),
     "an option of on without its name": Case("OK", "df.rank.on('query_id').rr()", "ADVICE.rr()"),
     # verbs
@@ -335,6 +335,17 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",
         "df.rank.compare('rr', runs=['score', 'new'], ADVICE='new', resamples=99)", r"Did you mean '(.*)'\?",
     ),
+    "a column under another name, of a verb": Case(
+        "OK.rename({'query_id': 'q'})", "df.rank.evaluate('map', qid='q')", "ADVICE"
+    ),
+    "slices of a table per query": Case(
+        "OK.with_columns(market=pl.lit('x'))", "df.rank.evaluate('map', by='market')", "ADVICE"
+    ),
+    "a run as a column": Case("STACK", "df.rank.on(run='run')", "ADVICE.evaluate('map')"),
+    "an argument too many": Case(
+        "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
+        "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"gate\((\w+), ",
+    ),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
@@ -342,6 +353,9 @@ CASES = {
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
     # texts
+    "options behind the cutoff": Case(
+        "OK", "df.rank.evaluate('ndcg@10(gain=binary)')", "df.rank.evaluate(ADVICE)", r"write ('.*')$"
+    ),
     "a text spelt wrong": Case("OK", "df.rank.evaluate('ndgc@10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a text that may be two": Case("OK", "df.rank.evaluate('hit@3')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a text of two meanings": Case("OK", "df.rank.evaluate('Accuracy@3')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
