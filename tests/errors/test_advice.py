@@ -353,6 +353,7 @@ CASES = {
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
     # texts
+    "a method as a metric": Case("OK", "df.rank.evaluate(df.rank.ndcg)", "df.rank.evaluate(ADVICE)", r"as ('.*')$"),
     "options behind the cutoff": Case(
         "OK", "df.rank.evaluate('ndcg@10(gain=binary)')", "df.rank.evaluate(ADVICE)", r"write ('.*')$"
     ),
