@@ -29,10 +29,14 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
     for name, table in runs.tables.items():
         if not isinstance(table, kind):
             given = next((kind for kind in KINDS if isinstance(table, kind)), None)
+            instead = (
+                "columns of scores are listed, as runs=['bm25', 'ltr']"
+                if given is None
+                else "make all of them of one kind"
+            )
             raise InvalidOption(
                 f"each of runs is a table like that of .rank, a {KINDS[kind]}, and {name!r} is a "
-                f"{type(table).__name__ if given is None else KINDS[given]}; columns of scores are listed, as "
-                "runs=['bm25', 'ltr']"
+                f"{type(table).__name__ if given is None else KINDS[given]}; {instead}"
             )
     if not any(table is own for table in runs.tables.values()):
         raise InvalidOption(

@@ -66,7 +66,14 @@ CASES = {
         "pl.concat([OK, OK]).lazy()", "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True
     ),
     "repeated document, several runs": Case(
-        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"as query=(\[.*?\])"
+        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"on\(query=(\[.*?\])\)"
+    ),
+    "repeated document, several models": Case(
+        "STACK.rename({'run': 'model'})", "df.rank.rr()", "ADVICE.rr()", r"(df\.rank\.on\(.*?\))"
+    ),
+    "repeated document, several models compared": Case(
+        "pl.concat([OK.with_columns(model=pl.lit('a')), OK.with_columns(model=pl.lit('b'))])", "df.rank.rr()",
+        "df.rank.compare('rr', ADVICE, resamples=99)", r"(run='model')",
     ),
     "repeated subtopic": Case(
         "pl.concat([SUB, SUB])", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
