@@ -62,7 +62,7 @@ class Runs:
         if isinstance(runs, Mapping) and runs:
             if run is not None:
                 raise InvalidOption(
-                    option(run=run), " names the run of each row of one table, and runs=... several tables; not both"
+                    option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
                 )
             return cls(column=RUN_OF_TABLE, tables=runs)
         return cls(tuple(map(str, score_columns(runs))), None if run is None else str(run))

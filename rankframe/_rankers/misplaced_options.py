@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS, elsewhere, find
-from .._table.roles import LEAST_FIRST, USUAL_NAMES, refuse_tables
+from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
-from .._table.steps import turned_round
-from ..errors import InvalidOption, Text, UnknownMetric, did_you_mean, nearest, shown, worded
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 from .display import parameters_of
 
 __all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
@@ -39,19 +38,20 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
     """Refuse unknown options, and propose the likely one."""
     for name, value in given.items():
         if name not in known:
-            raise InvalidOption(f"{where} has no option {name!r}", _meant(name, value, known))
+            raise InvalidOption(f"{where} has no option {name!r}{_meant(name, value, known)}")
 
 
-def _meant(name: str, value: object, known: Sequence[str]) -> Text:
+def _meant(name: str, value: object, known: Sequence[str]) -> str:
+    if name in ("descending", "reverse", "lower_is_better", "higher_is_better") and isinstance(value, bool):
+        return f". Did you mean ascending={value if name in ('reverse', 'lower_is_better') else not value}?"
     usual = _usual(name, value)
     if usual == "run":
         return (
             f"; where a column names the run, it is part of the query: df.rank.on(query=[{value!r}, 'query_id']). Verbs for "
             f"several runs, such as compare, take run={value!r}"
         )
-    if name in (*LEAST_FIRST, "ascending", "descending", "reverse"):
-        negative = turned_round(value if isinstance(value, str) else "distance", unsigned=False)
-        return "; ranks go by falling score. Where lower is better, rank by the negative", negative
+    if name in DISTANCES:
+        return f"; where the lowest is the best, say df.rank.on(score={value!r}, ascending=True)"
     entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
     near = usual or (None if entry else nearest(name, known))
     if near is not None:

@@ -10,7 +10,7 @@ import polars as pl
 from .._decisions.runs import RUN_OF_TABLE, Runs
 from .._table.roles import is_text
 from .._table.setup import Setup
-from ..errors import InvalidData, InvalidOption
+from ..errors import Code, InvalidData, InvalidOption, Text, option
 
 __all__ = ["stacked"]
 
@@ -24,24 +24,23 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
     if kind is None:
         raise InvalidOption(
             f"runs are tables of Polars or pandas, and the table of .rank is a {type(own).__name__}; put them into one "
-            f"table with a column {RUN_OF_TABLE!r} that names the run of each row, and say run={RUN_OF_TABLE!r}"
+            f"table with a column {RUN_OF_TABLE!r} that names the run of each row, and say ",
+            option(run=RUN_OF_TABLE),
         )
     for name, table in runs.tables.items():
         if not isinstance(table, kind):
             given = next((kind for kind in KINDS if isinstance(table, kind)), None)
-            instead = (
-                "columns of scores are listed, as runs=['bm25', 'ltr']"
-                if given is None
-                else "make all of them of one kind"
-            )
+            instead: Text = ("columns of scores are listed, as ", option(runs=["bm25", "ltr"]))
             raise InvalidOption(
                 f"each of runs is a table like that of .rank, a {KINDS[kind]}, and {name!r} is a "
-                f"{type(table).__name__ if given is None else KINDS[given]}; {instead}"
+                f"{type(table).__name__ if given is None else KINDS[given]}; ",
+                instead if given is None else "make all of them of one kind",
             )
     if not any(table is own for table in runs.tables.values()):
         raise InvalidOption(
             f"runs are the tables of {', '.join(map(repr, runs.tables)) or 'nothing'}, and the table of .rank is none "
-            "of them; begin with one of them, as df_a.rank.compare('ndcg@10', runs={'a': df_a, 'b': df_b})"
+            "of them; begin with one of them",
+            Code("df_a.rank.compare('ndcg@10', runs={'a': df_a, 'b': df_b})", phrase=", as {}"),
         )
     if RUN_OF_TABLE in {*setup.roles.names} - {*setup.roles.query}:
         raise InvalidOption(

@@ -21,10 +21,10 @@ from ..errors import (
     option,
     worded,
 )
-from .roles import LEAST_FIRST, USUAL_NAMES, carried, require
+from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
-from .steps import best_kept, negated, renamed
+from .steps import best_kept, renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
 
@@ -146,6 +146,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         *(pl.col(name).alias(key) for name, key in zip(setup.roles.query, at, strict=True)),
         (pl.len().over(*setup.roles.query, table.score) > 1).alias("#tied"),
         table.score.cast(pl.Float64).alias("#score"),
+        pl.col(setup.roles.score).cast(pl.Float64).alias("#given"),
     )
     score, whole = pl.col("#score"), (pl.col("#score") == pl.col("#score").floor()).all()
     queries = retrieved.group_by(at, maintain_order=True).agg(
@@ -154,6 +155,8 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         score.min().alias("#least"),
         score.max().alias("#most"),
         (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
+        (whole & (pl.col("#given").min() >= 1)).alias("#whole"),
+        (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
     )
     n, tied = pl.col("#n"), pl.col("#tied")
     if setup.policies.ties != "error":
@@ -175,19 +178,32 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
     are_ranks = pl.col("#ranks").all() & (n > 1).any()
     figures = queries.select(n.sum().alias("rows"), are_ranks.alias("#holds"))
     says = (
-        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round",
-        negated(setup.roles.score, ": {}"),
+        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
+        on(rank=setup.roles.score),
     )
     yield note(figures.filter("#holds"), "scores like ranks", says)
-    if setup.roles.score.lower() in LEAST_FIRST:
+    if setup.policies.ascending:
+        figures = queries.select(
+            *(pl.col(key).filter("#gap").first() for key in at),
+            pl.col("#gap").sum().alias("#queries"),
+            pl.len().alias("#all"),
+            n.filter("#gap").sum().alias("rows"),
+            pl.col("#whole").all(),
+        )
+        says = "ranks leave numbers out in {} of {} queries, the first of which is named; documents keep their order"
+        found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
+        yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
+    if setup.roles.score.lower() in (*RANKS, *DISTANCES) and not setup.policies.ascending:
         figures = queries.select(
             n.sum().alias("rows"),
             ((pl.col("#least").min() >= 0) & (pl.col("#most").max() > 0) & ~are_ranks).alias("#holds"),
         )
+        name = setup.roles.score
+        advised = {"rank": name} if name.lower() in RANKS else {"score": name, "ascending": True}
         says = (
-            f"column {setup.roles.score!r} is called as one whose least value is the best, and the largest comes first; if the "
-            "least is, turn it round",
-            negated(setup.roles.score, ": {}"),
+            f"column {name!r} is called as one whose least value is the best, and the largest comes first; if the "
+            "least is, say ",
+            on(**advised),
         )
         yield note(figures.filter("#holds"), "scores like distances", says)
 
@@ -305,7 +321,7 @@ def _text_of(kind: str, setup: Setup, columns: Iterable[str]) -> tuple[Text, ...
         ", or compare the runs, with ",
         option(run=run),
         "; otherwise keep the best row of each",
-        best_kept(setup.roles.score, [*query, str(doc)], ", as with {}"),
+        best_kept(setup.roles.score, [*query, str(doc)], ", as with {}", ascending=setup.policies.ascending),
     )
 
 

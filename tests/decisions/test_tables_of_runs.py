@@ -166,7 +166,7 @@ def test_tables_of_another_library_are_refused() -> None:
 
 
 def test_tables_and_a_column_of_runs_are_not_given_together() -> None:
-    with pytest.raises(rf.errors.InvalidOption, match="not both"):
+    with pytest.raises(rf.errors.InvalidOption, match="leave it out"):
         OLD.rank.compare("rr", runs={"old": OLD, "new": NEW}, run="run")
 
 

@@ -217,19 +217,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an order": (
         lambda: OK.rank.on(descending=False),
         rf.InvalidOption,
-        "Where lower is better, rank by the negative, as in df.with_columns(score=-pl.col('distance'))",
+        "Did you mean ascending=True?",
     ),
-    "ranks as an option": (
-        lambda: OK.rank.on(rank="place"),
+    "distances as an option": (
+        lambda: OK.rank.on(distance="d"),
         rf.InvalidOption,
-        "on has no option 'rank'; ranks go by falling score. Where lower is better, rank by the negative, as in "
-        "df.with_columns(score=-pl.col('place'))",
-    ),
-    "distances as an option": (lambda: OK.rank.on(distance="d"), rf.InvalidOption, "(score=-pl.col('d'))"),
-    "distances as an option of pandas": (
-        lambda: OK.to_pandas().rank.on(distance="d"),
-        rf.InvalidOption,
-        "df.assign(score=-df['d'])",
+        "on has no option 'distance'; where the lowest is the best, say df.rank.on(score='d', ascending=True)",
     ),
     "a run as a column": (
         lambda: OK.rank.on(run="model"),

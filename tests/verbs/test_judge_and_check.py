@@ -218,7 +218,9 @@ def test_a_score_that_is_called_a_distance_is_noted_until_it_is_turned_round() -
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "distance": [0.1, 0.7], "label": [1, 0]})
     found = df.rank.on(score="distance").check().filter(problem="scores like distances")
     assert found.select("severity", "rows").rows() == [("note", 2)]
-    assert "df.with_columns(-pl.col('distance').cast(pl.Float64))" in found["advice"].item()
+    assert "say df.rank.on(score='distance', ascending=True)" in found["advice"].item()
+    of_distances = df.rank.on(score="distance", ascending=True).check()
+    assert of_distances.filter(problem="scores like distances").is_empty()
     turned = df.with_columns(-pl.col("distance"))
     assert turned.rank.on(score="distance").check().filter(problem="scores like distances").is_empty()
 
