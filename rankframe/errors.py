@@ -286,5 +286,8 @@ def shown(given: object) -> str:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is likely to stand for, if there is one."""
     by_lower = {name.lower(): name for name in known}
+    longer = sorted((name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len)
+    if longer and all(name.startswith(longer[0]) for name in longer):  # a word cut short, as prec for precision
+        return by_lower[longer[0]]
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[near[0]] if near else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from ._decisions.runs import Runs
 from ._pictures import plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
-from .errors import called_by_users
+from ._pictures.methods import Worker
+from .errors import InvalidOption, called_by_users, did_you_mean
 
 __all__ = ["Plots"]
 
@@ -22,8 +23,8 @@ class Plots:
     A picture has a few thousand marks at most, for tables of any size. A LazyFrame is collected first.
     """
 
-    def __init__(self, work: Callable[..., Any], library: str) -> None:
-        self._work = work
+    def __init__(self, ranker: Worker, library: str) -> None:
+        self._ranker = ranker
         self._library = library
 
     @called_by_users
@@ -31,7 +32,7 @@ class Plots:
         self,
         *metrics: str,
         cutoffs: Sequence[int] | None = None,
-        runs: Sequence[str] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         background: str | None = None,
         ax: Any = None,
@@ -45,7 +46,8 @@ class Plots:
         cutoffs
             The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
         runs, run
-            Score columns of the same rows, or the column that tells runs apart; default: the ranker's score only.
+            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that tells
+            runs apart; default: the ranker's score only.
         background
             The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
             ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
@@ -71,13 +73,13 @@ class Plots:
         'P, Recall at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
+        return self._draw(background, ax, chosen, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
     @called_by_users
     def precision_recall(
         self,
         *,
-        runs: Sequence[str] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         background: str | None = None,
         ax: Any = None,
@@ -101,14 +103,14 @@ class Plots:
         'Interpolated precision at eleven levels of recall'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, plots.precision_recall, chosen.columns, chosen)
+        return self._draw(background, ax, chosen, plots.precision_recall, chosen.columns, chosen)
 
     @called_by_users
     def differences(
         self,
         metric: str,
         *,
-        runs: Sequence[str] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         baseline: str | None = None,
         background: str | None = None,
@@ -121,7 +123,8 @@ class Plots:
         metric
             A text, as ``"ndcg@10"``.
         runs, run
-            Score columns of the same rows, or the column that tells runs apart.
+            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that tells
+            runs apart.
         baseline
             The run that the others are compared with; default: the first one.
         background, ax
@@ -140,14 +143,14 @@ class Plots:
         ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, plots.differences, chosen.columns, chosen, metric, baseline)
+        return self._draw(background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
 
     @called_by_users
     def distribution(
         self,
         metric: str,
         *,
-        runs: Sequence[str] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         background: str | None = None,
         ax: Any = None,
@@ -171,7 +174,7 @@ class Plots:
         'Distribution of RR over the queries'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, plots.distribution, chosen.columns, chosen, metric)
+        return self._draw(background, ax, chosen, plots.distribution, chosen.columns, chosen, metric)
 
     @called_by_users
     def slices(
@@ -179,7 +182,7 @@ class Plots:
         metric: str,
         *,
         by: str,
-        runs: Sequence[str] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         background: str | None = None,
         ax: Any = None,
@@ -205,7 +208,7 @@ class Plots:
         'RR by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
+        return self._draw(background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
     @called_by_users
     def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
@@ -228,17 +231,39 @@ class Plots:
         >>> df.rank.plot.judged("rr").title.text
         'RR against the number of judged documents'
         """
-        return self._draw(background, ax, plots.judged, (), metric)
+        return self._draw(background, ax, Runs(), plots.judged, (), metric)
 
     def _draw(
-        self, background: str | None, ax: Any, figure: Callable[..., Figure], names: Sequence[str], *args: Any
+        self,
+        background: str | None,
+        ax: Any,
+        runs: Runs,
+        figure: Callable[..., Figure],
+        names: Sequence[str],
+        *args: Any,
     ) -> Any:
         if background is not None:
             background_of(background)  # refuse another one before the work
-        made = self._work(figure, names, *args)
+        made = self._ranker._of(runs)._work(figure, names, *args)
         if self._library == "matplotlib" or ax is not None:
             return matplotlib(made, ax, background)
         return altair(made, background or "white")
 
+    @called_by_users
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Refuse to draw what has no name."""
+        names = f"{', '.join(_names()[:-1])} or {_names()[-1]}"
+        raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        near = did_you_mean(name, _names()) or f" It has {', '.join(_names())}"
+        message = f".rank.plot has no plot {name!r}.{near}"
+        raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+
     def __repr__(self) -> str:
-        return f".rank.plot by {self._library}: curve, precision_recall, differences, distribution, slices, judged"
+        return f".rank.plot by {self._library}: {', '.join(_names())}"
+
+
+def _names() -> list[str]:
+    """The plots."""
+    return [name for name in vars(Plots) if not name.startswith("_")]

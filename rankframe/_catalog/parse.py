@@ -94,6 +94,10 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
     if match is None:
         raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
     name, at = match["name"], match["at"]
+    if at is not None and (behind := re.fullmatch(r"(.*?)\s*(\(.*\))", at)):
+        raise InvalidOption(
+            f"in {shown(text)} options stand before the cutoff: write {f'{name}{behind[2]}@{behind[1]}'!r}"
+        )
     try:
         entry, implied = find(name, text, among)
     except UnknownMetric:

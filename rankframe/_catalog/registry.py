@@ -331,6 +331,8 @@ def of(formula: Callable[..., pl.Expr]) -> Metric:
         if entry.formula is formula:
             return entry
     name = getattr(formula, "__name__", repr(formula))
+    if name in METRICS:
+        raise UnknownMetric(f"{name} is a method; name the metric by a text, as {name!r}")
     raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
 
 
@@ -348,8 +350,18 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     near = nearest(name, known)
     longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
     meant = _with_cutoff(name, among) or dict.fromkeys([*([] if near is None else [near]), *longer])
-    hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {', '.join(among)}"
+    hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {_listed(among)}"
     raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")
+
+
+def _listed(among: Mapping[str, Metric]) -> str:
+    """The metrics; of many, those asked for most."""
+    usual = [
+        name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "f1", "err", "rbp") if name in among
+    ]
+    if not usual:
+        return ", ".join(among)
+    return f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
 
 
 def elsewhere(name: str, text: str) -> Text | None:

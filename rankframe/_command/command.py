@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
@@ -80,7 +81,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
-        self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help shows what to write\n")
+        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            near = nearest(found[1], re.findall(r"[\w-]+", found[2]))
+            message += "" if near is None else f". Did you mean {near!r}?"
+        self.exit(
+            2,
+            f"{self.prog}: error: {message}{' ' if message.endswith('?') else '; '}{self.prog} --help shows what to write\n",
+        )
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Leave with exit code 2, for the first of `words` that no option or file takes."""
@@ -88,7 +95,10 @@ class Parser(argparse.ArgumentParser):
         if option.startswith("-"):
             near = nearest(f"--{option.lstrip('-')}", self._option_string_actions)
             self.error(f"there is no option {option}{'' if near is None else f' (did you mean {near}?)'}")
-        self.error(f"{words[0]} is one word too many for '{self.usage}'")
+        listed = (
+            "; names are joined by commas, as in --runs bm25,ltr" if "--runs" in self._option_string_actions else ""
+        )
+        self.error(f"{words[0]} is one word too many for '{self.usage}'{listed}")
 
 
 def epilog(examples: tuple[str, ...]) -> str:

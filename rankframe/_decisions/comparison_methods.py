@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from .._catalog.requests import Request
 from .._support.tests_and_intervals import Correction, Family, Method, Test
@@ -20,12 +20,21 @@ from .runs import Runs, names_of
 __all__ = ["compare", "gate", "noninferior", "power"]
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Decider(Runner[R_co], Protocol[R_co]):
+    """A ranker as decisions see it: it also makes one table of several."""
+
+    def _of(self, runs: Runs) -> Runner[R_co]:
+        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        ...
 
 
 def compare(
-    ranker: Runner[R],
+    ranker: Decider[R],
     *metrics: Request,
-    runs: Sequence[str] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     baseline: str | None = None,
     test: Test = "permutation",
@@ -48,6 +57,8 @@ def compare(
         Texts and functions, as for :meth:`evaluate`.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
+        Or a table for each run, with labels, one of which is that of `.rank`: ``{"old": df_old, "new": df_new}``. Only
+        columns that all of them have can be named.
     run
         Instead: the column that names the run of each row, in a table with a row per run and document.
     baseline
@@ -108,16 +119,16 @@ def compare(
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     resampling = Resampling(ci, method, resamples, seed, progress)
     testing = Significance(test, correction, family)
-    return cast("Comparison[R]", ranker._run(_compare.compare, design, testing, resampling, *metrics))
+    return cast("Comparison[R]", ranker._of(design.runs)._run(_compare.compare, design, testing, resampling, *metrics))
 
 
 def power(
-    ranker: Runner[R],
+    ranker: Decider[R],
     *metrics: Request,
     difference: float | Sequence[float],
     power: float = 0.8,
     alpha: float = 0.05,
-    runs: Sequence[str] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     baseline: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -163,15 +174,15 @@ def power(
     [(0.7071067811865476, 395)]
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
-    return ranker._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
+    return ranker._of(design.runs)._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
 
 
 def gate(
-    ranker: Runner[R],
+    ranker: Decider[R],
     budgets: Mapping[Request, float],
     *,
     baseline: str | None = None,
-    runs: Sequence[str] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     confidence: float = 0.95,
@@ -223,15 +234,15 @@ def gate(
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     rules = _gate.Gate(budgets, confidence, most_moved)
     resampling = Resampling(rules.ci, method, resamples, seed, progress)
-    return cast("Verdict[R]", ranker._run(_gate.gate, design, rules, resampling))
+    return cast("Verdict[R]", ranker._of(design.runs)._run(_gate.gate, design, rules, resampling))
 
 
 def noninferior(
-    ranker: Runner[R],
+    ranker: Decider[R],
     *metrics: Request,
     margin: float,
     baseline: str | None = None,
-    runs: Sequence[str] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     confidence: float = 0.95,

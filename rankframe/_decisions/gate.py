@@ -181,14 +181,15 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
 
 def _first(design: Design) -> str:
     """The run that the others are to replace, where none is named."""
-    if not design.runs.scores:
+    named = [*design.runs.scores, *design.runs.tables]
+    if not named:
         raise InvalidOption(
             option(run=design.runs.column),
             " without a baseline; write ",
             option(baseline="base"),
             ", the run that the others may replace",
         )
-    return design.runs.scores[0]
+    return named[0]
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:

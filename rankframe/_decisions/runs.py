@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -15,15 +16,19 @@ from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "Runs", "explained", "names_of", "refuse_bounds", "values"]
+__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "refuse_bounds", "values"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
 
 
+RUN_OF_TABLE = "run"
+"""The column of the runs' names where each run is a table."""
+
+
 @dataclass(frozen=True)
 class Runs:
-    """Which runs a table holds; where neither is given, one, by the ranker's own scores.
+    """Which runs a table holds; where none is given, one, by the ranker's own scores.
 
     Attributes
     ----------
@@ -31,10 +36,13 @@ class Runs:
         The score columns, one of each run.
     column
         Instead: the column that names the run of each row.
+    tables
+        The tables of the runs by their names, which a front puts below each other, with that column.
     """
 
     scores: tuple[str, ...] = ()
     column: str | None = None
+    tables: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.scores and self.column is not None:
@@ -49,8 +57,14 @@ class Runs:
             raise InvalidOption(option(runs=list(self.scores)), " names a column twice; name each once")
 
     @classmethod
-    def of(cls, runs: Sequence[str] | None, run: str | None) -> Runs:
+    def of(cls, runs: Sequence[str] | Mapping[str, object] | None, run: str | None) -> Runs:
         """The runs that a caller names; labels of pandas may be numbers."""
+        if isinstance(runs, Mapping) and runs:
+            if run is not None:
+                raise InvalidOption(
+                    option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
+                )
+            return cls(column=RUN_OF_TABLE, tables=runs)
         return cls(tuple(map(str, score_columns(runs))), None if run is None else str(run))
 
     @property

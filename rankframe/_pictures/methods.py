@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -24,13 +24,17 @@ class Worker(Protocol):
         """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
         ...
 
+    def _of(self, runs: Runs) -> Worker:
+        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        ...
+
 
 def report(
     ranker: Worker,
     path: str | Path,
     *metrics: str,
     by: str | Sequence[str] | None = None,
-    runs: Sequence[str] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     baseline: str | None = None,
     worst: int = 5,
@@ -51,8 +55,8 @@ def report(
     by
         The columns whose values slice the queries; each column gets its own section.
     runs, run
-        The runs to compare, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
-        apart; default: the ranker's score only.
+        The runs to compare, as for :meth:`compare`: score columns of the same rows, a table for each run, or the column
+        that tells runs apart; default: the ranker's score only.
     baseline
         As for :meth:`compare`.
     worst
@@ -108,4 +112,4 @@ def report(
     contents = Contents(
         metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed
     )
-    return ranker._work(write, contents.columns, path, contents)
+    return ranker._of(chosen)._work(write, contents.columns, path, contents)

@@ -50,7 +50,9 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     page = {
         "title": contents.title,
         "size": _size(frame, setup),
-        "answers": [] if found is None else [sentence(row, found.settings) for row in found.table.to_dicts()],
+        "answers": []
+        if found is None
+        else [sentence(row, found.settings, len(found.table)) for row in found.table.to_dicts()],
         "told_at_most": SENTENCES,
         "gate": contents.gate,
         "findings": found_by_check(frame, setup, contents.runs),

@@ -7,14 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS, elsewhere, find
-from .._table.roles import USUAL_NAMES, refuse_tables
+from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
+from .display import parameters_of
 
 __all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
 OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
+
+USUAL_OPTIONS = {
+    **dict.fromkeys(("user", "group"), "query"),
+    **dict.fromkeys(("item", "passage"), "doc"),
+    **dict.fromkeys(("threshold", "relevance_threshold", "relevance_level", "min_relevance", "min_rel"), "relevant"),
+}
+"""Names that columns and policies have elsewhere, beside the usual names of columns."""
 
 METRICS_OF = ("metrics", "budgets")
 """Parameters that take metrics."""
@@ -30,22 +38,35 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
     """Refuse unknown options, and propose the likely one."""
     for name, value in given.items():
         if name not in known:
-            raise InvalidOption(f"{where} has no option {name!r}{_meant(where, name, value, known)}")
+            raise InvalidOption(f"{where} has no option {name!r}{_meant(name, value, known)}")
 
 
-def _meant(where: str, name: str, value: object, known: Sequence[str]) -> str:
+def _meant(name: str, value: object, known: Sequence[str]) -> str:
     if name in ("descending", "reverse", "lower_is_better", "higher_is_better") and isinstance(value, bool):
         return f". Did you mean ascending={value if name in ('reverse', 'lower_is_better') else not value}?"
-    usual = [
-        role for role, names in USUAL_NAMES.items() if name.lower() in names and isinstance(value, (str, list, tuple))
-    ]
+    usual = _usual(name, value)
+    if usual == "run":
+        return (
+            f"; where a column names the run, it is part of the query: df.rank.on(query=[{value!r}, 'query_id']). Verbs for "
+            f"several runs, such as compare, take run={value!r}"
+        )
+    if name in DISTANCES:
+        return f"; where the lowest is the best, say df.rank.on(score={value!r}, ascending=True)"
     entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
-    near = next(iter(usual), None) or (None if entry else nearest(name, known))
+    near = usual or (None if entry else nearest(name, known))
     if near is not None:
         return f". Did you mean {near}={value!r}?"
     if entry is not None:
         return f", which is one of metrics; say it there, as in df.rank.{entry.formula.__name__}({name}={value!r})"
     return f"; it has {', '.join(known)}"
+
+
+def _usual(name: str, value: object) -> str | None:
+    """The option of `on`, or the role of a column, that is often called so; columns are named by texts."""
+    option = USUAL_OPTIONS.get(name) or next(
+        (role for role, names in USUAL_NAMES.items() if name.lower() in names), None
+    )
+    return option if option == "relevant" or isinstance(value, (str, list, tuple)) else None
 
 
 def refuse_misplaced(
@@ -62,6 +83,12 @@ def refuse_misplaced(
             advice = _instead(verb.__name__, setup, args, metrics, name, value)
             advice = advice or f"its options are: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
             raise InvalidOption(f"{verb.__name__} has no option {name!r}; {advice}")
+    signature = inspect.Signature(parameters)
+    try:
+        signature.bind(*args, **options)
+    except TypeError as error:
+        called = f"df.rank.{verb.__name__}{parameters_of(signature)}"
+        raise InvalidOption(f"{verb.__name__}: {error}; it is called as {called}") from None
 
 
 def _instead(
@@ -69,8 +96,9 @@ def _instead(
 ) -> str | None:
     """What to write for an option that belongs elsewhere."""
     asked = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
-    if name in OPTIONS:
-        return f"columns and policies belong to `on`: df.rank.on({name}={shown(value)}).{verb}({asked})"
+    policy = name if name in OPTIONS else _usual(name, value)
+    if policy in OPTIONS:
+        return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({asked})"
     if metrics is None:
         return None
     if name in ("metric", "metrics"):
@@ -80,6 +108,8 @@ def _instead(
         query = [str(value), *setup.roles.query]
         by = f", by={value!r}" if verb in ("mean", "summarize") else ""
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
+    if name == "by":
+        return f"means of slices are made by mean: df.rank.mean({asked}, by={shown(value)})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
     calls = [call for metric in metrics if isinstance(metric, str) for call in parse(metric)]

@@ -8,9 +8,7 @@ from types import EllipsisType
 from typing import Protocol, TypeVar, cast
 
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from .._table.setup import OPTIONS
 from ..errors import InvalidOption
-from .misplaced_options import refuse_unknown
 
 __all__ = ["on"]
 
@@ -31,7 +29,6 @@ def _bound(on: F) -> F:
 
     @wraps(on)
     def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
-        refuse_unknown("on", options, OPTIONS)
         if unnamed:
             raise InvalidOption(
                 f"{unnamed[0]!r} stands without a name; say what it is, as in df.rank.on(query={unnamed[0]!r})"

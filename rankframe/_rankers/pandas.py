@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 
 from .._decisions.paired_values import Design
-from .._decisions.runs import Runs
 from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, verb_of
@@ -352,7 +351,8 @@ def _as_text(label: Any) -> Any:
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
     if isinstance(label, Design):
-        runs = Runs(tuple(map(text_of, label.runs.scores)), _as_text(label.runs.column))
+        scores, column = tuple(map(text_of, label.runs.scores)), _as_text(label.runs.column)
+        runs = replace(label.runs, scores=scores, column=column)
         one = {name: _as_text(getattr(label, name)) for name in ("baseline", "weights")}
         return replace(label, runs=runs, by=tuple(map(text_of, label.by)), **one)
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)

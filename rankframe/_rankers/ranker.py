@@ -13,9 +13,10 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
+from .._decisions.runs import Runs
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..plot import Plots
@@ -23,8 +24,9 @@ from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
 from .method import function_as_method as function
 from .method import verb_as_method as verb
-from .misplaced_options import advice_for_name
+from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
+from .tables_of_runs import stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
 
@@ -129,6 +131,7 @@ class Ranker(ABC, Generic[R]):
     ideal_dcg = formula(metrics.ideal_dcg)
 
     def _on(self: S, options: Mapping[str, object]) -> S:
+        refuse_unknown("on", options, OPTIONS)
         return self._with(self._setup.on(**options))
 
     @abstractmethod
@@ -217,7 +220,7 @@ class FrameRanker(Ranker[R]):
     @property
     def plot(self) -> Plots:
         """The ranker's plots, one for each question, as ``df.rank.plot.curve("ndcg")``."""
-        return Plots(self._work, self._plots_with)
+        return Plots(self, self._plots_with)
 
     @abstractmethod
     def _run(self, verb: Callable[..., object], *args: object) -> R:
@@ -226,6 +229,14 @@ class FrameRanker(Ranker[R]):
     @abstractmethod
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
+
+    def _of(self, runs: Runs) -> FrameRanker[R]:
+        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        if not runs.tables:
+            return self
+        ranker = self._with(self._setup)
+        ranker._frame = stacked(self._frame, self._setup, runs)
+        return ranker
 
     def _measure(self, call: Call) -> R:
         return self._run(evaluation, call)

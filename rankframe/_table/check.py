@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -21,10 +21,10 @@ from ..errors import (
     option,
     worded,
 )
-from .roles import USUAL_NAMES, carried, require
+from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
-from .steps import renamed
+from .steps import best_kept, renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
 
@@ -80,7 +80,7 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
-        parts.append(finding(rows, "error", fault.kind, TEXTS[fault.kind](setup), where))
+        parts.append(finding(rows, "error", fault.kind, _text_of(fault.kind, setup, schema), where))
     if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
             finding(
@@ -152,6 +152,8 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
     queries = retrieved.group_by(at, maintain_order=True).agg(
         pl.len().alias("#n"),
         pl.col("#tied").sum(),
+        score.min().alias("#least"),
+        score.max().alias("#most"),
         (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
         (whole & (pl.col("#given").min() >= 1)).alias("#whole"),
         (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
@@ -173,7 +175,8 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         yield note(
             figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")
         )
-    figures = queries.select(n.sum().alias("rows"), (pl.col("#ranks").all() & (n > 1).any()).alias("#holds"))
+    are_ranks = pl.col("#ranks").all() & (n > 1).any()
+    figures = queries.select(n.sum().alias("rows"), are_ranks.alias("#holds"))
     says = (
         "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
         on(rank=setup.roles.score),
@@ -190,6 +193,19 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         says = "ranks leave numbers out in {} of {} queries, the first of which is named; documents keep their order"
         found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
         yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
+    if setup.roles.score.lower() in (*RANKS, *DISTANCES) and not setup.policies.ascending:
+        figures = queries.select(
+            n.sum().alias("rows"),
+            ((pl.col("#least").min() >= 0) & (pl.col("#most").max() > 0) & ~are_ranks).alias("#holds"),
+        )
+        name = setup.roles.score
+        advised = {"rank": name} if name.lower() in RANKS else {"score": name, "ascending": True}
+        says = (
+            f"column {name!r} is called as one whose least value is the best, and the largest comes first; if the "
+            "least is, say ",
+            on(**advised),
+        )
+        yield note(figures.filter("#holds"), "scores like distances", says)
 
 
 def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
@@ -282,13 +298,31 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
 
 def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
-    said = TEXTS[kind](setup)
+    said = _text_of(kind, setup, frame.columns)
     found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
     if not found.is_empty():
         where = [name for name in found.columns if name not in SAYS]
         places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
         said = (*said, found_in(places, int(found["rows"].sum()), CHECK))
     return InvalidData(*said, kind=kind)
+
+
+def _text_of(kind: str, setup: Setup, columns: Iterable[str]) -> tuple[Text, ...]:
+    """What is said of a fault; of a repeated document, first that a column may name several runs."""
+    said = TEXTS[kind](setup)
+    query = setup.roles.query
+    run = next((name for name in columns if name.lower() in USUAL_NAMES["run"] and name not in query), None)
+    if kind != "repeated document" or run is None:
+        return said
+    doc = setup.roles.doc_name
+    return (
+        f"a query holds the same {doc!r} twice; if column {run!r} names the run of each row, say ",
+        on(query=[run, *query]),
+        ", or compare the runs, with ",
+        option(run=run),
+        "; otherwise keep the best row of each",
+        best_kept(setup.roles.score, [*query, str(doc)], ", as with {}", ascending=setup.policies.ascending),
+    )
 
 
 Note: TypeAlias = Callable[..., pl.LazyFrame]

@@ -13,6 +13,8 @@ from .name_presets import PRESETS, presets_for
 from .steps import cast, mapped, ones, renamed
 
 __all__ = [
+    "DISTANCES",
+    "RANKS",
     "USUAL_NAMES",
     "NotNumbers",
     "carried",
@@ -124,7 +126,7 @@ def _meant(there: Sequence[str], name: str, role: str) -> str | None:
     return next((n for names in usual for n in there if n.lower() in names), None) or nearest(name, there)
 
 
-def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
+def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
     """The columns of scores that were named, none or several."""
     if isinstance(runs, str):
         raise InvalidOption(
@@ -135,24 +137,14 @@ def score_columns(runs: Sequence[str] | None) -> tuple[str, ...]:
             option(run=runs),
             ", if that column names the run of each row",
         )
-    refuse_tables(runs.values() if isinstance(runs, Mapping) else runs or ())
+    refuse_tables(runs or ())
     return tuple(runs or ())
 
 
 def refuse_tables(given: Iterable[object]) -> None:
     """Refuse tables where metrics or columns are to be named, and say how several tables are compared."""
-    tables = [each for each in given if hasattr(each, "columns")]
-    if tables:
-        library, named = "pl", "{0}.with_columns(run=pl.lit({1!r}))"
-        if type(tables[0]).__module__.startswith("pandas"):
-            library, named = "pd", "{0}.assign(run={1!r})"
-        stacked = f"{library}.concat([{named.format('df_a', 'a')}, {named.format('df_b', 'b')}])"
-        raise InvalidOption(
-            "runs are compared in one table; stack theirs",
-            Code(stacked, phrase=", as with {}"),
-            ", and say ",
-            option(run="run"),
-        )
+    if any(hasattr(each, "columns") for each in given):
+        raise InvalidOption("name the table of each run", Code("runs={'a': df_a, 'b': df_b}", phrase=", as with {}"))
 
 
 class NotNumbers(InvalidData):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result_table import higher_is_better, name_of
+from .result_table import correction_of, higher_is_better, name_of
 
 __all__ = ["ALPHA", "decimals", "headlines", "interval", "p_value", "sentence", "signed"]
 
@@ -20,10 +20,10 @@ SENTENCES = 3
 """How many rows have a sentence each; more have one that counts them."""
 
 
-def sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: int = 1) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
-    The difference and its interval are those of the winner; without a significant difference, those of the run less the
+    `comparisons` are the rows of the table. The difference and its interval are those of the winner; without a significant difference, those of the run less the
     baseline.
     """
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
@@ -43,12 +43,13 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     if wins == losses == 0:
         return f"{run} equals {base} on {metric} on each of {_queries(n)}"
     p = row["p_adjusted"]
+    adjusted = p != row["p_value"] or (comparisons > 1 and correction_of(settings, comparisons) is not None)
     if p is None or p >= ALPHA or difference == 0:
         shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
         counted = f"better on {wins:,} and worse on {losses:,} of {_queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
-        return f"No significant difference of {run} from {base} on {metric}: {shown}, {_p(row)}, {counted}"
+        return f"No significant difference of {run} from {base} on {metric}: {shown}, {_p(p, adjusted)}, {counted}"
     wins_, losses_, word, verb = (
         (wins, losses, "better", "beats")
         if (difference > 0) == better_if_higher
@@ -58,13 +59,13 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
     other = "worse" if word == "better" else "better"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return f"{run} {verb} {base} on {metric} by {by}, {_p(row)}, {counted} of {_queries(n)}"
+    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
 
 
 def headlines(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
     """The sentences on top of a comparison: one for each row, or one that counts the significant differences."""
     if len(rows) <= SENTENCES:
-        return [sentence(row, settings) for row in rows]
+        return [sentence(row, settings, len(rows)) for row in rows]
     found = sum(row["p_adjusted"] is not None and row["p_adjusted"] < ALPHA for row in rows)
     return [f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"]
 
@@ -89,11 +90,10 @@ def decimals(difference: float | None, least: int = 3) -> int:
     return max(least, 1 - math.floor(math.log10(abs(difference))))
 
 
-def _p(row: Mapping[str, Any]) -> str:
-    """The corrected p-value; called adjusted where the correction changed it."""
-    p = row["p_adjusted"]
+def _p(p: float, adjusted: bool) -> str:
+    """The corrected p-value; called adjusted where it is one of several that were corrected together."""
     text = p_value(p)
-    return ("p " if p == row["p_value"] else "adjusted p ") + (text if text.startswith("<") else f"= {text}")
+    return ("adjusted p " if adjusted else "p ") + (text if text.startswith("<") else f"= {text}")
 
 
 def signed(difference: float) -> str:

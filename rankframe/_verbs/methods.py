@@ -244,7 +244,7 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     first query), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
     whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
 
-    Notes on the whole table: scores are 1, 2, 3 ... in every query, as ranks are; all labels are relevant; labels
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, as ranks are; the column of scores is called a distance or a rank, and none is negative; all labels are relevant; labels
     between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
     inner join.
 

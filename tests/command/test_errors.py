@@ -399,6 +399,12 @@ def test_a_mistake_is_one_line_on_standard_error(
         ("--zzz", "there is no option --zzz; rankframe --help shows"),
         ("evaluat t.csv", "'evaluat'"),
         ("evaluate", "the following arguments are required: RUN; rankframe evaluate --help shows"),
+        ("evalute t.csv", "Did you mean 'evaluate'?"),
+        (
+            "compare t.csv --runs a b -m rr",
+            "b is one word too many for 'rankframe compare [options] RUN [RUN ...]'; names are joined by commas, as in "
+            "--runs bm25,ltr; ",
+        ),
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
         ("evaluate t.csv -m ndcg@10,,map", "argument -m/--metric: 'ndcg@10,,map' has a comma without a metric"),
         ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),

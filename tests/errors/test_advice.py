@@ -67,7 +67,14 @@ CASES = {
         "pl.concat([OK, OK]).lazy()", "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True
     ),
     "repeated document, several runs": Case(
-        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"as query=(\[.*?\])"
+        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"on\(query=(\[.*?\])\)"
+    ),
+    "repeated document, several models": Case(
+        "STACK.rename({'run': 'model'})", "df.rank.rr()", "ADVICE.rr()", r"(df\.rank\.on\(.*?\))"
+    ),
+    "repeated document, several models compared": Case(
+        "pl.concat([OK.with_columns(model=pl.lit('a')), OK.with_columns(model=pl.lit('b'))])", "df.rank.rr()",
+        "df.rank.compare('rr', ADVICE, resamples=99)", r"(run='model')",
     ),
     "repeated subtopic": Case(
         "pl.concat([SUB, SUB])", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -154,10 +161,10 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
     ),
     "tables as runs": Case(
-        "OK", "df.rank.compare('rr', runs=[df_a, df_b])", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+        "OK", "df_a.rank.compare('rr', runs=[df_a, df_b])", "df_a.rank.compare('rr', ADVICE, resamples=99)", r"(runs={.*?})"
     ),
     "a table among the metrics": Case(
-        "OK", "df.rank.compare('rr', df_b)", "ADVICE.rank.compare('rr', run='run', resamples=99)"
+        "OK", "df_a.rank.compare('rr', df_b)", "df_a.rank.compare('rr', ADVICE, resamples=99)", r"(runs={.*?})"
     ),
     "text that is numbers": Case("OK.with_columns(pl.col('label').cast(pl.String))", "df.rank.rr()", "ADVICE.rank.rr()"),
     "categories that are numbers": Case(
@@ -340,6 +347,17 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",
         "df.rank.compare('rr', runs=['score', 'new'], ADVICE='new', resamples=99)", r"Did you mean '(.*)'\?",
     ),
+    "a column under another name, of a verb": Case(
+        "OK.rename({'query_id': 'q'})", "df.rank.evaluate('map', qid='q')", "ADVICE"
+    ),
+    "slices of a table per query": Case(
+        "OK.with_columns(market=pl.lit('x'))", "df.rank.evaluate('map', by='market')", "ADVICE"
+    ),
+    "a run as a column": Case("STACK", "df.rank.on(run='run')", "ADVICE.evaluate('map')"),
+    "an argument too many": Case(
+        "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
+        "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"gate\((\w+), ",
+    ),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
@@ -347,6 +365,10 @@ CASES = {
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
     # texts
+    "a method as a metric": Case("OK", "df.rank.evaluate(df.rank.ndcg)", "df.rank.evaluate(ADVICE)", r"as ('.*')$"),
+    "options behind the cutoff": Case(
+        "OK", "df.rank.evaluate('ndcg@10(gain=binary)')", "df.rank.evaluate(ADVICE)", r"write ('.*')$"
+    ),
     "a text spelt wrong": Case("OK", "df.rank.evaluate('ndgc@10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a text that may be two": Case("OK", "df.rank.evaluate('hit@3')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a text of two meanings": Case("OK", "df.rank.evaluate('Accuracy@3')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),

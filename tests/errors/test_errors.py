@@ -74,7 +74,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.UnknownMetric,
         "Did you mean 'hits' or 'hit_rate'?",
     ),
-    "a metric unlike any": (lambda: OK.rank.evaluate("zzz"), rf.UnknownMetric, "Known metrics: "),
+    "a metric unlike any": (
+        lambda: OK.rank.evaluate("zzz"),
+        rf.UnknownMetric,
+        "Known metrics: ndcg, map, rr, precision, recall, hit_rate, f1, err, rbp and ",
+    ),
     "an unreadable text": (lambda: OK.rank.evaluate("ndcg("), rf.UnknownMetric, "'ndcg(' is no metric"),
     "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
     "options without a name": (lambda: OK.rank.evaluate("ndcg(10)"), rf.InvalidOption, "write name=value"),
@@ -214,6 +218,72 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rank.on(descending=False),
         rf.InvalidOption,
         "Did you mean ascending=True?",
+    ),
+    "distances as an option": (
+        lambda: OK.rank.on(distance="d"),
+        rf.InvalidOption,
+        "on has no option 'distance'; where the lowest is the best, say df.rank.on(score='d', ascending=True)",
+    ),
+    "a run as a column": (
+        lambda: OK.rank.on(run="model"),
+        rf.InvalidOption,
+        "on has no option 'run'; where a column names the run, it is part of the query: "
+        "df.rank.on(query=['model', 'query_id']). Verbs for several runs, such as compare, take run='model'",
+    ),
+    "a threshold by another name": (
+        lambda: OK.rank.on(threshold=2),
+        rf.InvalidOption,
+        "Did you mean relevant=2?",
+    ),
+    "a group as a query": (lambda: OK.rank.on(group="g"), rf.InvalidOption, "Did you mean query='g'?"),
+    "an item as a document": (lambda: OK.rank.on(item="i"), rf.InvalidOption, "Did you mean doc='i'?"),
+    "a policy under another name, of a verb": (
+        lambda: OK.rank.evaluate("map", relevance_level=2),
+        rf.InvalidOption,
+        "evaluate has no option 'relevance_level'; columns and policies belong to `on`: "
+        "df.rank.on(relevant=2).evaluate('map')",
+    ),
+    "a column under another name, of a verb": (
+        lambda: OK.rank.evaluate("map", qid="q"),
+        rf.InvalidOption,
+        "df.rank.on(query='q').evaluate('map')",
+    ),
+    "slices of a table per query": (
+        lambda: OK.rank.evaluate("map", by="market"),
+        rf.InvalidOption,
+        "evaluate has no option 'by'; means of slices are made by mean: df.rank.mean('map', by='market')",
+    ),
+    "a budget beside its metric": (
+        lambda: OK.rank.gate("map", 0.01, runs=["score", "label"]),
+        rf.InvalidOption,
+        "gate: too many positional arguments; it is called as df.rank.gate(budgets, *, baseline=None, runs=None",
+    ),
+    "a power without a difference": (
+        lambda: OK.rank.power("map", runs=["score", "label"]),
+        rf.InvalidOption,
+        "it is called as df.rank.power(*metrics, difference, power=0.8, ",
+    ),
+    "options behind the cutoff": (
+        lambda: OK.rank.evaluate("ndcg@10(gain=exponential)"),
+        rf.InvalidOption,
+        "options stand before the cutoff: write 'ndcg(gain=exponential)@10'",
+    ),
+    "a word cut short": (
+        lambda: OK.rank.evaluate("ndcg(gain=exp)@10"),
+        rf.InvalidOption,
+        "Did you mean 'exponential'?",
+    ),
+    "a metric cut short": (lambda: OK.rank.evaluate("prec@5"), rf.UnknownMetric, "Did you mean 'precision'?"),
+    "a method as a metric": (
+        lambda: OK.rank.evaluate(OK.rank.ndcg),
+        rf.UnknownMetric,
+        "ndcg is a method; name the metric by a text, as 'ndcg'",
+    ),
+    "a plot without a name": (
+        lambda: OK.rank.plot("ndcg"),
+        rf.InvalidOption,
+        "say which plot: curve, precision_recall, differences, distribution, slices or judged, as in "
+        "df.rank.plot.curve('ndcg')",
     ),
     "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
     "an option without a name": (
@@ -591,3 +661,10 @@ def test_a_column_named_by_a_lone_surrogate_hurts_nobody_and_can_be_named() -> N
 def test_the_options_of_on_are_in_its_signature() -> None:
     assert list(inspect.signature(OK.rank.on).parameters)[:4] == ["query", "doc", "score", "label"]
     assert inspect.signature(OK.rank.on).parameters == inspect.signature(OK.to_pandas().rank.on).parameters
+
+
+def test_a_plot_that_is_spelt_wrong_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"has no plot 'distributions'\. Did you mean 'distribution'\?"):
+        OK.rank.plot.distributions  # noqa: B018
+    with pytest.raises(AttributeError, match="It has curve, precision_recall, differences, "):
+        OK.rank.plot.bar  # noqa: B018

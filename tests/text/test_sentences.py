@@ -6,7 +6,7 @@ import pytest
 
 from rankframe._text.sentences import headlines, sentence
 
-SETTINGS = {"by": (), "test": "permutation", "ci": 0.95}
+SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
 
 
 def row(**changed: Any) -> dict[str, Any]:
@@ -73,6 +73,15 @@ def test_a_difference_that_may_be_chance_is_called_not_significant() -> None:
 def test_the_corrected_p_decides_and_is_called_adjusted() -> None:
     assert "adjusted p = 0.031" in sentence(row(p_value=0.0155, p_adjusted=0.031), SETTINGS)
     assert sentence(row(p_value=0.04, p_adjusted=0.08), SETTINGS).startswith("No significant difference")
+
+
+def test_all_p_of_a_corrected_family_are_called_adjusted() -> None:
+    of_family = {**SETTINGS, "correction": "holm", "family": "all"}
+    first, second = headlines([row(), row(p_value=0.0155, p_adjusted=0.031)], of_family)
+    assert "adjusted p = 0.0002" in first
+    assert "adjusted p = 0.031" in second
+    assert ", p = 0.0002" in headlines([row()], of_family)[0]
+    assert ", p = 0.0002" in headlines([row(), row()], {**of_family, "correction": None})[0]
 
 
 @pytest.mark.parametrize(

@@ -212,3 +212,20 @@ def test_check_notes_a_column_that_seems_to_name_documents() -> None:
     assert "df.rank.on(doc='DocNo')" in found["advice"][0]
     assert frame.rank.on(doc=None).check().is_empty()
     assert findings(frame.rank.on(doc="DocNo").check())[0][:2] == ("error", "repeated document")
+
+
+def test_a_score_that_is_called_a_distance_is_noted_until_it_is_turned_round() -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "distance": [0.1, 0.7], "label": [1, 0]})
+    found = df.rank.on(score="distance").check().filter(problem="scores like distances")
+    assert found.select("severity", "rows").rows() == [("note", 2)]
+    assert "say df.rank.on(score='distance', ascending=True)" in found["advice"].item()
+    of_distances = df.rank.on(score="distance", ascending=True).check()
+    assert of_distances.filter(problem="scores like distances").is_empty()
+    turned = df.with_columns(-pl.col("distance"))
+    assert turned.rank.on(score="distance").check().filter(problem="scores like distances").is_empty()
+
+
+def test_ranks_under_their_own_name_are_noted_once() -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "rank": [1, 2], "label": [1, 0]})
+    found = df.rank.on(score="rank").check()["problem"].to_list()
+    assert [problem for problem in found if problem.startswith("scores like")] == ["scores like ranks"]

@@ -1,0 +1,77 @@
+"""Runs that are tables, below each other in one, with a column that names the run of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import polars as pl
+
+from .._decisions.runs import RUN_OF_TABLE, Runs
+from .._table.roles import is_text
+from .._table.setup import Setup
+from ..errors import Code, InvalidData, InvalidOption, Text, option
+
+__all__ = ["stacked"]
+
+KINDS = {pl.DataFrame: "Polars DataFrame", pl.LazyFrame: "LazyFrame", pd.DataFrame: "pandas DataFrame"}
+"""The tables that are put below each other."""
+
+
+def stacked(own: object, setup: Setup, runs: Runs) -> Any:
+    """One table of those of the runs, one of which is the ranker's own: the columns that all have, and the run."""
+    kind = next((kind for kind in KINDS if isinstance(own, kind)), None)
+    if kind is None:
+        raise InvalidOption(
+            f"runs are tables of Polars or pandas, and the table of .rank is a {type(own).__name__}; put them into one "
+            f"table with a column {RUN_OF_TABLE!r} that names the run of each row, and say ",
+            option(run=RUN_OF_TABLE),
+        )
+    for name, table in runs.tables.items():
+        if not isinstance(table, kind):
+            given = next((kind for kind in KINDS if isinstance(table, kind)), None)
+            instead: Text = ("columns of scores are listed, as ", option(runs=["bm25", "ltr"]))
+            raise InvalidOption(
+                f"each of runs is a table like that of .rank, a {KINDS[kind]}, and {name!r} is a "
+                f"{type(table).__name__ if given is None else KINDS[given]}; ",
+                instead if given is None else "make all of them of one kind",
+            )
+    if not any(table is own for table in runs.tables.values()):
+        raise InvalidOption(
+            f"runs are the tables of {', '.join(map(repr, runs.tables)) or 'nothing'}, and the table of .rank is none "
+            "of them; begin with one of them",
+            Code("df_a.rank.compare('ndcg@10', runs={'a': df_a, 'b': df_b})", phrase=", as {}"),
+        )
+    if RUN_OF_TABLE in {*setup.roles.names} - {*setup.roles.query}:
+        raise InvalidOption(
+            f"column {RUN_OF_TABLE!r} would name the run of each row, and has another part; give that column another name"
+        )
+    if kind is pd.DataFrame:
+        return pd.concat(
+            [table.assign(**{RUN_OF_TABLE: str(name)}) for name, table in runs.tables.items()], join="inner"
+        )
+    return _of_polars(runs.tables)
+
+
+def _of_polars(tables: Any) -> pl.DataFrame | pl.LazyFrame:
+    schemas = {name: table.collect_schema() for name, table in tables.items()}
+    first, *others = schemas
+    shared = [x for x in schemas[first] if x != RUN_OF_TABLE and all(x in schemas[name] for name in others)]
+    for column in shared:
+        for name in others:
+            dtype, other = schemas[first][column], schemas[name][column]
+            if pl.Null not in (dtype, other) and _sort_of(dtype) != _sort_of(other):
+                raise InvalidData(
+                    f"column {column!r} holds {dtype} in the table of {first!r} and {other} in the table of {name!r}; "
+                    "cast one of them to the type of the other"
+                )
+    named = (table.select(*shared, pl.lit(str(name)).alias(RUN_OF_TABLE)) for name, table in tables.items())
+    result: pl.DataFrame | pl.LazyFrame = pl.concat(named, how="vertical_relaxed")
+    return result
+
+
+def _sort_of(dtype: pl.DataType) -> object:
+    """Types of one sort have values in common."""
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return "numbers"
+    return "text" if is_text(dtype) else dtype.base_type()

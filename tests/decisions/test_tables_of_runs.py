@@ -1,0 +1,176 @@
+"""Runs given as tables, one for each: the same decisions as from one table with a column that names the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._decisions.runs import Runs
+from rankframe._rankers.tables_of_runs import stacked
+from rankframe._table.setup import Setup
+
+# The relevant document of two is first, then second: the reciprocal rank is 1 in the old run, and 1/2 in the new one.
+OLD = pl.DataFrame(
+    {"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "score": [2.0, 1.0, 2.0, 1.0], "label": [1, 0, 1, 0]}
+)
+NEW = OLD.with_columns(score=pl.Series([1.0, 2.0, 1.0, 2.0]))
+PER_QUERY = [(1, -0.5), (2, -0.5)]
+
+FRAMES: list[Callable[[pl.DataFrame], Any]] = [
+    lambda df: df,
+    lambda df: df.lazy(),
+    lambda df: pd.DataFrame(df.to_dict(as_series=False)),
+    lambda df: pd.DataFrame(df.to_dict(as_series=False)).set_index("query_id"),
+]
+KINDS = pytest.mark.parametrize("kind", FRAMES, ids=["polars", "lazy", "pandas", "pandas by query"])
+
+
+def rows(frame: Any, *names: str) -> list[tuple[Any, ...]]:
+    if isinstance(frame, pd.DataFrame):
+        frame = pl.DataFrame(frame.reset_index().to_dict("list"))
+    return list(frame.lazy().select(*names).collect().rows())
+
+
+@KINDS
+def test_tables_are_compared_as_runs(kind: Callable[[pl.DataFrame], Any]) -> None:
+    old, new = kind(OLD), kind(NEW)
+    found = old.rank.compare("rr", runs={"old": old, "new": new})
+    assert rows(found.table, "baseline", "run", "baseline_mean", "mean", "difference") == [
+        ("old", "new", 1.0, 0.5, -0.5)
+    ]
+    assert rows(found.per_query_delta, "query_id", "rr") == PER_QUERY
+    assert type(found.table) is type(old)
+
+
+@KINDS
+def test_a_gate_of_tables_measures_against_the_first(kind: Callable[[pl.DataFrame], Any]) -> None:
+    old, new = kind(OLD), kind(NEW)
+    verdict = old.rank.gate({"rr": 0.5}, runs={"new": new, "old": old})
+    assert rows(verdict.table, "baseline", "run", "difference") == [("new", "old", 0.5)]
+
+
+def test_tables_are_planned_for_and_held_to_one_margin() -> None:
+    other = OLD.with_columns(score=pl.Series([2.0, 1.0, 1.0, 2.0]))  # differences 0 and -1/2: their spread is 1/√8
+    found = OLD.rank.power("rr", runs={"old": OLD, "other": other}, difference=0.1)
+    assert rows(found, "std") == [(pytest.approx(8**-0.5),)]
+    assert not OLD.rank.noninferior("rr", margin=0.1, runs={"old": OLD, "new": NEW})
+
+
+@pytest.mark.parametrize("plot", ["curve", "precision_recall", "differences", "distribution"])
+def test_tables_are_drawn_as_runs(plot: str) -> None:
+    stacked = pl.concat([OLD.with_columns(run=pl.lit("old")), NEW.with_columns(run=pl.lit("new"))])
+    metrics = [] if plot == "precision_recall" else ["ndcg"] if plot == "curve" else ["rr"]
+    drawn = getattr(OLD.rank.plot, plot)(*metrics, runs={"old": OLD, "new": NEW})
+    assert json.loads(drawn.to_json()) == json.loads(getattr(stacked.rank.plot, plot)(*metrics, run="run").to_json())
+
+
+def test_tables_are_reported_as_runs(tmp_path: Path) -> None:
+    page = OLD.rank.report(tmp_path / "report.html", "rr", runs={"old": OLD, "new": NEW}, resamples=99).read_text()
+    assert "8 rows, 2 queries" in page
+    assert "of `new` from `old` on rr: -0.500" in page
+
+
+def test_columns_and_policies_of_the_ranker_hold_for_all_tables() -> None:
+    names = {"query_id": "user", "doc_id": "item", "score": "sim", "label": "stars"}
+    old, new = OLD.rename(names), NEW.rename(names)
+    ranker = old.rank.on(query="user", doc="item", score="sim", label="stars")
+    assert rows(ranker.compare("rr", runs={"old": old, "new": new}).per_query_delta, "user", "rr") == PER_QUERY
+
+
+def test_what_each_table_misses_counts_for_its_run_alone() -> None:
+    qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "z"], "label": [1, 1]})
+    one, both = (
+        pl.DataFrame({"query_id": [1] * len(docs), "doc_id": docs}).with_columns(score=1.0)
+        for docs in (["a"], ["a", "z"])
+    )
+    judged = {"one": one.rank.judge(qrels), "both": both.rank.judge(qrels)}
+    found = judged["one"].rank.compare("recall", runs=judged)
+    assert rows(found.table, "baseline_mean", "mean") == [(0.5, 1.0)]
+
+
+def test_a_column_of_runs_in_a_table_gives_way_to_the_name_of_the_table() -> None:
+    old, new = OLD.with_columns(run=pl.lit("x")), NEW.with_columns(run=pl.lit("x"))
+    found = old.rank.compare("rr", runs={"old": old, "new": new})
+    assert rows(found.table, "baseline", "run") == [("old", "new")]
+
+
+def test_the_tables_stay_as_they_are() -> None:
+    old, new = (pd.DataFrame(x.to_dict(as_series=False)) for x in (OLD, NEW))
+    before = old.copy(), new.copy()
+    old.rank.compare("rr", runs={"old": old, "new": new})
+    pd.testing.assert_frame_equal(old, before[0])
+    pd.testing.assert_frame_equal(new, before[1])
+
+
+def test_slices_and_further_columns_are_those_that_all_tables_have() -> None:
+    old = OLD.with_columns(market=pl.Series(["x", "x", "y", "y"]), note=pl.lit("n"))
+    new = NEW.select("label", "score", "doc_id", "query_id", market=old["market"])
+    found = old.rank.compare("rr", runs={"old": old, "new": new}, by="market")
+    assert rows(found.table, "market", "difference") == [("x", -0.5), ("y", -0.5)]
+    with pytest.raises(rf.errors.MissingColumn, match="no column 'note' for by"):
+        old.rank.compare("rr", runs={"old": old, "new": new}, by="note")
+
+
+def test_labels_and_scores_may_be_whole_in_one_table_and_not_in_the_other() -> None:
+    new = NEW.with_columns(pl.col("score").cast(pl.Int64), pl.col("label").cast(pl.Float64))
+    assert rows(OLD.rank.compare("rr", runs={"old": OLD, "new": new}).table, "difference") == [(-0.5,)]
+
+
+@pytest.mark.parametrize("kind", [FRAMES[0], FRAMES[2]], ids=["polars", "pandas"])
+def test_ids_of_two_types_are_refused(kind: Callable[[pl.DataFrame], Any]) -> None:
+    old, new = kind(OLD), kind(NEW.with_columns(pl.col("query_id").cast(pl.String)))
+    with pytest.raises(rf.errors.InvalidData, match="'query_id'"):
+        old.rank.compare("rr", runs={"old": old, "new": new})
+
+
+def test_the_type_of_each_table_is_told_where_they_differ() -> None:
+    new = NEW.with_columns(pl.col("query_id").cast(pl.String))
+    said = r"column 'query_id' holds Int64 in the table of 'old' and String in the table of 'new'; cast one of them"
+    with pytest.raises(rf.errors.InvalidData, match=said):
+        OLD.rank.compare("rr", runs={"old": OLD, "new": new})
+
+
+def test_a_table_that_is_not_among_the_runs_is_not_left_out_silently() -> None:
+    third = OLD.clone()
+    with pytest.raises(rf.errors.InvalidOption, match=r"the table of \.rank is none of them"):
+        third.rank.compare("rr", runs={"old": OLD, "new": NEW})
+
+
+@pytest.mark.parametrize("other", [OLD.lazy(), pd.DataFrame(OLD.to_dict(as_series=False)), "score"])
+def test_tables_of_two_kinds_are_refused(other: Any) -> None:
+    with pytest.raises(rf.errors.InvalidOption, match=r"'new' is a\w* (LazyFrame|pandas DataFrame|str)"):
+        OLD.rank.compare("rr", runs={"old": OLD, "new": other})
+
+
+def test_one_table_is_no_comparison() -> None:
+    with pytest.raises(rf.errors.InvalidOption, match="there is one run to compare"):
+        OLD.rank.compare("rr", runs={"old": OLD})
+    with pytest.raises(rf.errors.InvalidOption, match="say which runs to compare"):
+        OLD.rank.compare("rr", runs={})
+
+
+class Other:
+    columns = ()
+
+
+def test_tables_of_another_library_are_refused() -> None:
+    with pytest.raises(rf.errors.InvalidOption, match=r"runs are tables of Polars or pandas, .* is a Other"):
+        stacked(Other(), Setup(), Runs.of({"a": OLD, "b": NEW}, None))
+
+
+def test_tables_and_a_column_of_runs_are_not_given_together() -> None:
+    with pytest.raises(rf.errors.InvalidOption, match="leave it out"):
+        OLD.rank.compare("rr", runs={"old": OLD, "new": NEW}, run="run")
+
+
+def test_a_column_of_another_role_is_not_overwritten() -> None:
+    old, new = (df.rename({"doc_id": "run"}) for df in (OLD, NEW))
+    with pytest.raises(rf.errors.InvalidOption, match="'run'"):
+        old.rank.on(doc="run").compare("rr", runs={"old": old, "new": new})
