@@ -93,18 +93,18 @@ def read_fields(of: Any) -> None:
 class Policies:
     """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
-    relevant: Annotated[Label, "the least label that is relevant"] = 1
-    ties: Annotated[Ties, "how documents with equal scores stand"] = "doc_desc"
-    unjudged: Annotated[Unjudged, "what retrieved documents are that nobody judged"] = "nonrelevant"
+    relevant: Annotated[Label, "the least label that counts as relevant"] = 1
+    ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
+    unjudged: Annotated[Unjudged, "how retrieved documents that nobody judged count"] = "nonrelevant"
     unjudged_labels: Annotated[
         tuple[int, int] | None,
-        "the least and the greatest label that an unjudged document may have, by which its bounds go",
+        "the least and the greatest label of an unjudged document, for its bounds",
     ] = None
-    unretrieved: Annotated[Unretrieved, "what judged documents are that were not retrieved"] = "missed"
-    no_relevant: Annotated[NoRelevant, "what a query without a relevant document counts"] = "zero"
+    unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
+    no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
-    collection_size: Annotated[Count | None, "how many documents there are to retrieve from"] = None
-    scores: Annotated[Scores, "as which numbers scores are compared"] = "as_given"
+    collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
+    scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
 
     @property
     def drops_first(self) -> bool:
