@@ -119,7 +119,7 @@ class Call:
                 f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
         if ranking.weight is not None and not used.weight:
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without ", WEIGHT)
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", WEIGHT)
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)

@@ -272,7 +272,7 @@ def _refuse_taken(entry: Metric) -> None:
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
         if name.lower() in UNCLEAR:
-            raise InvalidOption(elsewhere(name, name) or "", "; choose a name of one meaning")
+            raise InvalidOption(elsewhere(name, name) or "", "; choose an unambiguous name")
         first, *others = _meanings(entry, name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")

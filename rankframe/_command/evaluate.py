@@ -47,7 +47,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     """The means of the metrics, or their values query by query, in the chosen format."""
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
-        raise InvalidOption("--format trec has no place for --by. Leave one of them out")
+        raise InvalidOption("--format trec has no room for --by. Leave one of them out")
     metrics = asked(arguments)
     table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
     with Busy("evaluating"):

@@ -61,7 +61,7 @@ def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
     others = others_of(arguments)
     if arguments.qrels is None:
         if len(arguments.files) > 1:
-            raise InvalidOption("several runs are held against one file of judgments. Say --qrels QRELS")
+            raise InvalidOption("several runs are evaluated with one file of judgments. Say --qrels QRELS")
         table = labelled(arguments, arguments.files[0], reads)
         require([table], others.items())
         return Judged(_sliced(table, [table], by), runs, arguments.run)

@@ -148,8 +148,8 @@ class ArrowKernel:
         """Refuse to use the largest label of a part as that of the table."""
         if self.needs_largest_label(schema):
             raise InvalidOption(
-                "a metric asks for the largest label of the table, of which this is a part; say it, as in "
-                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or give the metric its max_label"
+                "a metric needs the largest label of the whole table, of which this is a part; pass it, as in "
+                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or set the metric's max_label"
             )
 
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:

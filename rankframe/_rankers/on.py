@@ -34,7 +34,7 @@ def _bound(on: F) -> F:
         refuse_unknown("on", options, OPTIONS)
         if unnamed:
             raise InvalidOption(
-                f"{unnamed[0]!r} stands without a name; say what it is, as in df.rank.on(query={unnamed[0]!r})"
+                f"{unnamed[0]!r} is given without a name; write the option's name, as in df.rank.on(query={unnamed[0]!r})"
             )
         return ranker._on(options)
 

@@ -142,7 +142,7 @@ class Policies:
                 option(ties=self.ties),
                 " goes by labels, which ",
                 option(unjudged="bounds"),
-                " leaves open; say another rule for ties, as in ",
+                " leaves open; set another rule for ties, as in ",
                 on(ties="doc_desc"),
             )
         if self.depth is not None and self.ties == "expected":

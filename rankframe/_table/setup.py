@@ -130,7 +130,7 @@ class Setup:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             raise InvalidOption(
                 option(weight=self.roles.weight),
-                ": no bounds are known where documents weigh differently; say another rule for the unjudged, as ",
+                ": no bounds are known for weighted documents; set another rule for the unjudged, as ",
                 on(unjudged="nonrelevant"),
             )
 
