@@ -94,6 +94,7 @@ class Policies:
     """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
     relevant: Annotated[Label, "the least label that counts as relevant"] = 1
+    ascending: Annotated[bool, "whether the lowest score is the best, as of distances and ranks"] = False
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents that nobody judged count"] = "nonrelevant"
     unjudged_labels: Annotated[
