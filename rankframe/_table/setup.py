@@ -93,7 +93,7 @@ class Running:
 
 
 class MetricCall(Protocol):
-    """What a convention looks at in a call."""
+    """The parts of a call that a convention reads."""
 
     @property
     def metric(self) -> Any: ...
