@@ -53,7 +53,7 @@ def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = 
 
     If a column names the run of each row, make it a query column to get the mean of each run:
 
-    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=1)])
+    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=pl.lit(1, pl.Int64))])
     >>> runs.rank.on(query=["run", "query_id"]).mean("rr", by="run").rows()
     [('a', 0.5), ('b', 1.0)]
     """
