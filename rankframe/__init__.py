@@ -126,7 +126,7 @@ LATER = {
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
 MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
-"""Modules that are imported when they are first named."""
+"""Modules that are imported at their first use."""
 
 
 class ArrowStream(Protocol):
@@ -145,7 +145,7 @@ def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-over
 def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
 @called_by_users
 def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
-    """The ranker of a frame: the same as ``frame.rank``, in a form that type checkers see.
+    """The ranker of a frame: the same as ``frame.rank``, but typed for type checkers.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
 
     Returns
     -------
-    A ranker, whose methods return frames of the same kind; Polars DataFrames for tables with the PyCapsule interface.
+    A ranker whose methods return frames of the same kind; for tables with the PyCapsule interface, Polars DataFrames.
 
     Raises
     ------
     InvalidData
-        If `frame` is no frame.
+        If `frame` is not a frame.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def __getattr__(name: str) -> Any:
 
         return version(__name__)
     if name in LATER:
-        from . import metrics  # noqa: F401 - so that the registry has them
+        from . import metrics  # noqa: F401 - fills the registry
 
         globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
         return value
@@ -214,7 +214,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names; those of engines, which may not be installed, are left out."""
+    """The public names, without the modules of engines, which may not be installed."""
     special = {name for name in globals() if name.startswith("__") and name.endswith("__")}
     return sorted({*special, *__all__, *MODULES, "__version__"} - {"__getattr__", "__dir__", "dask", "spark"})
 

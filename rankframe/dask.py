@@ -1,10 +1,9 @@
-"""`.rank` on Dask frames: whole queries come together in one partition, where the metrics are those of pandas.
+"""`.rank` on Dask frames: a shuffle brings each query into one partition, and the pandas ranker evaluates it there.
 
     import dask.dataframe as dd, rankframe.dask
     ddf.rank.evaluate("ndcg@10", "map").compute()
 
-Results are Dask frames, computed when Dask is asked for them, but where a metric wants the largest label of the table,
-which is found out at once.
+Results are lazy Dask frames. Only a metric that needs the largest label of the table computes this label during the call.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ T = TypeVar("T")
 
 
 class DaskRanker(FrameRanker[Any]):
-    """The rankings of a Dask frame; results are Dask frames, of what the same call gives on a pandas frame.
+    """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
-    Only ``summarize`` has an interval of its own, that of ``method="poisson"``, and says so in a column ``ci_method``.
+    Only ``summarize`` differs: its interval is always that of ``method="poisson"``, as its column ``ci_method`` says.
     """
 
     _library = "Dask "
@@ -67,7 +66,7 @@ class DaskRanker(FrameRanker[Any]):
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """Dask frames: parts are partitions, in which a shuffle brings together the rows of a key.
+    """Dask as an engine: a part is a partition, and a shuffle brings all rows of a key into one partition.
 
     `lists` names a column whose values may be lists, as for `Source`.
     """
@@ -81,11 +80,11 @@ class DaskEngine:
     )
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
-        """The columns as Polars has those of a pandas frame, and the levels of the index."""
+        """The columns and the index levels of the pandas frame, as a Polars schema."""
         return Source(table._meta, () if read is None else read, others=read is None, lists=self.lists).polars
 
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
-        """The work on every partition, after a shuffle if there is a key; what merges comes into one partition."""
+        """Run the work on every partition, after a shuffle if there is a key; merge results in one partition."""
         frames = [_only(side.table, side.names) for side in sides]
         function = OnPandas(work, tuple(tuple(side.names) for side in sides), self.lists)
         meta = function(*(frame._meta for frame in frames))
@@ -106,7 +105,7 @@ class DaskEngine:
 
 
 class PandasFrames:
-    """Frames on which a verb gives what it gives as a method of `.rank`."""
+    """Pandas frames: a verb returns the same as the method of `.rank`."""
 
     def run(
         self, verb: Callable[..., Any], frame: pd.DataFrame, setup: Setup, *args: Any, **known: Any
@@ -122,7 +121,7 @@ class PandasFrames:
 
 @dataclass(frozen=True)
 class OnPandas:
-    """A function of Polars frames as one of pandas frames: a verb's result as that of `.rank`, figures in Arrow's types."""
+    """Wrap a function of Polars frames for pandas: results of verbs as from `.rank`, partial figures in Arrow types."""
 
     work: Work
     names: tuple[tuple[str, ...], ...]
@@ -145,13 +144,13 @@ class OnPandas:
 
 
 def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:
-    """The frame without the columns that are not named."""
+    """The frame with the named columns only."""
     there = [label for label in frame.columns if text_of(label) in names]
     return frame if len(there) == len(frame.columns) else frame[there]
 
 
 def _with_columns(frame: DataFrame, query: Sequence[str]) -> DataFrame:
-    """The frame with its index as a column where that names a query."""
+    """The frame with its index as a column if the index is a query column."""
     return frame.reset_index() if frame.index.name in query and frame.index.name not in frame.columns else frame
 
 

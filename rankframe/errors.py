@@ -1,4 +1,4 @@
-"""What rankframe raises: every error says what was given, what is wrong and what to write instead."""
+"""Errors and warnings: each shows the given value, names the problem, and says what to write instead."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ E = TypeVar("E", bound=BaseException)
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_DIGITS = 38
-"""How many digits a whole number may have: Polars computes with 128 bits."""
+"""The most digits of a whole number: Polars computes with 128 bits."""
 
 MOST_LETTERS = 100
-"""How many letters an error repeats of what was given."""
+"""The most letters of a given value that an error repeats."""
 
 
 class Verbatim(str):
-    """A value in an advice that is written as it is, as code."""
+    """Code as a value in an advice, written without quotes."""
 
     __repr__ = str.__str__
     __slots__ = ()
@@ -59,16 +59,16 @@ class Verbatim(str):
 
 @dataclass(frozen=True)
 class Advice:
-    """A call to write, ``df.rank.on(label='rel')``, or options alone, ``ties='order'``; each front spells it its way.
+    """A call to write, ``df.rank.on(label='rel')``, or options alone, ``ties='order'``; each front has its own spelling.
 
     Attributes
     ----------
     method
         The method of ``df.rank``; empty for options alone.
     options
-        The values of its options; ``...`` where the reader knows the column.
+        The values of its options; ``...`` for a column that only the user knows.
     of
-        The code of its arguments that have no name.
+        The code of its positional arguments.
     """
 
     method: str = ""
@@ -82,14 +82,14 @@ class Advice:
 
 @dataclass(frozen=True)
 class Code:
-    """Other code in a sentence, and the same as each front spells it.
+    """Other code in a sentence, in the spelling of each front.
 
     Attributes
     ----------
     polars, pandas, command
-        The code; that of pandas is the same where none is given, and the command line has none.
+        The code for each front; default: for pandas as for Polars, for the command line none.
     phrase
-        The words around it, left out with the code where a front has none.
+        The words around the code, left out for a front without code.
     """
 
     polars: str
@@ -106,31 +106,31 @@ class Code:
 
 
 Text: TypeAlias = "str | Advice | Code | tuple[Text, ...]"
-"""What is said: words, and between them what to write."""
+"""A message in parts: words, and between them code to write."""
 
 Spelling: TypeAlias = Callable[[Advice | Code], str]
-"""How a front spells what to write; `str` gives Python and Polars."""
+"""A front's spelling of code; `str` gives Python with Polars."""
 
 
 def worded(text: Text, spelling: Spelling = str) -> str:
-    """The sentence, with what to write as a front spells it; as it is written in Python and Polars without one."""
+    """The sentence, with its code in a front's spelling; default: Python with Polars."""
     if isinstance(text, str):
         return text
     return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
 
 
 def on(**options: Any) -> Advice:
-    """The advice to say columns or policies."""
+    """The advice to set columns or policies."""
     return Advice("on", _plain(options))
 
 
 def option(**options: Any) -> Advice:
-    """Options with their values, as they are given or to be given."""
+    """Options with their values, as the user gave them or should write them."""
     return Advice("", _plain(options))
 
 
 def judge(**options: Any) -> Advice:
-    """The advice to bring the judgments of another table."""
+    """The advice to join the judgments from another table."""
     return Advice("judge", _plain(options), ("qrels",))
 
 
@@ -158,14 +158,14 @@ def _written(value: Any) -> str:
 
 
 class RankframeError(ValueError):
-    """The base of all errors that rankframe raises itself; a ``ValueError``.
+    """The base of all errors of rankframe; a ``ValueError``.
 
     Attributes
     ----------
     said
-        What is said, in parts: words, and between them what to write. The text of the error has them in Python.
+        The message in parts: words, and between them code to write. ``str(error)`` spells the code in Python.
     kind
-        What is wrong with a table, as the column ``problem`` of a check names it; ``None`` for any other error.
+        The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other error.
     """
 
     said: tuple[Text, ...] = ()
@@ -181,7 +181,7 @@ class MissingColumn(RankframeError):
 
 
 class InvalidData(RankframeError):
-    """The table holds something no metric is defined for: a NaN score, a repeated document ..."""
+    """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
 
 
 class InvalidOption(RankframeError):
@@ -209,7 +209,7 @@ class UnknownMetric(RankframeError):
 
 
 class RankframeWarning(UserWarning):
-    """The call has a result, of which something should be known before it is read."""
+    """The result of the call is valid, but may be surprising."""
 
     def __init__(self, *said: Text) -> None:
         super().__init__(worded(said))
@@ -217,7 +217,7 @@ class RankframeWarning(UserWarning):
 
 
 def warn(*said: Text) -> None:
-    """Show a `RankframeWarning` at the line that called this package."""
+    """Issue a `RankframeWarning` for the line that called this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
@@ -225,7 +225,7 @@ def warn(*said: Text) -> None:
 
 
 def without_own_frames(error: E) -> E:
-    """The error, and its causes, with a traceback that holds no code of this package, to raise at the user's call."""
+    """Remove this package's lines from the tracebacks of an error and its causes."""
     at: BaseException | None = error
     while at is not None:
         at.__traceback__ = _others(at.__traceback__)
@@ -234,7 +234,7 @@ def without_own_frames(error: E) -> E:
 
 
 def _others(traceback: TracebackType | None) -> TracebackType | None:
-    """The lines of a traceback that are not this package's: those of a user's function that it called stay."""
+    """Remove this package's lines from a traceback; lines of a user's function that it called stay."""
     if traceback is None:
         return None
     rest = _others(traceback.tb_next)
@@ -245,7 +245,7 @@ def _others(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def called_by_users(function: F) -> F:
-    """A function whose errors show the line of the caller and one of this package."""
+    """Wrap a public function, so that its errors show the caller's line and one line of this package."""
 
     @wraps(function)
     def call(*args: object, **options: object) -> object:
@@ -264,16 +264,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def shown(given: object) -> str:
-    """What was given, as an error repeats it: as Python writes it, without the middle if that is long.
+    """The given value as an error repeats it: its `repr`, without the middle if it is long.
 
-    What takes several lines, as a table does, or has an address for a text, is named by its type.
+    A value whose `repr` has several lines, as a table, or a memory address is named by its type.
     """
     kind = type(given).__name__
     if isinstance(given, int) and abs(given) >= 10**MOST_DIGITS:  # Python does not write out more than some thousands
         return f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} are the most>"
     try:
         text = repr(given)
-    except Exception:  # of a list that holds such a number, or of a class that has no text
+    except Exception:  # a list with such a number, or a class whose repr fails
         return f"<{kind}>"
     if "\n" in text or " at 0x" in text:
         return f"a{'n' * kind.startswith(tuple('AEIOU'))} {kind}"
@@ -284,7 +284,7 @@ def shown(given: object) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` is likely to stand for, if there is one."""
+    """The known word most similar to `word`, if any is similar enough."""
     by_lower = {name.lower(): name for name in known}
     longer = sorted((name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len)
     if longer and all(name.startswith(longer[0]) for name in longer):  # a word cut short, as prec for precision

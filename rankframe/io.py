@@ -196,9 +196,9 @@ def scan_qrels(
 def load_example() -> pl.DataFrame:
     """A small real judged table: handwritten digits, searched with handwritten digits.
 
-    120 images are queries and 1,077 others the documents; three scorers return 50 documents each, and the
-    first 30 of each scorer were judged, as in TREC's pools. So some returned documents are unjudged, and some
-    judged ones were not returned by the scorer you look at: the two kinds of null in the table.
+    120 images are queries and 1,077 others the documents. Each of three scorers returns 50 documents per query, and the
+    first 30 of each scorer were judged, as in TREC's pools. So some returned documents are unjudged (a null label), and a
+    scorer did not return some judged documents (a null score).
 
     Returns
     -------
@@ -206,8 +206,8 @@ def load_example() -> pl.DataFrame:
         10,742 rows: ``query_id``, ``doc_id``, ``digit`` (in the query's image), ``doc_digit`` (in the
         document's, null if nobody judged it), ``score`` (cosine of the pixels), ``score_pca`` (negative
         distance in six principal components), ``score_forest`` (a random forest's probability, with many
-        ties), ``label`` (2: the same digit, 1: the digit that looks most like it, 0: another one, null: not
-        judged). A score is null where its scorer did not return the document.
+        ties), ``label`` (2: the same digit, 1: the digit that looks most like it, 0: another digit, null: not
+        judged). A score is null if its scorer did not return the document.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class Plots:
     """The plots of a ranker, ``df.rank.plot``.
 
     Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
-    A picture has a few thousand marks at most, for tables of any size. A LazyFrame is collected first.
+    A picture has at most a few thousand marks, for tables of any size. A LazyFrame is collected first.
     """
 
     def __init__(self, ranker: Worker, library: str) -> None:
@@ -37,7 +37,7 @@ class Plots:
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """The mean of metrics at every cutoff, with a band for each: it shows at which ranks a run gains.
+        """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
         Parameters
         ----------
@@ -46,8 +46,8 @@ class Plots:
         cutoffs
             The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
         runs, run
-            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that tells
-            runs apart; default: the ranker's score only.
+            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+            of each row; default: the ranker's score only.
         background
             The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
             ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
@@ -93,7 +93,7 @@ class Plots:
 
         Returns
         -------
-        A chart or axes. Bands as for :meth:`curve`.
+        A chart or axes, with bands as for :meth:`curve`.
 
         Examples
         --------
@@ -123,8 +123,8 @@ class Plots:
         metric
             A text, as ``"ndcg@10"``.
         runs, run
-            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that tells
-            runs apart.
+            Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+            of each row.
         baseline
             The run that the others are compared with; default: the first one.
         background, ax
@@ -155,7 +155,7 @@ class Plots:
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """The distribution of a metric over the queries, per run: are the values alike, or mostly zeros and ones.
+        """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Plots:
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """A metric in each slice of the queries, with its interval: which slices are better or worse than the whole.
+        """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Plots:
 
     @called_by_users
     def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
-        """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
+        """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Plots:
 
         Returns
         -------
-        A chart or axes: the queries as dots, combined where they are many, and the mean of queries with similar
+        A chart or axes: a dot per query, or per group of queries if there are many, and the mean of queries with similar
         numbers of judged documents. A negative label counts as unjudged.
 
         Examples
@@ -243,7 +243,7 @@ class Plots:
         *args: Any,
     ) -> Any:
         if background is not None:
-            background_of(background)  # refuse another one before the work
+            background_of(background)  # refuse an unknown colour before the work
         made = self._ranker._of(runs)._work(figure, names, *args)
         if self._library == "matplotlib" or ax is not None:
             return matplotlib(made, ax, background)

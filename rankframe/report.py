@@ -114,5 +114,5 @@ def dictionary(of: Any) -> dict[str, Any]:
 
 
 def notebook(of: Any) -> str:
-    """Plain HTML, in the colours of the notebook: of a comparison its sentences and figures, of a summary a table."""
+    """Plain HTML in the colours of the notebook: sentences and figures of a comparison, or the table of a summary."""
     return displays.comparison_html(of) if hasattr(of, "settings") else markup.html(grid_of(of))

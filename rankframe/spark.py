@@ -3,8 +3,8 @@
     import rankframe.spark
     metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")
 
-Sessions may be classic or Connect. A result is a Spark table, computed when Spark is asked for it; to choose the number of
-buckets, though, the rows are counted at once, unless ``buckets`` says it.
+Sessions may be classic or Connect. A result is a Spark table, which Spark computes lazily; without ``buckets``, though, the
+call itself runs a job that counts the rows, to choose the number of buckets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
-"""How many rows a bucket has where nobody says how many buckets there are: few enough to spread, many enough to pay."""
+"""The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
 
 
 def evaluate(
@@ -56,26 +56,26 @@ def evaluate(
     *metrics
         Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
     qrels
-        The judgments, where they are a table of their own: query, document and label. `df` then is the run, and
+        The judgments, if they are a separate table: query, document and label. `df` then is the run, and
         documents that were judged but not retrieved count, as with ``run.rank.judge(qrels)``.
     judged_only, run_only
-        What becomes of queries that only one of the two tables has, as for ``run.rank.judge(qrels)``.
+        Whether queries that only one of the two tables has are kept, dropped or refused, as for ``run.rank.judge(qrels)``.
     buckets
-        How many buckets the queries are hashed to; a bucket is in the memory of one Python worker. ``None`` counts the
-        rows, and makes a bucket of every 100,000.
+        The number of buckets that the queries are hashed to; a Python worker holds one bucket in memory at a time.
+        ``None`` counts the rows and makes one bucket for every 100,000.
     **options
         Column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order, so ``ties="order"`` is
-        refused, and a table without a document column wants ``ties="best"``, ``"worst"``, ``"expected"`` or ``"error"``.
+        refused, and a table without a document column needs ``ties="best"``, ``"worst"``, ``"expected"`` or ``"error"``.
 
     Returns
     -------
-    A Spark table: the query columns in their own types, then a double per metric. No order of rows is promised.
+    A Spark table: the query columns in their own types, then a double per metric. Its rows have no defined order.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
-        that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
+        During the call, if a metric, an option, a column or its type is wrong. Errors in the rows (a NaN score, a repeated
+        document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
     setup, engine = bound(options, evaluate), SparkEngine(buckets)
     return run(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
@@ -91,7 +91,7 @@ def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = N
 
     Returns
     -------
-    A Spark table with all columns of `df` in their own types, then a double per metric. No order of rows is promised.
+    A Spark table with all columns of `df` in their own types, then a double per metric. Its rows have no defined order.
 
     Raises
     ------
@@ -125,12 +125,12 @@ def summarize(
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The metrics summed up over the queries: one row per slice and metric.
+    """The metrics summarized over the queries: one row per slice and metric.
 
-    Parameters and defaults are those of ``df.rank.summarize``. Every bucket gives the number of its values, their mean and
-    their spread, which merge exactly; the values themselves stay where they are. The interval is that of the Poisson
-    bootstrap, which draws each query by a number made of its id and the seed: the same for any number of buckets, and on
-    one frame with ``method="poisson"``.
+    Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean and
+    their spread, which merge exactly, but not the values themselves. The interval is that of the Poisson bootstrap, which
+    draws each query by a number derived from its id and the seed: it does not depend on the number of buckets, and equals
+    that of one frame with ``method="poisson"``.
 
     Parameters
     ----------
@@ -141,30 +141,30 @@ def summarize(
     ci
         The confidence of the intervals; ``None`` for none.
     method
-        As for ``df.rank.summarize``. A table in parts has the interval of ``"poisson"`` alone, so this is what it gets, and
-        what the column ``ci_method`` says.
+        Accepted as by ``df.rank.summarize``, but without effect: a table in parts always gets the interval of
+        ``"poisson"``, as the column ``ci_method`` says.
     weights
         The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
-        them alike. A query that only the judgments hold has none: say ``judged_only="drop"``.
+        all queries equally. A query that only the judgments have has no weight: write ``judged_only="drop"``.
     resamples
-        How many times the bootstrap draws.
+        The number of replicates of the bootstrap.
     seed
-        A whole number from 0 on; another one gives another bootstrap.
+        The seed of the bootstrap, a whole number from 0 on.
     progress
-        Has no effect: Spark shows its own.
+        Without effect: Spark shows its own progress.
 
     Returns
     -------
-    A Spark table: the slice's columns, ``metric``, ``mean`` (of the metrics that trec_eval sums up that way, the geometric
-    mean), ``std``, ``ci_low`` and ``ci_high`` (null for fewer than two queries), doubles, ``n_queries`` (long), those whose
-    value is not null, ``total`` (double), and ``ci_method`` (string); the interval and its method are left out with
-    ``ci=None``.
+    A Spark table with the columns of ``df.rank.summarize``: the slice's columns, ``metric``, ``n_queries`` (long, the queries
+    whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean), ``ci_low`` and
+    ``ci_high`` (null for fewer than two queries), all doubles, and ``ci_method`` (string). With ``ci=None`` the interval and
+    its method are left out.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
-        a weight is no number from 0 on.
+        As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
+        a weight is not a number from 0 on.
     """
     setup, engine = bound(options, summarize), SparkEngine(buckets)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
@@ -191,13 +191,13 @@ def mean(
 
     Returns
     -------
-    A Spark table: the slice's columns, then a double per metric, in the order asked: the mean over the queries whose value
+    A Spark table: the slice's columns, then a double per metric, in the order given: the mean over the queries whose value
     is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret`` the sum.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As :func:`summarize` does.
+        As for :func:`summarize`.
     """
     setup = bound(options, mean)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
@@ -206,7 +206,7 @@ def mean(
 
 
 class SparkEngine:
-    """Spark tables: parts are buckets, to which rows are hashed by their keys."""
+    """Spark as an engine: a part is a bucket of rows, chosen by the hash of their key."""
 
     name = "Spark table"
     advice = "collect a part of the table, as with pl.DataFrame(df.toArrow())"
@@ -217,14 +217,14 @@ class SparkEngine:
         self._buckets = None if buckets is None else int(buckets)
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
-        """The columns in the types in which workers get them."""
+        """The columns, in the types that workers receive."""
         if not type(table).__module__.startswith("pyspark."):
             raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
         names = [name for name in table.columns if read is None or name in read]
         return seen(_arrow_schema(table, names), names)
 
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
-        """The work on every bucket; without a key, on every batch of rows that Spark sends."""
+        """Run the work on every bucket; without a key, on every batch of rows that Spark sends."""
         tables = [_only(side.table, side.names) for side in sides]
         if key is not None and self._buckets is None:
             rows = sum(side.table.count() for side in sides)
@@ -237,9 +237,9 @@ class SparkEngine:
 
 
 def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, buckets: int | None) -> DataFrame:
-    """What a function makes of every bucket of one table, or of two.
+    """Run a function on every bucket of one table, or of two co-grouped tables.
 
-    A message of ours comes out of a worker in a column, from which Spark raises it: without a traceback of the worker.
+    A worker returns an error message of ours in a column, and Spark raises it from there, without the worker's traceback.
     """
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
@@ -282,12 +282,12 @@ def _only(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _numbered(df: DataFrame, *further: str) -> DataFrame:
-    """The table with plain names: dots in a name would mean fields to Spark's functions of groups."""
+    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as fields."""
     return df.selectExpr(*(f"{_quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further)
 
 
 def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
-    """The schema of a Spark table as workers see it; columns that are not read hold nothing."""
+    """The schema of a Spark table as workers see it; columns that are not read have the null type."""
     import pyarrow as pa
 
     given = _seen(df, [_quoted(name) for name in dict.fromkeys(read)])
@@ -295,12 +295,12 @@ def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
 
 
 def _seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:
-    """The types in which Spark itself gives its columns to Python; no row is touched."""
+    """The Arrow types that Spark gives its columns, read from a query of 0 rows."""
     return df.limit(0).selectExpr(*expressions).toArrow().schema
 
 
 def _spark_type(x: pa.DataType) -> Any:
-    """The type of a column that Polars made, in Spark, which has no unsigned numbers."""
+    """The Spark type for an Arrow type; unsigned integers widen, because Spark has none."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_type  # pyright: ignore[reportMissingImports]
 
@@ -314,7 +314,7 @@ def _spark_type(x: pa.DataType) -> Any:
 
 
 def _large(x: pa.DataType) -> pa.DataType:
-    """A type of texts with offsets of 64 bits, which a setting asks for and a Connect session does not show."""
+    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not show."""
     import pyarrow as pa
 
     return pa.large_string() if pa.types.is_string(x) else x

@@ -1,6 +1,6 @@
-"""Intervals, paired tests and corrections, over arrays: a row per query, a column per quantity, NaN where it has no value.
+"""Intervals, paired tests and corrections on arrays: a row per query, a column per quantity, NaN for a missing value.
 
-Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone.
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 ENUMERATED = 20
-"""The largest number of differences for which all signs are enumerated: a million sums."""
+"""The most differences for which all sign flips are enumerated: a million sums."""
 
 NOISE = 1e-12
 """The relative rounding error by which two equal sums may differ."""
@@ -44,7 +44,7 @@ COUNTABLE = 2**53
 
 
 def means(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean of each column, never beyond its values by rounding; NaN without a value of positive weight."""
+    """The weighted mean of each column, clipped to the range of its values; NaN without a value of positive weight."""
     x, w = _weighed(values, weights)
     return np.clip(_over(x.sum(axis=0), w.sum(axis=0)), *_ends(values, weights))
 
@@ -118,7 +118,7 @@ def intervals(
 
 
 def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
-    """How far Student's interval goes to each side of means of `n` values with these standard errors, above one value."""
+    """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
     half: Floats = load("scipy.stats", "stats").t.ppf((1 + ci) / 2, np.maximum(n - 1, 1)) * errors
     return half
 
@@ -165,8 +165,8 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
     """The p-value of every two columns' difference of means, by the randomised honestly significant difference.
 
     Each query's values are permuted among the runs (the columns); p is the share of permutations in which the largest
-    mean exceeds the smallest by at least the difference of the two means, so that it holds for all pairs at once. A
-    query counts if all runs have a value for it.
+    mean exceeds the smallest by at least the difference of the two means, so that it holds for all pairs at once. Only
+    queries for which all runs have a value count.
 
     References
     ----------
@@ -239,14 +239,14 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
 
 
 def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The values times their weights, and the weights; 0 where there is no value, or no weight."""
+    """The values times their weights, and the weights; both 0 if the value is missing or the weight is 0."""
     there = ~np.isnan(values) & (weights[:, None] > 0)  # a weight of 0 also removes log 0
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
 
 
 def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """The least and the greatest value of each column that has a weight; NaN where there is none."""
+    """The least and the greatest value of positive weight in each column; NaN without one."""
     weighing = np.where(weights[:, None] > 0, values, np.nan)
     return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
 

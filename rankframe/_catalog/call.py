@@ -27,17 +27,17 @@ __all__ = ["Call", "call_of"]
 
 
 class Formulated(Protocol):
-    """What a formula takes, as far as every formula's ranking has it."""
+    """The attributes that the rankings of all formulas share."""
 
     used: Used
 
     @property
     def expected(self) -> object | None:
-        """The closed forms of tied documents in all orders; None where they stand in one."""
+        """The closed forms over all orders of tied documents; None if a tie rule orders them."""
 
     @property
     def weight(self) -> object | None:
-        """What each document weighs; None where nobody said."""
+        """The weight of each document; None without a column of weights."""
 
     @property
     def answer(self) -> Answer: ...
@@ -110,7 +110,7 @@ class Call:
         try:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
-                raise NoExpectation  # that of a sum is known, not what a formula makes of it
+                raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
         except NoExpectation as error:
             raise InvalidOption(f"{self.text}: ", error.said) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
@@ -119,7 +119,7 @@ class Call:
                 f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
         if ranking.weight is not None and not used.weight:
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it apart, without ", WEIGHT)
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", WEIGHT)
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)

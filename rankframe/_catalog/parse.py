@@ -74,7 +74,7 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
 
 
 def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
-    """The texts that stand in one, with commas or blanks between them; none unless each can be read."""
+    """Split a text at commas or blanks into metric texts; none unless each part can be parsed."""
     texts: list[str] = []
     if len(text) > LONGEST:
         return []
@@ -166,7 +166,7 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
     options = []
     for name, value in given:
         if name == "dcg" and value == "log2":
-            continue  # the discount that we have anyway; the gain is said apart
+            continue  # this discount is our default; another parameter sets the gain
         if name == "dcg" and value == "exp-log2":
             if any(other == "gains" for other, _ in given):
                 raise InvalidOption(

@@ -44,12 +44,12 @@ OF_ALL_QUERIES = {
     "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
     "personalization", "popularity", "serendipity", "unexpectedness",
 }  # fmt: skip
-"""Words in the names of recommenders' metrics of all queries at once, or of what items are like."""
+"""Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A formula with its names: what ``@metric`` makes of a function.
+    """A formula with its names, as ``@metric`` makes it from a function.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Metric:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """The options by name, in the formula's order; the first is what ``@`` sets in text."""
+        """The options by name, in the formula's order; ``@`` in text sets the first."""
         return dict(list(inspect.signature(self.formula).parameters.items())[1:])
 
     @cached_property
@@ -272,7 +272,7 @@ def _refuse_taken(entry: Metric) -> None:
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
         if name.lower() in UNCLEAR:
-            raise InvalidOption(elsewhere(name, name) or "", "; choose a name of one meaning")
+            raise InvalidOption(elsewhere(name, name) or "", "; choose an unambiguous name")
         first, *others = _meanings(entry, name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
@@ -285,7 +285,7 @@ def _refuse_taken(entry: Metric) -> None:
 
 
 def _meanings(entry: Metric, name: str) -> list[Mapping[str, Any]]:
-    """The options with which a name means the metric, in upper or lower case; none where it means another."""
+    """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
     named: list[Mapping[str, Any]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
     return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
 
@@ -365,7 +365,7 @@ def _listed(among: Mapping[str, Metric]) -> str:
 
 
 def elsewhere(name: str, text: str) -> Text | None:
-    """What to write for a name that other tools have, and that is no single metric here; None for any other name."""
+    """Advice for a name from other tools that is no single metric here; None for any other name."""
     base, cutoff = _cut(name)
     if meant := UNCLEAR.get(base.lower()):
         tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())

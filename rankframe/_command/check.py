@@ -70,12 +70,12 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
         return alone  # the files cannot be joined
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankframeWarning)  # of what stands among the findings
+        warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         joined = join(run, qrels, ("score",), others, arguments.subtopic)
         found = ranker(joined, arguments)._run(verbs.check, None, spelled)
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # the finding "judged only" covers these
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
-    found = found.filter(pl.col("problem") != "nothing missed")  # as judge keeps what was missed
+    found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
     return pl.concat([pair, found], how="diagonal_relaxed")
 
 
@@ -86,5 +86,5 @@ COMMAND = Command(
     EXAMPLES,
     options,
     check,
-    "Prints a row per kind of finding, and where the first are; as CSV and JSON a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
+    "Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An error would stop every metric and sets the exit code to 1; a note does not.",
 )

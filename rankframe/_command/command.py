@@ -1,4 +1,4 @@
-"""What a command is: its options, its examples and what it does."""
+"""The declaration of a command: its name, options, examples and function."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 EXIT_CODES = """\
 exit codes:
   0  done
-  1  done, and what was asked about failed: a gate, or a check that found errors
-  2  an error, which one line on standard error tells
+  1  done, but a gate failed, or a check found errors
+  2  an error, described in one line on standard error
 """
 
 
@@ -35,21 +35,21 @@ class Command:
     Attributes
     ----------
     name
-        What is typed.
+        The name to type.
     usage
-        What stands behind the name.
+        The arguments after the name.
     help
-        What it does, in a line.
+        A line of help.
     examples
-        Lines that can be typed, for its help.
+        Command lines for its help.
     options
-        Adds its options to a parser.
+        Adds the options to a parser.
     run
-        What it does with them.
+        Runs the command with parsed options.
     description
-        What it does, where a line is not enough.
+        A longer help, if one line is not enough.
     abbreviated
-        Whether options may be abbreviated, which breaks scripts when others come to be.
+        Whether options may be abbreviated, which can break scripts when new options are added.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Command:
     abbreviated: bool = False
 
     def add_to(self, commands: Any) -> None:
-        """Add the command to those of a parser."""
+        """Add the command to a parser."""
         sub = commands.add_parser(
             self.name,
             usage=f"rankframe {self.name} {self.usage}".rstrip(),
@@ -77,7 +77,7 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong."""
+    """A parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""

@@ -1,4 +1,4 @@
-"""``rankframe conventions``: how other tools count, and what each would print for a run."""
+"""``rankframe conventions``: the settings of other tools, and the value that each would print for a run."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ DEFAULT = ("ndcg@10",)
 
 
 def options(sub: Parser) -> None:
-    """The run to count, if there is one."""
+    """The run to evaluate, if any."""
     add_file(sub, "*")
     add_metrics(sub, DEFAULT)
     add_format(sub)
 
 
 def conventions(arguments: argparse.Namespace) -> Answer:
-    """What each tool's convention sets; of a run, what each tool would print for it."""
+    """The settings of each tool; given a run, the value that each tool would print."""
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
     if arguments.files:
@@ -79,7 +79,7 @@ def listed(settings: Mapping[str, Any]) -> str:
 
 
 def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
-    """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
+    """A row per metric and tool that has it: the value it prints, and the choices that cause the difference."""
     texts = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
     table = ranker(
         judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(texts[0]))).table, arguments

@@ -70,14 +70,14 @@ def curve(arguments: argparse.Namespace) -> Answer:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
         if call.cutoff:
-            raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; say how far with --to")
+            raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to")
     drawn = arguments.format == PICTURE
     if not drawn and arguments.background is not None:
         raise InvalidOption("--background is that of a picture. Name its file too: -o curve.png")
     if drawn and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
     if arguments.unjudged == "bounds" and not drawn:
-        raise InvalidOption("bounds have no curve; say another rule: --unjudged nonrelevant")
+        raise InvalidOption("bounds have no curve; set another rule: --unjudged nonrelevant")
     if texts := [call.text for call in calls if call.metric.dtype != pl.Float64]:
         raise InvalidOption(f"{texts[0]} is no number, so it has no curve; ask for another metric")
     reads = columns_read(arguments, lambda ranker: ranker.evaluate(*(call.text for call in calls)))

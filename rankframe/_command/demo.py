@@ -33,7 +33,7 @@ df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each d
 
 
 def demo(arguments: argparse.Namespace) -> Answer:
-    """The example table, evaluated: the means, the worst queries, and what cost them."""
+    """Evaluate the example table: print the means, the worst queries, and the documents that cost them."""
     df = rf.load_example()
     per_query = rf.rank(df).evaluate(*DEMO_METRICS)
     worst = per_query.bottom_k(3, by="ndcg@10").sort("ndcg@10")
@@ -72,7 +72,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
 
 
 def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
-    """What a query got at first, and where what it should have got went."""
+    """The first documents of a query, those ranked too high, and the relevant ones ranked too low or not returned."""
     found = costs.filter(query_id=row["query_id"]).sort("rank", "doc_id", nulls_last=True)
     digit, top = found["digit"][0], found.filter(pl.col("rank") <= 10)
     same = found.filter(pl.col("label") == 2)
@@ -90,7 +90,7 @@ def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
 
 
 def some(frame: pl.DataFrame, n: int = 3) -> str:
-    """The first few of a column, and how many more there are."""
+    """The first few values of a column, and the number of further ones."""
     values = frame.to_series()
     more = [f"{len(values) - n} more"] if len(values) > n else []
     return ", ".join([*values.head(n), *more]) or "none"

@@ -44,10 +44,10 @@ def options(sub: Parser) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> Answer:
-    """The means of the metrics, or their values query by query, in the format asked for."""
+    """The means of the metrics, or their values query by query, in the chosen format."""
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
-        raise InvalidOption("--format trec has no place for --by. Leave one of them out")
+        raise InvalidOption("--format trec has no room for --by. Leave one of them out")
     metrics = asked(arguments)
     table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
     with Busy("evaluating"):
@@ -66,7 +66,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:
-    """The metrics that were asked for, else the usual ones; under a convention those of them that the tool has."""
+    """The given metrics; by default the usual ones, without those that the convention's tool lacks."""
     if arguments.metrics is not None or arguments.convention not in CONVENTIONS:
         return list(arguments.metrics or DEFAULT_METRICS)
     has = CONVENTIONS[arguments.convention].metrics
@@ -82,7 +82,7 @@ def _numbers(calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr])
 
 
 def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl.DataFrame:
-    """One row per metric, or one per value of `by`; queries where a metric is null are left out."""
+    """One row per metric, or per value of `by`; a mean leaves out queries whose value is null."""
     sums = _numbers(calls, Mean.unweighted)
     if by:
         return scores.group_by(by).agg(pl.len().alias("queries"), **sums).sort(by, nulls_last=True)

@@ -1,4 +1,4 @@
-"""Options that commands share: files, names of columns, policies, and the format of what is printed."""
+"""Options that commands share: files, names of columns, policies, and the format of the output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 
 
 class Reading(FrameRanker[Any]):
-    """A ranker without a table: its verbs give the columns that they would read of one."""
+    """A ranker without a table: its verbs return the columns that they would read."""
 
     _frame = pl.DataFrame()
 
@@ -67,18 +67,18 @@ class Reading(FrameRanker[Any]):
 
 
 def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
-    """The table's ranker, with the policies that were said."""
+    """The table's ranker, with the given policies."""
     return rf.rank(table).on(**_said(arguments))
 
 
 def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
-    """The columns of the files that a verb reads, by its declaration: a function of a ranker that calls it."""
+    """The columns of the files that `verb`, a function of a ranker, reads by its declaration."""
     found: set[str] = verb(Reading(Setup()).on(**_said(arguments)), **runs)
     return found
 
 
 def _said(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The policies and columns that were said."""
+    """The policies and columns given on the command line."""
     said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight")}
     return {name: value for name, value in said.items() if value is not None}
 
@@ -89,7 +89,7 @@ def add_file(sub: Parser, nargs: str | None = None) -> None:
         "files",
         metavar="RUN",
         nargs=nargs or 1,
-        help=f"what a system returned: {FILES}. Without --qrels, a table that has labels too",
+        help=f"the results of a system: {FILES}. Without --qrels, a table with scores and labels",
     )
     sub.set_defaults(runs=None, run=None)
     add_table(sub)
@@ -101,7 +101,7 @@ def add_files(sub: Parser) -> None:
         "files",
         metavar="RUN",
         nargs="+",
-        help=f"what a system returned, a file each, which names the run: {FILES}. Or one table of several runs",
+        help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs",
     )
     runs = sub.add_mutually_exclusive_group()
     runs.add_argument(
@@ -112,15 +112,15 @@ def add_files(sub: Parser) -> None:
 
 
 def add_table(sub: Parser) -> None:
-    """The judgments, the formats of the files, what counts as what, and the names of columns."""
+    """The options for judgments, formats of files, policies, and names of columns."""
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
     add_parameters(sub, PolarsRanker.judge, run_only="drop")
-    sub.add_argument("--input", choices=get_args(Format), help="the format of RUN, whatever its name says")
-    sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS, whatever its name says")
+    sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
+    sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
 
-    policies = sub.add_argument_group("what counts as what")
+    policies = sub.add_argument_group("policies")
     for name, option in POLICIES.items():
         if option.kinds == (bool,):
             policies.add_argument(_option(name), action="store_const", const=True, help=option.says)
@@ -134,21 +134,23 @@ def add_table(sub: Parser) -> None:
         )
         policies.add_argument(_option(name), type=kind, metavar=metavar, help=said + default)
 
-    names = sub.add_argument_group("names of the columns, where a file has named ones")
+    names = sub.add_argument_group("names of the columns, for files with named columns")
     for column in COLUMNS:
         names.add_argument(_option(column.removesuffix("_id")), metavar="COLUMN", help=f"default: {column}")
     names.add_argument(
-        "--subtopic", metavar="COLUMN", help="of subtopics, for metrics of diversity; iteration in TREC text"
+        "--subtopic",
+        metavar="COLUMN",
+        help="the column of subtopics, for metrics of diversity; for TREC text: iteration",
     )
-    names.add_argument("--weight", metavar="COLUMN", help="of the documents' weights")
-    names.add_argument("--rank", metavar="COLUMN", help="of ranks instead of scores, 1 being the best")
+    names.add_argument("--weight", metavar="COLUMN", help="the column of the documents' weights")
+    names.add_argument("--rank", metavar="COLUMN", help="the column of ranks, 1 being the best, instead of scores")
     names.add_argument(
         "--names", choices=tuple(PRESETS), help="the names that the columns have in another tool's tables"
     )
 
 
 def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with the columns and the direction that a preset of names, or a column of ranks, stands for."""
+    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
     given = dict(vars(arguments))
     names, rank = given.get("names"), given.get("rank")
     given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
@@ -169,13 +171,13 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
         action="extend",
         type=texts_of_metrics,
         metavar="METRIC",
-        help=f"one, or several with commas; may be repeated; default: {','.join(default)}. 'rankframe metrics' lists "
+        help=f"a metric, or several with commas; may be repeated; default: {','.join(default)}. 'rankframe metrics' lists "
         "them",
     )
 
 
 def texts_of_metrics(text: str) -> list[str]:
-    """The metrics of an argument, apart at the commas outside of brackets; a further number is a further cutoff."""
+    """Split an argument at commas outside of brackets; a plain number is a further cutoff of the metric before it."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "({[") - (character in ")}]")
@@ -197,21 +199,21 @@ def texts_of_metrics(text: str) -> list[str]:
 
 
 def add_format(sub: Parser, formats: Sequence[str] = FORMATS, pictures: Sequence[str] = ()) -> None:
-    """The format of the table, and the file to write it to; of a file with the ending of a picture, a picture."""
+    """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture."""
     sub.add_argument(
         "--format",
         choices=formats,
-        help="of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
+        help="the format of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
         "formula; default: by the ending of --output, else table",
     )
-    drawn = f"; draws a picture where it ends in {', '.join(pictures)}" if pictures else ""
+    drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
     others = ", ".join(ending for ending in ENDINGS if ending not in pictures)
-    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table there instead: {others}{drawn}")
+    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table to this file: {others}{drawn}")
     sub.set_defaults(pictures=pictures)
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A type of options: whole numbers from one on."""
+    """The argument type for whole numbers from `least` on."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:

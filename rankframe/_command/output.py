@@ -1,4 +1,4 @@
-"""What is printed: tables as text, notes on standard error."""
+"""Output: tables as text, notes on standard error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOR_PEOPLE = ("table", "markdown", "latex", "html")
 """The formats that round numbers and have notes below the table."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""What a cell begins with that a spreadsheet computes: these four signs, also the wide ones, and what may hide them."""
+"""The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""
 
 
 def note(text: str) -> None:

@@ -41,14 +41,14 @@ __all__ = [
 
 
 class File(NamedTuple):
-    """What a file holds, and the names that its columns have there."""
+    """The table of a file, and the names of its columns in the file."""
 
     table: pl.DataFrame
     stored: Collection[str]
 
 
 class Judged(NamedTuple):
-    """A table with labels, and what tells its runs apart: `runs`, columns of scores, or `run`, a column of names."""
+    """A table with labels, and its runs: score columns `runs`, or a column `run` that names the run of each row."""
 
     table: pl.DataFrame
     runs: Sequence[str] | None = None
@@ -56,14 +56,14 @@ class Judged(NamedTuple):
 
 
 def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
-    """The files as one table, columns under the names that the library expects; of the others, those that a verb reads."""
+    """Read the files as one table, with the library's column names and the further columns that a verb reads."""
     only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
     runs, by = arguments.runs, _slices(arguments)
     reads = {*reads, *by}
     others = others_of(arguments)
     if arguments.qrels is None:
         if len(arguments.files) > 1:
-            raise InvalidOption("several runs are held against one file of judgments. Say --qrels QRELS")
+            raise InvalidOption("several runs are evaluated with one file of judgments. Say --qrels QRELS")
         table = labelled(arguments, arguments.files[0], reads)
         require([table], others.items())
         return Judged(_sliced(table, [table], by), runs, arguments.run)
@@ -121,9 +121,9 @@ def runs_and_judgments(
     *,
     once: bool = False,
 ) -> list[pl.DataFrame]:
-    """What systems returned, with other columns of scores than one or without, and last the judgments.
+    """Read the runs, whose score columns are `scores` if given, and then the judgments.
 
-    With `once` judgments that stand twice are refused.
+    With `once`, repeated judgments are refused.
     """
     layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
     apart = [name for name in (arguments.run, arguments.subtopic) if name is not None]
@@ -149,7 +149,7 @@ def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str]) -
 
 
 def table_of(arguments: argparse.Namespace, path: str, reads: Collection[str] | None = None) -> pl.DataFrame:
-    """A table that may have labels or not, and one column of scores or those that were named."""
+    """Read a table with or without labels, and with one column of scores or the named ones."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
     file = _read(arguments, path, RUN._replace(needed=needed), COLUMNS, reads=reads)
     _refuse_misspelt(arguments, [file])
@@ -191,13 +191,13 @@ def _read(
 
 
 def _said(arguments: argparse.Namespace, column: str) -> str | None:
-    """The name that a column of ours has in the files, where one was said."""
+    """The given name, in the files, of one of our columns, if any."""
     name: str | None = getattr(arguments, column.removesuffix("_id"))
     return name
 
 
 def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> None:
-    """Refuse a name that was said of a column, and that none of the files has."""
+    """Refuse a given name of a column that no file has."""
     stored = dict.fromkeys(name for file in files for name in file.stored)
     said = [(_said(arguments, column), f"--{column.removesuffix('_id')}") for column in COLUMNS]
     _require(stored, [(name, option) for name, option in said if name is not None])
@@ -243,7 +243,7 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 
 def _of_one_type(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """The frames with ids that can be held against each other: text, where one has text and another numbers."""
+    """Give the frames comparable ids: cast them to text if their types differ."""
     ids = pl.col("query_id", "doc_id")
     if len({tuple(frame.select(ids).dtypes) for frame in frames}) > 1:
         return [frame.with_columns(ids.cast(pl.String)) for frame in frames]
@@ -260,7 +260,7 @@ def _joined(
     *,
     several: bool,
 ) -> pl.DataFrame:
-    """A run with its judgments; notes tell how many queries only one of both has."""
+    """Join a run with its judgments; notes give the number of queries that only one of the two has."""
     refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
     with warnings_as_notes(f"{name}: " if several else ""):
         table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
@@ -275,7 +275,7 @@ def _joined(
 
 
 def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
-    """Refuse a run that is empty, or of which nobody judged any query: most often it is another collection's."""
+    """Refuse an empty run, and a run without a judged query, which most often belongs to another collection."""
     require_rows(run, path)
     if run.join(qrels, on="query_id", how="semi").is_empty():
         of_run, of_qrels = (
@@ -302,7 +302,7 @@ def join(
     judged_only: Missing = "keep",
     run_only: Missing = "drop",
 ) -> pl.DataFrame:
-    """A run with its judgments; of the columns that both have beside the ids, scores are the run's, others the judgments'."""
+    """Join a run with its judgments; of columns in both, take scores from the run and others from the judgments."""
     of_qrels = [other for other in others if other in qrels.columns]
     of_run = [other for other in others if other in run.columns and other not in of_qrels]
     run = run.select(*dict.fromkeys(("query_id", "doc_id", *scores, *of_run)))
@@ -312,7 +312,7 @@ def join(
 
 
 def _slices(arguments: argparse.Namespace) -> dict[str, str]:
-    """The columns whose values belong to queries, each with the option that names it."""
+    """The columns with one value per query, each with the option that names it."""
     by = given(arguments, "by") or ()
     weights = given(arguments, "weights")
     names = dict.fromkeys([by] if isinstance(by, str) else by, "--by")

@@ -1,4 +1,4 @@
-"""Where a command writes: its format and its file, seen before long work; a file is written whole or not at all."""
+"""The output of a command: format and file are checked before long work; a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def prepare(arguments: argparse.Namespace) -> None:
 
 
 def writable(path: str, option: str, endings: Sequence[str] = ()) -> Path:
-    """The file to write, whose folder has to be there, and whose ending has to be one of these."""
+    """The file to write; refuse a missing folder and an ending that is not one of these."""
     file = Path(path)
     if endings and file.suffix.lower() not in endings:
         raise InvalidOption(f"{option} {path}: write a file that ends in {' or '.join(endings)}")
@@ -77,7 +77,7 @@ def write(target: Path, result: str | Table, format: str) -> None:
 
 
 def write_bytes(target: Path, content: bytes) -> None:
-    """Write a file whole, in the place of an older one, or leave that as it is; what is no file is written to."""
+    """Replace a file when the new one is complete, or keep the old one; write straight to a device or a pipe."""
     if target.exists() and not target.is_file():
         target.write_bytes(content)
         return

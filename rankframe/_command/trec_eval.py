@@ -41,7 +41,7 @@ class Line(NamedTuple):
 
     @property
     def summary(self) -> Summary | None:
-        """What sums its metric up over the queries; None where it has none, or several."""
+        """The kind of mean of its metric; None if it has no metric, or several."""
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
@@ -82,7 +82,7 @@ def options(parser: Parser) -> None:
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
-    """What trec_eval prints for the judgments and the run."""
+    """The lines that trec_eval prints for the judgments and the run."""
     only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
     (qrels, _), (run, _) = (
         read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
@@ -114,7 +114,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
         numbers = [call for call in calls if call.metric.dtype == pl.Float64]
         summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
         summary = values.select(**summed).row(0, named=True) if numbers else {}
-        if arguments.complete:  # trec_eval counts the relevant documents anew, whatever -l says
+        if arguments.complete:  # trec_eval counts the relevant documents again, ignoring -l
             summary["num_relevant"] = float((qrels["label"] > 0).sum())
         of_the_run: dict[str, str | float] = {"runid": run_id, "num_q": len(values)}
         for line in lines:
@@ -125,14 +125,14 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
 
 
 def say(name: str, value: Any) -> str:
-    """How an error of the reader proposes what there is no option for."""
+    """The advice of a reader's error for options that the program lacks."""
     if name == "columns":
         return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
     return f"a name that ends in .{value}"
 
 
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
-    """The lines for each query, in trec_eval's order, whatever order the measures were asked in."""
+    """The lines for each query, in trec_eval's order, independent of the order of the options."""
     wanted: dict[str, str] = {}
     for text in asked:
         name, _, parameters = text.partition(".")
@@ -171,7 +171,7 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
 
 
 def line(name: str, measure: str, *texts: str) -> Line:
-    """The line whose value is the mean of the metrics that the texts name."""
+    """A line whose value is the mean of these metrics."""
     return Line(name, measure, tuple(call for text in texts for call in rf.parse(text)))
 
 
@@ -189,7 +189,7 @@ def is_level(text: str) -> bool:
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
-    """The gains of all labels as text, where some are named, as in ndcg.1=3,2=9."""
+    """The gains of all labels as text, given the gains of some labels, as in ndcg.1=3,2=9."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
@@ -204,7 +204,7 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
 
 
 def value_of(line: Line, values: Mapping[str, Any]) -> float | str:
-    """The value of a line: that of its metric, or the mean where it has several."""
+    """The value of a line: that of its metric, or the mean of its metrics."""
     first, *others = (values[call.text] for call in line.calls)
     value: float | str = sum(others, start=first) / len(line.calls) if others else first
     return value

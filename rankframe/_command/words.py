@@ -1,4 +1,4 @@
-"""What the library says, in the words of the command line: --label rel for df.rank.on(label='rel')."""
+"""Messages of the library in the command line's spelling: --label rel for df.rank.on(label='rel')."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
 
 
 def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
-    """One row per pair of runs and query: what the run has more than the baseline."""
+    """One row per pair of runs and query: the run's value minus the baseline's."""
     return pl.concat(
         found.queries.select(
             *found.query,
@@ -213,7 +213,7 @@ def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.Da
 
 
 def differences(a: Floats, b: Floats) -> Floats:
-    """What b has more than a; 0 where they differ by no more than rounding does."""
+    """The differences b - a; 0 if they differ by rounding errors only."""
     import numpy as np
 
     d = b - a

@@ -60,7 +60,7 @@ def compare(
         Or a table for each run, with labels, one of which is that of `.rank`: ``{"old": df_old, "new": df_new}``. Only
         columns that all of them have can be named.
     run
-        Instead: the column that names the run of each row, in a table with a row per run and document.
+        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
     baseline
         The run that the others are compared with; ``None`` compares all pairs.
     test
@@ -70,10 +70,11 @@ def compare(
         honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
-        ``"by"`` (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
+        ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
+        Tukey's test corrects by itself.
     family
-        The rows of the table that are corrected together: ``"all"`` of them, whatever their metric and slice, or those of
-        each ``"metric"`` by themselves, which bounds the false alarms of each metric and not of all.
+        The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices together, ``"metric"``
+        corrects each metric separately, which bounds the false alarms per metric and not over all metrics.
     by
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
@@ -84,7 +85,7 @@ def compare(
         The column of the queries' weights, as for :meth:`summarize`.
     missing
         With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
-        ``"zero"`` counts them 0. With `runs`, nothing was retrieved for a query without scores.
+        ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
     resamples, seed, progress
         As for :meth:`summarize`; all metrics and runs share the same draws.
 
@@ -108,7 +109,7 @@ def compare(
 
     Examples
     --------
-    Six queries, on all of which the new run is better: of the 64 ways to choose signs, two are as far from 0.
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": list(range(6)) * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6})
@@ -143,7 +144,7 @@ def power(
     difference
         The difference of the means to detect, above 0; or several.
     power
-        The required probability of detecting it.
+        The required probability of detecting that difference.
     alpha
         The level of the two-sided paired t-test.
     runs, run, baseline, by, missing
@@ -152,7 +153,7 @@ def power(
     Returns
     -------
     A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
-    ``difference`` (Float64), ``n_queries`` (UInt32, the table's), ``power`` (Float64, with so many queries) and
+    ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
     ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
     Needs SciPy.
 
@@ -194,11 +195,11 @@ def gate(
     seed: int = 0,
     progress: bool = True,
 ) -> Verdict[R]:
-    """Gate a release: pass only if no metric may have fallen by more than its budget, in any slice.
+    """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.
 
-    A run passes if the confidence bound of its difference from the baseline, on the worse side, is within the
-    budget. With too few queries it does not pass: if nothing changes, a budget of 0.01 needs 299 queries, one of
-    0.05 needs 59. All metrics, slices and runs have to pass, so no correction is needed.
+    A run passes if the one-sided confidence bound of its loss against the baseline is within the budget. A run with too
+    few queries does not pass: if no query changes, a budget of 0.01 needs 299 queries, a budget of 0.05 needs 59. All
+    metrics, slices and runs have to pass, so no correction is needed.
 
     Parameters
     ----------
@@ -207,13 +208,13 @@ def gate(
     runs, run, baseline, by, weights, missing
         As for :meth:`compare`; the default baseline is the first of `runs`.
     confidence
-        The confidence of the one-sided bound: a run that is worse by the whole budget passes with a probability of
-        at most 1 minus it, for any distribution of its losses, if the queries are a random draw.
+        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by the whole budget
+        passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
     method
         The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability; the
-        others need 50 queries and pass more runs: more that are no worse, and more whose losses are rare but large.
+        other methods need 50 queries and pass more runs: more that are no worse, but also more with rare, large losses.
     most_moved
-        The number of queries to show per metric and run, those that moved most.
+        The number of queries to show per metric and run: the ones that moved most.
     resamples, seed, progress
         As for :meth:`summarize`.
 
@@ -275,7 +276,7 @@ def noninferior(
 
     Examples
     --------
-    Thirty queries, on each of which the new run finds the document at once, and the old one second:
+    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second:
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": list(range(30)) * 2, "doc_id": ["a"] * 30 + ["b"] * 30})

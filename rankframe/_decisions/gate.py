@@ -180,7 +180,7 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
 
 
 def _first(design: Design) -> str:
-    """The run that the others are to replace, where none is named."""
+    """The default baseline: the run that the others may replace."""
     named = [*design.runs.scores, *design.runs.tables]
     if not named:
         raise InvalidOption(
@@ -209,7 +209,7 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, me
 def _moved(
     frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
-    """The queries that moved most, with what their documents contributed in both runs."""
+    """The queries that moved most, with the contributions of their documents in both runs."""
     doc = setup.roles.doc_in(frame.columns)
     refuse_names(
         ["difference", *MOVED],
@@ -294,7 +294,7 @@ def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
 
 
 def _escaped(text: str, *further: str) -> str:
-    """The text as GitHub's workflow commands want it: what they would take for their own, by its code."""
+    """Escape a text for GitHub's workflow commands."""
     for character in ("%", "\r", "\n", *further):
         text = text.replace(character, f"%{ord(character):02X}")
     return text

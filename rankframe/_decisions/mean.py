@@ -24,7 +24,7 @@ NO_INTERVAL = SummaryResampling(None, "bca", 1, 0, progress=False)
 
 @dataclass(frozen=True)
 class Means:
-    """The means of a table in parts: those of its summary, a column per metric."""
+    """The means of a table in parts: the means of its summary, in a column per metric."""
 
     summary: Summary
 
@@ -35,7 +35,7 @@ class Means:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read beside those with a role."""
+        """The columns to read in addition to those with a role."""
         return self.summary.names
 
     @property

@@ -1,4 +1,4 @@
-"""Means, deviations and bootstrap intervals of a table that lies in parts: each part's figures, and how they add up.
+"""Means, deviations and bootstrap intervals of a table in parts: the figures of each part, and how they merge.
 
 A part holds whole queries. Of each metric it gives the sums of `means.SUMS`, its weight, mean and spread among them, which
 merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and the weight of its draws. Without
@@ -36,7 +36,7 @@ __all__ = ["Summary", "summarize", "summary_of"]
 DRAWS = ("metric", "draws", "sums")
 
 PARTIAL = {"metric": pl.String(), **SUMS, "draws": pl.List(pl.Float64), "sums": pl.List(pl.Float64)}
-"""What a part says of a slice and a metric: its sums, and of each resample the weight and the sum of its draws."""
+"""The figures of a part for a slice and a metric: its sums, and per resample the weight and the sum of its draws."""
 
 FIGURES = {
     "metric": pl.String(),
@@ -49,10 +49,10 @@ FIGURES = {
     "ci_method": pl.String(),
 }
 OF_INTERVALS = ("ci_low", "ci_high", "ci_method")
-"""The figures that are left out where no interval is asked for."""
+"""The figures that are left out with ``ci=None``."""
 
 AT_ONCE = 4_000_000
-"""How many draws are held in memory at a time."""
+"""The most draws in memory at a time."""
 
 GOLDEN = 0x9E3779B97F4A7C15
 """The step of SplitMix64: 2^64 over the golden ratio, made odd."""
@@ -60,7 +60,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True)
 class Summary:
-    """Metrics, slices and a bootstrap: what sums up the parts of a table.
+    """A summary to compute in parts: its metrics, slices and bootstrap.
 
     Attributes
     ----------
@@ -102,18 +102,18 @@ class Summary:
 
     @property
     def names(self) -> set[str]:
-        """The columns that are read beside those with a role."""
+        """The columns to read in addition to those with a role."""
         named = [name for call in self.calls for name in call.columns]
         return {*named, *self.by, *([] if self.weights is None else [self.weights])}
 
     @property
     def key(self) -> list[str]:
-        """The columns that tell which figures of parts add up."""
+        """The key columns by which the figures of parts merge."""
         return [*self.slices, "metric"]
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
-        """The columns of the summary beside the slices."""
+        """The columns of the summary without the slices."""
         return {name: dtype for name, dtype in FIGURES.items() if self.ci is not None or name not in OF_INTERVALS}
 
     def require(self, names: Iterable[str]) -> None:
@@ -125,7 +125,7 @@ class Summary:
             require(there, self.weights, "weights")
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """What a part of the table, which holds whole queries, says of each slice and metric."""
+        """The figures of a part of the table, which holds whole queries, per slice and metric."""
         return self._part(like(frame, self.per_query(frame), self.setup))
 
     def per_query(self, frame: Frame) -> pl.LazyFrame:
@@ -136,7 +136,7 @@ class Summary:
         return values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
 
     def at_once(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """The summary of all queries, whose values are at hand."""
+        """The summary, from the values of all queries."""
         return self.merge(self._part(per_query))
 
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -153,7 +153,7 @@ class Summary:
         return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """A row per slice and metric: of each resample, the weight and the sum of the queries that it draws."""
+        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries."""
         slices = list(self.slices)
         dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in DRAWS}
         found = []
@@ -185,7 +185,7 @@ class Summary:
         return draws, sums
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """The figures of the table, from those of its parts: one row per slice and metric."""
+        """Merge the figures of parts: one row per slice and metric."""
         sums = merged(parts.lazy(), self.key).collect()
         calls = {call.text: call for call in self.calls}
         ends = [
@@ -247,7 +247,7 @@ def in_parts(
     resampling: Resampling,
     *requests: Request | Call,
 ) -> Summary:
-    """The summary that a call of `summarize` asks for, to be computed part by part."""
+    """The summary of a call of `summarize`, to compute part by part."""
     given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
     given |= {"weights": weights, "missing_slices": judged, "largest_label": largest_label}
     return summary_of(setup, requests, tuple(by), **given)
@@ -294,7 +294,7 @@ def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    """A number for each query, made of the text of its id."""
+    """A number for each query, derived from its id as text and the seed."""
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""How many queries it takes to see a difference."""
+"""The number of queries needed to detect a difference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Effects:
-    """The differences to be seen, or the only one, with which chance, and by a test of which level."""
+    """The difference, or differences, to detect, the required power, and the level of the test."""
 
     differences: float | Sequence[float]
     power: float
@@ -61,7 +61,7 @@ class Effects:
 
 @verb(gives="table", reads=["design"])
 def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: Request) -> Frame:
-    """A row per metric, slice, pair of runs and difference: the power there is, and the queries needed."""
+    """A row per metric, slice, pair of runs and difference: the power of this table, and the queries needed."""
     from .. import stats
 
     calls = averaged(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")

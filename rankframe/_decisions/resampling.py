@@ -30,7 +30,7 @@ SummaryMethod: TypeAlias = Literal["bca", "percentile", "t", "bounded", "poisson
 
 @dataclass(frozen=True)
 class Resampling:
-    """The confidence and the kind of an interval, how often queries are drawn anew, and where the draws start."""
+    """The confidence and the method of an interval, the number of resamples, and the seed."""
 
     ci: float | None
     method: SummaryMethod
@@ -54,17 +54,17 @@ class Resampling:
 
     @property
     def least(self) -> int:
-        """The least number of resamples: so many that one is expected beyond each end of the interval."""
+        """The least number of resamples: one is expected beyond each end of the interval."""
         return 1 if self.ci is None or self.method == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
 
     def intervals(
         self, values: Floats, weights: Floats, limits: tuple[Floats, Floats], progress: Progress
     ) -> tuple[Floats, Floats]:
-        """The interval of each column's mean, whose values have these limits; NaN where none was asked for."""
-        from .. import stats  # numpy comes with it
+        """The interval of each column's mean, for values within `limits`; NaN with ``ci=None``."""
+        from .. import stats  # imports numpy
 
         ci = math.nan if self.ci is None else self.ci
-        method = cast("Method", self.method)  # the Poisson bootstrap has a summary of its own
+        method = cast("Method", self.method)  # mergeable_summary computes the Poisson bootstrap
         return stats.intervals(values, weights, ci, method, self.resamples, self.seed, progress, limits)
 
 
@@ -85,7 +85,7 @@ def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) 
 
 
 def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
-    """The least and the greatest value of each metric, as what has a mean: its bounds, or else those of its values."""
+    """The least and the greatest value of each metric: its declared bounds, or else the range of its values."""
     import numpy as np
 
     bounds = [[math.nan if end is None else end for end in call.bounds] for call in calls]

@@ -28,7 +28,7 @@ RUN_OF_TABLE = "run"
 
 @dataclass(frozen=True)
 class Runs:
-    """Which runs a table holds; where none is given, one, by the ranker's own scores.
+    """The runs of a table; by default one, with the ranker's own scores.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Runs:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The column that tells apart the rows of different runs, if there is one."""
+        """The column that names the run of each row, if any."""
         return () if self.column is None else (self.column,)
 
     def names(self, found: pl.DataFrame) -> list[str]:
@@ -129,7 +129,7 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
 def explained(
     frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """What each document contributed in a run; see `verbs.explain`."""
+    """The contribution of each document in a run; see `verbs.explain`."""
     carried = [name for name in carry if name not in runs.key]
     rows = runs.each(
         frame,

@@ -30,9 +30,10 @@ def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = 
 
     Returns
     -------
-    A frame with the slice's columns, then one Float64 column per metric, in the order asked: the mean over the
+    A frame with the slice's columns, then one Float64 column per metric, in the order given: the mean over the
     queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
-    the sum, as trec_eval prints them; null if no query has a value. Slices come as first seen in an eager frame.
+    the sum, as trec_eval prints them; null if no query has a value. An eager frame gives slices in the order of their
+    first rows.
 
     Raises
     ------
@@ -50,9 +51,9 @@ def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = 
     >>> df.rank.mean("rr", "num_ret").row(0, named=True)
     {'rr': 0.5, 'num_retrieved': 2.0}
 
-    Runs that a column tells apart are slices, if the queries are those of each run:
+    If a column names the run of each row, make it a query column to get the mean of each run:
 
-    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=1)])
+    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=pl.lit(1, pl.Int64))])
     >>> runs.rank.on(query=["run", "query_id"]).mean("rr", by="run").rows()
     [('a', 0.5), ('b', 1.0)]
     """
@@ -70,7 +71,7 @@ def summarize(
     seed: int = 0,
     progress: bool = True,
 ) -> R:
-    """The metrics summed up over the queries, with confidence intervals: one row per slice and metric.
+    """The metrics summarized over the queries, with confidence intervals: one row per slice and metric.
 
     Parameters
     ----------
@@ -78,25 +79,25 @@ def summarize(
         Texts and functions, as for :meth:`evaluate`.
     by
         The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query. ``None`` for all queries in one.
+        query. ``None`` for one slice with all queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
         The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
         plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and
         any values within the metric's bounds (or, if it has none, within the values found);
-        ``"poisson"``, the bootstrap of tables in parts, which draws each query by a number made of its id and the seed:
-        the same for any number of parts. Spark and Dask have this one alone, and say so in a further column,
-        ``ci_method``.
+        ``"poisson"``, the bootstrap of tables in parts, which draws each query by a number derived from its id and the
+        seed, so that the result does not depend on the number of parts. Spark and Dask always use this one, and add a
+        column ``ci_method`` that says so.
     weights
         The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
-        query. ``None`` weighs them alike.
+        query. ``None`` weighs all queries equally.
     resamples
         The number of resamples of the queries of a slice; all metrics share the same draws.
     seed
         The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
     progress
-        Whether long computations show a progress bar, on a terminal and if ``rich`` is installed.
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------

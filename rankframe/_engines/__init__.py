@@ -1,1 +1,1 @@
-"""Tables in parts: the metrics as a function of Arrow tables, what workers run, and summaries that merge."""
+"""Tables in parts: the metrics as a function of Arrow tables, the verbs on any engine, and the tasks of workers."""

@@ -1,4 +1,4 @@
-"""The metrics as one pure function of Arrow tables, which every engine that has Arrow can run on its parts of a table."""
+"""The metrics as a pure function of Arrow tables, which any engine with Arrow can run on its parts of a table."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **
 
 
 def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
-    """Column names and policies, as `on` binds them, among the options of a caller."""
+    """The setup that a caller's options give, as `on` would set it."""
     refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
     return Setup().on(**options)
 
@@ -87,7 +87,7 @@ def kernel_of(setup: Setup, metrics: Sequence[verbs.Request], largest_label: flo
 
 @dataclass(frozen=True)
 class ArrowKernel:
-    """Metrics and policies, as a function of Arrow tables; what :func:`arrow_kernel` makes.
+    """A function of Arrow tables, with its metrics and policies; :func:`arrow_kernel` makes it.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class ArrowKernel:
         return [request for request in self.requests if isinstance(request, Call)]
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """Those of a table's columns that the metrics read, in the table's order."""
+        """The columns that the metrics read, in the table's order."""
         evaluate = verb_of(verbs.evaluate)
         if evaluate.reads_any(self.requests):
             return list(names)  # a selector may mean any of them
@@ -141,15 +141,15 @@ class ArrowKernel:
         return [name for name in names if name in needed]
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
-        """Whether the largest label of the whole table counts, and was not said."""
+        """Whether a metric needs the largest label of the whole table, and it was not given."""
         return self.largest_label is None and needs_largest_label(self.setup, schema, self.calls)
 
     def refuse_unknown_top(self, schema: pl.Schema) -> None:
-        """Refuse to take the largest label of a part for that of the table."""
+        """Refuse to use the largest label of a part as that of the table."""
         if self.needs_largest_label(schema):
             raise InvalidOption(
-                "a metric asks for the largest label of the table, of which this is a part; say it, as in "
-                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or give the metric its max_label"
+                "a metric needs the largest label of the whole table, of which this is a part; pass it, as in "
+                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or set the metric's max_label"
             )
 
     def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
@@ -165,7 +165,7 @@ def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
 
 
 def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
-    """An empty frame with all columns of a schema; those that are not named hold nothing."""
+    """An empty frame with all columns of a schema; columns that are not named have type Null."""
     found = read(given.empty_table(), names)
     return pl.DataFrame(
         {name: found[name] if name in found.columns else pl.Series([], dtype=pl.Null) for name in given.names}
@@ -173,7 +173,7 @@ def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
 
 
 def as_table(given: Any) -> pa.Table:
-    """A PyArrow table of what speaks Arrow."""
+    """Convert an object with the Arrow PyCapsule interface to a PyArrow table."""
     import pyarrow as pa
 
     if isinstance(given, pa.Table):
@@ -187,7 +187,7 @@ def as_table(given: Any) -> pa.Table:
 
 
 def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """A result as Arrow, some of its columns in the types that they came in."""
+    """A result as an Arrow table; some columns keep the type that they had in the input."""
     import pyarrow as pa
 
     table = result.lazy().collect().to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -213,7 +213,7 @@ def _largest_label(
 
 def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:
     """The error for a verb that cannot run in parts."""
-    return InvalidOption(f"{what} looks at the table as a whole, which a {engine.name} is not; {engine.advice}")
+    return InvalidOption(f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}")
 
 
 WITHOUT_ORDER = ("best", "worst", "expected", "error")

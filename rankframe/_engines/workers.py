@@ -1,4 +1,4 @@
-"""What Spark's workers do with a bucket of whole queries: functions of Arrow tables, which can be pickled."""
+"""The functions that Spark's workers run on a bucket of whole queries: picklable functions of Arrow tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Guarded", "OnArrow"]
 
 @dataclass(frozen=True)
 class OnArrow:
-    """A function of Polars frames as one of Arrow tables, whose columns keep their types."""
+    """Wrap a function of Polars frames for Arrow tables; columns keep their types."""
 
     work: Work
 
@@ -31,7 +31,7 @@ class OnArrow:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function in a worker of Spark, whose errors of ours become a row with a message in a column of its own.
+    """A function in a Spark worker that turns an error of ours into a row with the message in a separate column.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Guarded:
     fault: str
 
     def on_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The function on each batch of rows by itself."""
+        """Run the function on each batch of rows separately."""
         import pyarrow as pa
 
         for batch in batches:
@@ -73,12 +73,12 @@ class Guarded:
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """What to write where the table is one of Spark's, which has other steps than Polars and pandas."""
+    """The spelling of advice for a Spark table, without code for Polars or pandas."""
     return "" if isinstance(advice, Code) and advice.pandas is not None else str(advice)
 
 
 def _in_utc(x: pa.DataType) -> pa.DataType:
-    """The type in which Spark takes a column back: it gives its timestamps in the zone of the session."""
+    """The type in which Spark expects a column back: timestamps in the session's time zone."""
     import pyarrow as pa
 
     return pa.timestamp(x.unit, "UTC") if pa.types.is_timestamp(x) and x.tz is not None else x

@@ -100,7 +100,7 @@ def _split(
         if any(word in str(error).lower() for word in DISK_IS_FULL):
             raise OutOfSpace(
                 f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
-                f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as ",
+                f"({error}); name a folder with more room in the environment variable TMPDIR, or set a larger limit, as ",
                 on(memory_limit="8GB"),
             ) from error
         raise

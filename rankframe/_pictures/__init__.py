@@ -1,1 +1,1 @@
-"""Figures, the marks they are made of, Altair and Matplotlib to draw them, and the report page."""
+"""Figures and their marks, drawing by Altair and Matplotlib, and the report page."""

@@ -1,4 +1,4 @@
-"""What a plot is made of, and what all plots are made from: axes and marks, runs, means with their intervals."""
+"""The parts of a plot (axes and marks), and the data of all plots: runs, means with their intervals."""
 
 from __future__ import annotations
 

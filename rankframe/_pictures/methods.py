@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Worker(Protocol):
-    """A ranker as pictures see it: it hands its table over."""
+    """A ranker as pictures see it: it passes its table to a function."""
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
+        """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
         ...
 
     def _of(self, runs: Runs) -> Worker:
@@ -44,7 +44,7 @@ def report(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:
-    """Write one HTML file that needs no other: how good the ranking is, and all settings that its numbers depend on.
+    """Write one self-contained HTML file: how good the ranking is, and all settings that its numbers depend on.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def report(
         The columns whose values slice the queries; each column gets its own section.
     runs, run
         The runs to compare, as for :meth:`compare`: score columns of the same rows, a table for each run, or the column
-        that tells runs apart; default: the ranker's score only.
+        that names the run of each row; default: the ranker's score only.
     baseline
         As for :meth:`compare`.
     worst
@@ -75,8 +75,8 @@ def report(
     Returns
     -------
     The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
-    their differences, and the findings of :meth:`check`. Then it has a part per column of slices, those that lose most
-    first, the tests, plots, the worst queries with the contribution of each document, and the settings: policies,
+    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices that
+    lose most first; the tests; plots; the worst queries with the contribution of each document; and the settings: policies,
     versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
 
     Raises

@@ -92,7 +92,7 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
         return _measure_documents(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
-            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
+            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it separately"
         )
     others = [call for call in calls if call not in of_subtopics]
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))

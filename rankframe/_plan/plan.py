@@ -131,7 +131,7 @@ def _run_formulas(
         if setup.policies.ties == "expected":
             raise InvalidOption(
                 option(ties="expected"),
-                " is an average over orders, to which ranks contribute, not documents; say another rule for ties to "
+                " averages over orders, in which a document has no single rank; set another rule for ties to "
                 "explain, as in ",
                 on(ties="doc_desc"),
             )

@@ -77,7 +77,7 @@ def _refuse_ties(ties: str, call: Call) -> None:
         )
     if ties == "expected":
         raise InvalidOption(
-            f"{call.text}: its expectation over the orders of tied documents has no closed form; say another rule for "
+            f"{call.text}: its expectation over the orders of tied documents has no closed form; set another rule for "
             "ties, as in ",
             on(ties="doc_desc"),
         )
@@ -87,7 +87,7 @@ def refuse_without_subtopics(calls: Sequence[Call]) -> None:
     """Refuse metrics of diversity without a column of subtopics."""
     for call in calls:
         raise InvalidOption(
-            f"{call.text} looks at the subtopics of each document; say which column holds them: ",
+            f"{call.text} looks at the subtopics of each document; name the column that holds them: ",
             on(subtopic="subtopic"),
         )
 

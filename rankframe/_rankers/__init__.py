@@ -1,1 +1,1 @@
-"""What stands behind `.rank`: methods of metrics, verbs and decisions; Polars, pandas and the namespace."""
+"""The rankers behind `.rank`: methods of metrics, verbs and decisions; Polars, pandas and the namespace."""

@@ -1,4 +1,4 @@
-"""How rankers and their methods show themselves: the columns, the policies, and what to call."""
+"""The `repr` of rankers and their methods: columns, policies, and methods to call."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..errors import Verbatim, option
 __all__ = ["Shown", "parameters_of", "shown_of", "spelled"]
 
 FEW = 12
-"""How many further columns are named."""
+"""The most further columns that are named."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a ranker shows: a title, and below it facts by name."""
+    """The `repr` of a ranker: a title, and below it facts by name."""
 
     title: str
     facts: Sequence[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""Names that a ranker or a method does not have, and what to write instead."""
+"""Errors for options that a ranker or a method does not have, with advice what to write instead."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def refuse_misplaced(
 def _instead(
     verb: str, setup: Setup, args: Sequence[object], metrics: Sequence[object] | None, name: str, value: object
 ) -> str | None:
-    """What to write for an option that belongs elsewhere."""
+    """The advice for an option that belongs to another call."""
     asked = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
     policy = name if name in OPTIONS else _usual(name, value)
     if policy in OPTIONS:

@@ -10,7 +10,7 @@ __all__ = ["register"]
 
 
 class Namespace:
-    """What `.rank` is on a class: a new ranker at every access.
+    """The descriptor `.rank` of a class: a new ranker at every access.
 
     Polars' own descriptor keeps the ranker on the frame, a cycle that holds big frames in memory until the
     garbage collector runs.

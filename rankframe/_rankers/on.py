@@ -1,4 +1,4 @@
-"""The method `on`: the options that bind columns and policies, and what each means."""
+"""The method `on`: its options set columns and policies, and its docstring explains each."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Bindable(Protocol):
     """A ranker as `on` sees it."""
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        """The ranker with the options bound."""
+        """The ranker with these options set."""
         ...
 
 
 def _bound(on: F) -> F:
-    """The function `on`: its signature and text are for readers, its options are read by their declarations."""
+    """Wrap `on`: its signature and docstring are for readers; the declarations of the policies read its options."""
 
     @wraps(on)
     def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
         if unnamed:
             raise InvalidOption(
-                f"{unnamed[0]!r} stands without a name; say what it is, as in df.rank.on(query={unnamed[0]!r})"
+                f"{unnamed[0]!r} is given without a name; write the option's name, as in df.rank.on(query={unnamed[0]!r})"
             )
         return ranker._on(options)
 
@@ -76,22 +76,22 @@ def on(
     score
         The column to rank by, the highest value first; default: ``"score"``. Null means judged, but not retrieved.
     label
-        The column of relevance labels; default: ``"label"``. Null means not judged; a negative label, in the
+        The column of relevance labels; default: ``"label"``. Null means not judged; a negative label means in the
         pool but not judged.
     subtopic
-        The column of subtopics, for metrics of diversity; default: none. It holds lists, of the subtopics that the
-        row's document is relevant to, whatever its label; or single subtopics, a row for each one that the document
-        was judged for (null if for none), whose label says whether the document is relevant to it. Metrics of
-        documents use the largest label of a document's rows.
+        The column of subtopics, for metrics of diversity; default: none. It holds either lists of the subtopics that
+        the row's document is relevant to, whatever its label; or single subtopics, with one row for each subtopic that
+        the document was judged for (null if for none), whose label says whether the document is relevant to it.
+        Metrics of documents use the largest label of a document's rows.
     weight
         The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
         document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
-        them by the weight; others refuse.
+        them by the weight; other metrics raise an error.
     rank
-        Instead of `score`, the column of ranks, 1 being the best: short for ``score="rank", ascending=True``. Ranks need
+        The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``. Ranks need
         not be contiguous; equal ones are ties.
     names
-        A preset of column names, those of another tool: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
+        The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
         ``"msmarco"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``, ``"elliot"``,
         ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take precedence.
     relevant
@@ -100,9 +100,9 @@ def on(
         True if the lowest score is the best, as of distances; default: False.
     ties
         The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
-        document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's text
-        whatever its type, descending. ``"expected"`` takes the mean of the metric over all orders, by closed
-        forms (a metric that has none refuses); ``"error"`` forbids ties.
+        document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's id as
+        text, whatever its type, descending. ``"expected"`` gives the mean of the metric over all orders, in closed
+        form (a metric without a closed form raises an error); ``"error"`` forbids ties.
     unjudged
         How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
         them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
@@ -114,8 +114,8 @@ def on(
         the table, at least ``relevant``.
     unretrieved
         How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
-        divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
-        tools do that see only the retrieved list.
+        divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out entirely, like tools
+        that see only the retrieved list.
     no_relevant
         The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide
         by 0, ``"null"`` is null in every metric, so that means leave the query out, ``"one"`` is 1 in every
@@ -136,10 +136,11 @@ def on(
     memory_limit
         The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
         variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
-        are spilled to the temporary folder (``TMPDIR``) and come back in buckets of whole queries.
+        are spilled to the temporary folder (``TMPDIR``) and read back in buckets of whole queries.
     grouped
         True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of whole queries
-        are then evaluated as they come, in constant memory and without a disk. A query in two places is an error.
+        are then evaluated in that order, in constant memory and without temporary files. A query in two places is an
+        error.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`.rank` on pandas frames: the columns that a verb needs cross over to Polars, its result comes back as pandas."""
+"""`.rank` on pandas frames: convert the columns that a verb needs to Polars, and its result back to pandas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
 """The columns that carry a row's number through a verb."""
 
 TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
-"""What columns are called that tell rows of the same document apart."""
+"""Usual names of columns that distinguish rows of the same document."""
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -84,7 +84,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
 
 class RankMethod(PandasRanker):
-    """What `.rank` is on a pandas frame: a ranker that passes for pandas' own method, bound to the frame."""
+    """The value of `.rank` on a pandas frame: a ranker that also passes for pandas' own bound method."""
 
     def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
         super().__init__(frame)
@@ -136,7 +136,7 @@ class Source:
         others: bool = False,
         lists: str | None = None,
     ) -> None:
-        self.lists = lists  # the column whose objects may be several values each
+        self.lists = lists  # the column whose objects may be lists
         if frame.columns.nlevels > 1:
             raise InvalidData(
                 f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
@@ -180,7 +180,7 @@ class Source:
         return self.polars.with_columns(pl.int_range(pl.len()).alias(name))
 
     def back(self, name: str, values: pl.Series) -> Any:
-        """Values of a crossed column as the caller has them."""
+        """Values of a converted column, as in the caller's frame."""
         column, crossed = self.columns[name], self.polars[name]
         if isinstance(column.dtype, pd.SparseDtype):
             plain = False
@@ -204,7 +204,7 @@ def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **know
 
 
 def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:
-    """An object of several tables, those that name queries indexed by the query."""
+    """An object with several tables; tables with query columns are indexed by the query."""
     source = _source(frame, setup, verb, (design, *args))
     result: Any = verb(source.polars, setup, design, *args)
     of_query = design.runs.queries(setup)
@@ -215,7 +215,7 @@ def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *arg
 
 
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
-    """A result as pandas, indexed by the query where it names one."""
+    """A result as a pandas frame, indexed by the query if it has query columns."""
     rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
     if len(rest) == result.width:
         return pd.DataFrame(rest)
@@ -269,7 +269,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
 
 
 def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
-    """A table of its own, such as that of `check`; ids are there as Polars has them."""
+    """A separate table, such as that of `check`, with ids as Polars holds them."""
     source = _source(frame, setup, verb, args)
     args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
     spell = [spelled] if "spelling" in verb_of(verb).parameters else []
@@ -287,11 +287,11 @@ SHAPES: dict[Gives, Shape] = {
     "table": _table,
     "comparison": _several,
 }
-"""How a result of each shape comes back."""
+"""The conversion of a result to pandas, by its shape."""
 
 
 def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
-    """The frame with the columns that a verb looks into."""
+    """The frame with the columns that a verb reads."""
     declared = verb_of(verb)
     needed = declared.columns(setup, args)
     return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.subtopic)
@@ -303,7 +303,7 @@ def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
 
 
 def _values(x: pl.Series) -> Any:
-    """A column of a result as pandas holds it, in memory of its own: NaN for a null float, Int64 for whole numbers."""
+    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole numbers."""
     if x.dtype.is_float():
         return x.to_numpy(writable=True)
     if x.dtype.is_integer():
@@ -322,7 +322,7 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
 
 
 def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
-    """A copy of the rows of these numbers, counted anew; -1 is a row of missing values."""
+    """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
     return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
 
 
@@ -347,7 +347,7 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
 
 
 def _as_text(label: Any) -> Any:
-    """A column's label, or several, as the text that stands for it in Polars."""
+    """A column's label, or several labels, as names in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
     if isinstance(label, Design):

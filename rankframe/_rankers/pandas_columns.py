@@ -63,7 +63,7 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
     raise InvalidData(
-        f"column {name!r} holds {dtype}, which no ranking can be read from; {advice or f'cast it, as {_cast(name)} does'}"
+        f"column {name!r} holds {dtype}, a type that rankframe does not read; {advice or f'cast it, as {_cast(name)} does'}"
     )
 
 

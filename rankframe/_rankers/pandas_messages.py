@@ -1,4 +1,4 @@
-"""What the library says, with the code that it advises as pandas spells it."""
+"""Messages of the library with their advised code in pandas' spelling."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ E = TypeVar("E", bound=RankframeError)
 
 
 def spelled(advice: Advice | Code) -> str:
-    """What to write where the table is a pandas frame."""
+    """The spelling of advice for a pandas frame."""
     return advice.spelled(advice.pandas) if isinstance(advice, Code) and advice.pandas is not None else str(advice)
 
 
 def in_words_of_pandas(error: E) -> E:
-    """The error, which says in pandas what to write."""
+    """The error, with its advice in pandas' spelling."""
     found = type(error)(*map(_respelled, error.said))
     found.kind = error.kind
     return found

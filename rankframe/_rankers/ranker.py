@@ -169,7 +169,7 @@ class Ranker(ABC, Generic[R]):
         message = f"{type(self).__name__!r} object has no attribute {name!r}"
         if not name.startswith("_"):  # tools look these up on every object
             message += advice_for_name(name, dir(self))
-        raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+        raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
     def __dir__(self) -> list[str]:
         own = (name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_"))
@@ -177,7 +177,7 @@ class Ranker(ABC, Generic[R]):
 
     @abstractmethod
     def _shown(self) -> Shown:
-        """What the ranker shows of itself."""
+        """The content of the ranker's `repr`."""
 
     def __repr__(self) -> str:
         return self._shown().text()
@@ -228,7 +228,7 @@ class FrameRanker(Ranker[R]):
 
     @abstractmethod
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
+        """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
 
     def _of(self, runs: Runs) -> FrameRanker[R]:
         """The ranker of the table with the runs: its own, or one of the runs' tables."""

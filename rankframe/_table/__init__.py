@@ -1,1 +1,1 @@
-"""One table: which column is what, the policies, other tools' conventions, what makes the table unfit, a run joined with its judgments."""
+"""One table: the roles of its columns, policies, other tools' conventions, faults, a run joined with its judgments."""

@@ -23,7 +23,7 @@ ANY_GAIN: Settings = {"relevant": math.nextafter(0, 1)}
 
 @dataclass(frozen=True)
 class Convention:
-    """What a tool does: its policies, and of each of its metrics the options and policies of its own.
+    """The convention of a tool: its policies, and the options and policies of each of its metrics.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ OF_TREC_EVAL: Mapping[str, Settings] = {
     "f1": {},  # set_F with its default beta
     "rbp": {"p": 0.9, "gain": "scaled"},
 }
-"""What trec_eval has otherwise in its metrics."""
+"""The metrics of trec_eval, with the options that differ from our defaults."""
 
 SINCE_10 = {measure.metric for measure in MEASURES.values() if measure.since == 10}
 """The metrics that trec_eval 9 lacks."""

@@ -93,7 +93,7 @@ def read_fields(of: Any) -> None:
 class Policies:
     """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
-    relevant: Annotated[Label, "the least label that is relevant"] = 1
+    relevant: Annotated[Label, "the least label that counts as relevant"] = 1
     ascending: Annotated[bool, "whether the lowest score is the best, as of distances and ranks"] = False
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
@@ -143,7 +143,7 @@ class Policies:
                 option(ties=self.ties),
                 " goes by labels, which ",
                 option(unjudged="bounds"),
-                " leaves open; say another rule for ties, as in ",
+                " leaves open; set another rule for ties, as in ",
                 on(ties="doc_desc"),
             )
         if self.depth is not None and self.ties == "expected":

@@ -1,4 +1,4 @@
-"""The columns that a table needs, by their roles: are they there, do they hold numbers, and what to write if not."""
+"""Checks of a table's columns by role: a needed column exists and holds numbers, or an error advises what to write."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ USUAL_NAMES = {
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
     "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
 }
-"""What the columns are called elsewhere, for the hint in an error; taken unasked only where there is no doubt."""
+"""Usual names of columns elsewhere, for hints in errors; used without asking only if unambiguous."""
 
 RANKS = ("rank", "ranking", "position", "pos", "place")
 DISTANCES = ("distance", "dist")
-"""The usual names of columns whose least value is the best."""
+"""Usual names of columns whose smallest value is the best."""
 
 JUDGE = ("; or bring the judgments of another table: ", judge())
-"""What else may be done where labels are lacking."""
+"""Further advice for a table without labels."""
 
 
 def carried(name: str) -> str:
@@ -121,7 +121,7 @@ def _of_caller(schema: Iterable[str]) -> list[str]:
 
 
 def _meant(there: Sequence[str], name: str, role: str) -> str | None:
-    """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
+    """The column that the user probably means for a role: one with a usual name, or a name similar to the given one."""
     usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
     return next((n for names in usual for n in there if n.lower() in names), None) or nearest(name, there)
 
@@ -142,19 +142,19 @@ def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def refuse_tables(given: Iterable[object]) -> None:
-    """Refuse tables where metrics or columns are to be named, and say how several tables are compared."""
+    """Refuse tables given in place of metrics or columns, and advise how to compare several tables."""
     if any(hasattr(each, "columns") for each in given):
         raise InvalidOption("name the table of each run", Code("runs={'a': df_a, 'b': df_b}", phrase=", as with {}"))
 
 
 class NotNumbers(InvalidData):
-    """A column of another type where numbers belong; a front that has its values says what to make of them."""
+    """A column without numbers; a front that has its values adds advice for them."""
 
     column = ""
     role = ""
 
     def among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
-        """The error with advice for the values of the column, where they are at hand."""
+        """The error with advice for the column's values; unchanged if they are not in memory."""
         if isinstance(frame, pl.LazyFrame) or self.column not in frame.columns or not is_text(frame[self.column].dtype):
             return InvalidData(*self.said)
         values = frame[self.column]
@@ -163,7 +163,7 @@ class NotNumbers(InvalidData):
 
 
 def require_number(schema: pl.Schema, name: str, role: str) -> None:
-    """Refuse a column of another type where numbers belong."""
+    """Refuse a column that does not hold numbers."""
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         error = NotNumbers(*_no_numbers(name, dtype, role, None))
@@ -177,11 +177,11 @@ def is_text(dtype: pl.DataType) -> bool:
 
 
 FEW_WORDS = 12
-"""How many words an error lists."""
+"""The most words that an error lists."""
 
 
 def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] | None) -> tuple[Text, ...]:
-    """What is said of a column that holds no numbers; its `words`, if any, are known in a DataFrame and of an Enum."""
+    """The message for a column without numbers; `words` are its values, known for a DataFrame and for an Enum."""
     if words is None and isinstance(dtype, pl.Enum):
         words = dtype.categories.to_list()
     as_numbers = cast(

@@ -1,4 +1,4 @@
-"""A run and its judgments: the columns by which they join, what speaks against it, and the join."""
+"""A run and its judgments: the key of the join, the reasons to refuse it, and the join."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in",
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 
 SHOWN = 3
-"""How many rows, or ids, a message shows."""
+"""The number of rows, or ids, that a message shows."""
 
 CHECK = Advice("check")
 LISTED = Advice("check", of=("qrels",))
-"""The calls that list all rows of which an error shows the first."""
+"""The calls that list all rows; an error shows only the first ones."""
 
 STRANGERS = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01', nor 'a' 'A'"
 UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
-"""What is said of tables of other queries, and of other documents."""
+"""Messages for tables without a common query, and without a common document."""
 
 
 class Refusal(NamedTuple):
@@ -107,7 +107,7 @@ class Tables:
         return tables
 
     def with_run(self, named: str) -> Tables:
-        """The tables, where a column names the run of each row."""
+        """The same tables, with `named` as the column that names the run of each row."""
         setup = self.setup.changed(query=(named, *(name for name in self.setup.roles.query if name != named)))
         require(self.run.collect_schema(), named, "run")
         return replace(self, setup=setup, named=named)
@@ -119,7 +119,7 @@ class Tables:
 
     @property
     def runs(self) -> list[str]:
-        """The query columns of the run alone, for each of whose values the judgments hold."""
+        """The query columns that only the run has; the judgments apply to each of their values."""
         return [name for name in self.setup.roles.query if name not in self.qrels.collect_schema()]
 
     @property
@@ -129,14 +129,14 @@ class Tables:
 
     @property
     def key(self) -> list[str]:
-        """The columns whose values no two rows of the run may share."""
+        """The key columns of the run: no two rows may have the same values in them."""
         subtopic, schema = self.setup.roles.subtopic, self.run.collect_schema()
         single = [] if subtopic not in schema or subtopic is None or is_list(schema[subtopic]) else [subtopic]
         return [*self.setup.roles.query, str(self.setup.roles.doc_name), *single]
 
     @property
     def usual_runs(self) -> list[str]:
-        """The columns of the run that are called as a run's name often is."""
+        """The columns of the run with a usual name for a column of runs."""
         names = self.run.collect_schema()
         return [name for name in names if name.lower() in USUAL_NAMES["run"] and name not in self.key]
 
@@ -157,7 +157,7 @@ class Tables:
 
     @property
     def run_only(self) -> pl.LazyFrame:
-        """The rows of the run whose query nobody judged."""
+        """The rows of the run whose query has no judgments."""
         return self.run.join(self.qrels, on=self.query, how="anti", nulls_equal=True, maintain_order="left")
 
     @property
@@ -175,10 +175,10 @@ class Tables:
         runs = self.runs
         return self.run.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
 
-    # what speaks against a join
+    # reasons to refuse the join
 
     def refusals(self, judged_only: Missing, run_only: Missing, apart: Sequence[str] | None) -> Iterator[Refusal]:
-        """What makes the tables unfit for a join, whether they are whole or hold some of the queries.
+        """The reasons to refuse a join that hold for whole tables as well as for tables with some of the queries.
 
         Where the run repeats documents, one of the columns `apart` may name the run; ``None`` where none repeats.
         """
@@ -213,7 +213,7 @@ class Tables:
             )
 
     def _nameless(self, named: str) -> Refusal:
-        """Rows of which nobody knows the run."""
+        """Rows without the name of their run."""
         message = (
             f"column {named!r} names the run of each row, and is null on some. Where these have no score, labels were "
             "joined before: start from the table of the runs alone. Where they have one, ",
@@ -250,7 +250,7 @@ class Tables:
         return Refusal(message, _repeated(self.qrels, key))
 
     def strangers(self, run_only: Missing) -> Refusal:
-        """Whether nobody judged any query of the run, most often because the tables write ids differently."""
+        """Whether no query of the run is judged, most often because the tables write ids differently."""
         run, judged = (fresh(name, self.query) for name in ("#run", "#judged"))
         both = self.queries.with_columns(pl.lit(True).alias(run)).join(
             self.judged_queries.with_columns(pl.lit(True).alias(judged)),
@@ -264,7 +264,7 @@ class Tables:
             none &= pl.col(judged).any()
         return Refusal(STRANGERS, both.select(none.alias(run)).filter(run))
 
-    # what tables in memory tell of each other
+    # checks that compare both tables in memory
 
     def told_apart(self) -> tuple[Tables, list[str] | None]:
         """The tables, runs told apart by the one column that does; or as they are, with the columns that each do.
@@ -282,13 +282,13 @@ class Tables:
         return not _repeated(self.run, self.key).collect().is_empty()
 
     def refuse_strangers(self, run_only: Missing) -> None:
-        """Refuse a run of which nobody judged any query, and show what queries the tables have."""
+        """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.strangers(run_only).places.collect().is_empty():
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
             raise InvalidData(f"{STRANGERS} (found in the run: {run}; in the judgments: {judged or 'nothing'})")
 
     def warn(self, *, of_queries: bool) -> None:
-        """Say how many queries are left out as nobody judged them, and where no retrieved document is judged."""
+        """Warn of unjudged queries that are left out, and if no retrieved document is judged."""
         left_out = (
             self.run_only.select(self.query).unique(maintain_order=True).collect() if of_queries else pl.DataFrame()
         )
@@ -329,8 +329,8 @@ class Tables:
 
 
 def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
-    """The rows, or a failure of whatever is made of them."""
-    # one row or a failure, in a table of its own: no filter or choice of columns that comes later goes around it
+    """The rows; a plan that reads them fails if a refusal applies."""
+    # a cross join with one row, or a failure: no later filter or selection can bypass it
     name = fresh("#failure", rows.collect_schema())
     failures = [
         refusal.places.select(failing([(pl.len() > 0, worded(refusal.message))]).alias(f"{name}{i}"))
@@ -342,19 +342,19 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
 
 
 def to_name(run: str, dtype: pl.DataType) -> Text:
-    """What to do with rows of which the run is not known."""
+    """The advice for rows without the name of their run."""
     value = -1 if dtype.is_numeric() else "unnamed"
     return "name the run there, too", filled(run, value, ", as with {}", as_text=not dtype.is_numeric())
 
 
 def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
-    """The rows with the type of the other table's column where a column has none, as that of a table without rows may."""
+    """Cast key columns of type Null, as in a table without rows, to the type of the other table's column."""
     schema = rows.collect_schema()
     return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
 
 
 def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple[Text, ...] | None:
-    """What to write where a column is of one type in the run and of another in the judgments."""
+    """The message and advice for a key column with different types in the run and in the judgments."""
     for name in keys:
         if run[name] != qrels[name]:
             differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
@@ -363,24 +363,24 @@ def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple
 
 
 def first_of(places: pl.DataFrame) -> str:
-    """The first few of the places where something was found."""
+    """The first few places, as text."""
     named = places.head(SHOWN).to_dicts()
     return "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in named)
 
 
 def found_in(places: pl.DataFrame, rows: int, listed: Advice) -> Text:
-    """In how many rows something was found, and the first few of the places."""
+    """The number of rows with the fault, the first few places, and the call that lists all."""
     more = () if places.height <= SHOWN else (f" and {places.height - SHOWN} more, all listed by ", listed)
     return f" (found in {rows} row{'' if rows == 1 else 's'}: {first_of(places)}", *more, ")"
 
 
 def _counted(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
-    """The values of the columns `key`, and in a last column how many rows have them."""
+    """The distinct values of the columns `key`, with their number of rows in a last column."""
     return rows.group_by(key).agg(pl.len().alias(fresh("rows", key)))
 
 
 def _repeated(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
-    """The values of the columns `key` that several rows have, and in a last column how many."""
+    """The values of the columns `key` that occur in several rows, with their number of rows in a last column."""
     hashed = fresh("#hash", key)  # groups of numbers take a third of the time of groups of texts
     numbered = rows.select(*key, pl.struct(key).hash().alias(hashed))
     return _counted(

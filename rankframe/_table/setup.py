@@ -93,7 +93,7 @@ class Running:
 
 
 class MetricCall(Protocol):
-    """What a convention looks at in a call."""
+    """The parts of a call that a convention reads."""
 
     @property
     def metric(self) -> Any: ...
@@ -131,7 +131,7 @@ class Setup:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             raise InvalidOption(
                 option(weight=self.roles.weight),
-                ": no bounds are known where documents weigh differently; say another rule for the unjudged, as ",
+                ": no bounds are known for weighted documents; set another rule for the unjudged, as ",
                 on(unjudged="nonrelevant"),
             )
 

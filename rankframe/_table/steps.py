@@ -1,4 +1,4 @@
-"""Steps on a table that an error advises: the code in Polars, and beside it the same in pandas."""
+"""Steps on a table that an error advises, as code for Polars and for pandas."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def without_nan() -> Code:
 
 
 def filled(name: str, value: object, phrase: str, *, as_text: bool = False) -> Code:
-    """A column with a value where it has none; a value that is text makes text of the others."""
+    """Fill the nulls of a column; a text value turns the other values into text."""
     if as_text:
         polars, pandas = (
             f"pl.col({name!r}).cast(pl.String).fill_null({value!r})",
@@ -94,7 +94,7 @@ def ones(name: str) -> Code:
 
 
 def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "") -> Code:
-    """One row of those with the same values of `key`."""
+    """Keep one row for each value of `key`."""
     return Code(f"df.unique({key}){then}", f"df.drop_duplicates({key}){then}", phrase=phrase)
 
 

@@ -1,4 +1,4 @@
-"""Tables with subtopics: one row per document, and what is wrong with the subtopics of one."""
+"""Tables with subtopics: one row per document, and faults of a document's subtopics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["documents", "row_faults"]
 def documents(
     lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
 ) -> pl.LazyFrame:
-    """One row per document, with the largest of its labels; the rows as they are where each holds all subtopics.
+    """One row per document, with its largest label; unchanged rows if each holds a list of subtopics.
 
     In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
     repeat each other fail.
@@ -46,7 +46,7 @@ def documents(
 
 
 def row_faults(table: Table) -> list[Fault]:
-    """What is wrong with the subtopics of a document, as flags on the caller's rows."""
+    """The faults of a document's subtopics, as flags on the caller's rows."""
     setup = table.setup
     if setup.roles.subtopic is None:
         return []

@@ -1,1 +1,1 @@
-"""What rankers do with a frame, besides deciding: evaluate, curve, explain, judge, check, agreement and the like."""
+"""The verbs of rankers, except decisions: evaluate, curve, explain, judge, check, agreement and others."""

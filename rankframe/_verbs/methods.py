@@ -45,7 +45,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     Returns
     -------
     A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
-    order asked. Eager frames keep the order in which queries first appear; lazy ones promise no order.
+    order given. Eager frames keep the order in which queries first appear; lazy frames have no defined order.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if a query counts 1
-    by ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
+    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
+    because of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
     order, documents that were not retrieved last.
 
     Raises
@@ -187,9 +187,9 @@ def judge(
     qrels
         The judgments: a frame with the query, document and label columns.
     run
-        The column that names the run of each row, if the table holds several, each of which misses other documents.
-        ``None`` for one run. If documents repeat in a query of an eager table, ``None`` takes the one column with a
-        usual name (``run``, ``system``, ``model`` ...) that tells them apart.
+        The column that names the run of each row, if the table holds several runs; judgments are then joined with each
+        run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
+        usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
     judged_only
         Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
         them out; ``"error"`` refuses them.
@@ -234,17 +234,18 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     Parameters
     ----------
     qrels
-        Judgments that the table will be joined with: then queries in one of the two only, ids written differently
-        and documents judged twice are reported as well.
+        Judgments that the table will be joined with: the check then also reports queries that only one of the two has,
+        ids written differently and documents judged twice.
 
     Returns
     -------
     A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
-    not), ``problem``, the query and document it concerns (null for a finding in the whole table; of tied scores the
-    first query), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
+    not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
+    first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
     whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
 
-    Notes on the whole table: scores are 1, 2, 3 ... in every query, as ranks are; the column of scores is called a distance or a rank, and none is negative; all labels are relevant; labels
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
+    or a rank, and none is negative; all labels are relevant; labels
     between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
     inner join.
 
@@ -259,7 +260,7 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
 
 
 def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
-    """Agreement of the order by another column of the same rows with the ranker's own order: one row per query.
+    """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 
     Parameters
     ----------
@@ -271,8 +272,8 @@ def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
 
     Returns
     -------
-    A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
-    measure is undefined, as with fewer than two documents.
+    A frame with the query columns, then one Float64 column per measure, in the order given; null if a
+    measure is undefined, as for fewer than two documents.
 
     Examples
     --------
@@ -285,7 +286,7 @@ def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
 
 
 def conventions(ranker: Runner[R], metric: str) -> R:
-    """The value that each tool would print for this table, and which of its choices make the difference.
+    """The value that each tool would print for this table, and the choices of the tool that cause the difference.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def conventions(ranker: Runner[R], metric: str) -> R:
     Returns
     -------
     A frame with a row per tool that has the metric, rankframe first: ``tool``, ``value``, the tool's mean over
-    queries (Float64; null if it cannot be reproduced, as ``note`` says), ``metric``, the text of the metric as
+    queries (Float64; null if it cannot be reproduced, with the reason in ``note``), ``metric``, the text of the metric as
     computed, ``differs_by``, the tool's choices that change the value, and ``note``, behaviour that no setting
     reproduces. A LazyFrame is collected first.
 

@@ -1,4 +1,4 @@
-"""What each tool would print for a table, and which of its choices make the difference."""
+"""The value that each tool would print for a table, and the choices of the tool that cause the difference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_
 
 @verb(gives="table")
 def conventions(frame: Frame, setup: Setup, text: str, spelling: Spelling = str) -> Frame:
-    """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
+    """One row per tool that has the metric: the mean it prints and its differing choices, in a front's spelling."""
     calls = parse(text)
     if len(calls) != 1:
         raise InvalidOption(
@@ -60,12 +60,12 @@ def _described(
     note: str,
     spelling: Spelling,
 ) -> tuple[float | None, str, str, str]:
-    """The value, the metric as it is computed, the choices that matter, and what is to be known beside."""
+    """The value, the metric as computed, the choices that change the value, and a note."""
     try:
         here = value(setup, call)
-    except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
+    except RankframeError as error:  # such as tied scores under a tie rule that we cannot reproduce
         return None, call.text, "", "; ".join(x for x in (worded(error.said, spelling), note) if x)
-    choices: list[tuple[str, dict[str, Any], Call]] = []  # each with what takes it back
+    choices: list[tuple[str, dict[str, Any], Call]] = []  # each with the options that undo it
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
         if chosen != our_choice:
@@ -78,7 +78,7 @@ def _described(
             choices.append((f"{name}={short(chosen)}", {}, replace(call, options=rest + kept)))
 
     def without(policies: dict[str, Any], call: Call) -> float | None:
-        """The value where a choice is taken back; NaN where the others do not go with ours."""
+        """The value with one choice undone; NaN if ours does not go with the remaining ones."""
         try:
             return value(setup.changed(**policies), call)
         except RankframeError:

@@ -200,7 +200,7 @@ def _eager_rows(
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
         raise InvalidOption(
-            f"{setup.convention} ranks documents, or counts queries, otherwise for each of these metrics; ask for one"
+            f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics; ask for one"
         )
     table = replace(table, setup=meant[0][0])
     top = largest_whole_label(frame, table)

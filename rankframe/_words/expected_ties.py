@@ -21,7 +21,7 @@ class NoExpectation(InvalidOption):
 
     def __init__(self) -> None:
         super().__init__(
-            "its expectation over the orders of tied documents has no closed form; say another rule for ties, as in ",
+            "its expectation over the orders of tied documents has no closed form; set another rule for ties, as in ",
             on(ties="doc_desc"),
             ", or see the range with ",
             option(ties="worst"),

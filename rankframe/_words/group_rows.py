@@ -24,11 +24,11 @@ class GroupRows(Rows):
     def __init__(self, setup: Setup) -> None:
         if setup.policies.ties == "expected":
             raise InvalidOption(
-                "an expression ranks its group in one order; for ties='expected' say df.rank.on(ties='expected')"
+                "an expression ranks its group in one order; for ties='expected' write df.rank.on(ties='expected')"
             )
         if setup.policies.unjudged == "bounds":
             raise InvalidOption(
-                "an expression gives one value, not two; for unjudged='bounds' say df.rank.on(unjudged='bounds')"
+                "an expression gives one value, not two; for unjudged='bounds' write df.rank.on(unjudged='bounds')"
             )
         self.setup = setup
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []

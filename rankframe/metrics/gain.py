@@ -222,7 +222,7 @@ def ndcg(
     if ideal == "perfect":
         if k is None or k > LISTED:
             raise InvalidOption(
-                f"ndcg(ideal=perfect) fills k ranks with perfect documents; say how many, up to {LISTED:,}, as in "
+                f"ndcg(ideal=perfect) fills k ranks with perfect documents; give their number, up to {LISTED:,}, as in "
                 "ndcg(ideal=perfect)@10"
             )
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()

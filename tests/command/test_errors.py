@@ -298,13 +298,13 @@ WRONG = [
     ("evaluate t.csv -m rbp(p=2)", "write rbp(p=0.8)"),
     ("evaluate t.csv -m ndcg@ten", "'ndcg@ten'"),
     ("evaluate t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
-    ("evaluate t.csv -m alpha_ndcg@5", "say which column holds them: --subtopic subtopic"),
-    ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it apart, without --weight"),
+    ("evaluate t.csv -m alpha_ndcg@5", "name the column that holds them: --subtopic subtopic"),
+    ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
     ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
     ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
     ("curve t.csv -m bpref", "bpref takes no cutoff, so it has no curve; take another metric, as -m ndcg"),
-    ("curve t.csv -m ndcg@5", "'ndcg@5' names a cutoff, and a curve shows all; say how far with --to"),
+    ("curve t.csv -m ndcg@5", "'ndcg@5' names a cutoff, and a curve shows all; give the last rank with --to"),
     ("compare t.csv --runs score,label -m relstring", "relstring is String, which has no mean"),
     # policies
     ("evaluate t.csv --ties coin", "--ties coin: write one of 'doc_desc', "),
@@ -319,7 +319,7 @@ WRONG = [
     ("evaluate t.csv --depth 0", "--depth 0: write a whole number from 1 on"),
     ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
-    ("evaluate t.csv --unjudged bounds --ties best", "say another rule for ties, as in --ties doc_desc"),
+    ("evaluate t.csv --unjudged bounds --ties best", "set another rule for ties, as in --ties doc_desc"),
     ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 on, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
     ("curve t.csv --unjudged bounds -o c.svg", "or go by another rule: --unjudged nonrelevant"),
@@ -328,7 +328,7 @@ WRONG = [
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
     ("evaluate t.csv --subtopic query_id -m alpha_ndcg", "named for two roles"),
     # runs
-    ("compare a.run b.run", "several runs are held against one file of judgments. Say --qrels QRELS"),
+    ("compare a.run b.run", "several runs are evaluated with one file of judgments. Say --qrels QRELS"),
     ("compare a.run --qrels qrels.txt", "there is one run. Give a file for each and --qrels"),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
     ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),
@@ -351,7 +351,7 @@ WRONG = [
         "--confidence 0.3: write a number",
     ),
     # output
-    ("evaluate t.csv --format trec --by lang", "--format trec has no place for --by. Leave one of them out"),
+    ("evaluate t.csv --format trec --by lang", "--format trec has no room for --by. Leave one of them out"),
     ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
     (
         "evaluate t.csv -o t.pdf",

@@ -87,7 +87,7 @@ def test_help_shows_examples_and_exit_codes(command: object, capsys: pytest.Capt
     said = capsys.readouterr().out
     assert said.startswith(f"usage: rankframe {name}")
     assert all(f"\n  {example}\n" in said for example in examples)
-    assert "\n  2  an error, which one line on standard error tells" in said
+    assert "\n  2  an error, described in one line on standard error" in said
 
 
 def test_the_first_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,9 +139,9 @@ def test_a_metric_of_ones_own_goes_with_the_kernel() -> None:
 
 def test_the_largest_label_of_a_part_is_not_taken_for_that_of_the_table() -> None:
     for kernel in (rf.arrow_kernel("map", "err"), rf.arrow_kernel("sdcg@3"), rf.arrow_kernel("map", unjudged="bounds")):
-        with pytest.raises(rf.InvalidOption, match="largest label of the table, of which this is a part"):
+        with pytest.raises(rf.InvalidOption, match="largest label of the whole table, of which this is a part"):
             kernel(PART)
-        with pytest.raises(rf.InvalidOption, match="say it, as in arrow_kernel"):
+        with pytest.raises(rf.InvalidOption, match="pass it, as in arrow_kernel"):
             kernel.schema(PART.schema)
     said = rf.arrow_kernel("err", largest_label=4)(PART)["err"].to_pylist()  # (2^1 - 1) / 2^4 / 2, (2^2 - 1) / 2^4
     assert said == [1 / 32, 3 / 16]

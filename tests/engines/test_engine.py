@@ -101,7 +101,7 @@ def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
         DF.group_by("query_id").agg(pl.col("score").max()).sort("query_id"),
     )
     with pytest.raises(
-        rf.InvalidOption, match="number looks at the table as a whole, which a list is not; concatenate it"
+        rf.InvalidOption, match="number needs the whole table in one piece, which a list is not; concatenate it"
     ):
         asked(DF, number)
     with pytest.raises(TypeError, match="undeclared is not declared as a verb"):
@@ -124,7 +124,7 @@ def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
 
 @pytest.mark.parametrize("function", [verbs.check, tool_comparison.conventions])
 def test_verbs_of_the_whole_table_are_refused(function: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match=f"{function.__name__} looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match=f"{function.__name__} needs the whole table in one piece"):
         asked(DF, function, "ndcg")
 
 

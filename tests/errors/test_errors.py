@@ -289,7 +289,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an option without a name": (
         lambda: OK.rank.on("q"),
         rf.InvalidOption,
-        "say what it is, as in df.rank.on(query='q')",
+        "write the option's name, as in df.rank.on(query='q')",
     ),
     "an option without a name in pandas": (
         lambda: OK.to_pandas().rank.on("q"),

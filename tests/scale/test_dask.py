@@ -241,7 +241,7 @@ def test_a_new_verb_runs_by_its_declaration() -> None:
     assert found.index.name == "query_id"
     wanted = DF.group_by("query_id").agg(pl.col("score").max())
     assert_same(pl.from_pandas(found.reset_index()), wanted)
-    with pytest.raises(rf.InvalidOption, match="number looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match="number needs the whole table in one piece"):
         Ranker(to_dask(DF)).number()
 
 
@@ -299,13 +299,13 @@ def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
         ddf.rank.on(label="rel").evaluate("map")
     with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
         ddf.rank.summarize("map", by="market")
-    with pytest.raises(rf.InvalidOption, match=r"check looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match=r"check needs the whole table in one piece"):
         ddf.rank.check()
-    with pytest.raises(rf.InvalidOption, match=r"conventions looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match=r"conventions needs the whole table in one piece"):
         ddf.rank.conventions("ndcg@10")
-    with pytest.raises(rf.InvalidOption, match=r"compare looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match=r"compare needs the whole table in one piece"):
         ddf.rank.compare("map", runs=["score", "label"])
-    with pytest.raises(rf.InvalidOption, match=r"a plot or a report looks at the table as a whole"):
+    with pytest.raises(rf.InvalidOption, match=r"a plot or a report needs the whole table in one piece"):
         ddf.rank.plot.judged("map")
     for frame_, options in ((ddf, {"ties": "order"}), (ddf.drop(columns="doc_id"), {}), (ddf, {"convention": "ranx"})):
         with pytest.raises(rf.InvalidOption, match="the rows of a Dask frame have no order"):
