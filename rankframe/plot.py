@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from ._decisions.runs import Runs
 from ._pictures import plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
-from .errors import called_by_users
+from ._support.arguments import refuse_unfit
+from .errors import InvalidOption, called_by_users, did_you_mean
 
 __all__ = ["Plots"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _drawing(plot: F) -> F:
+    """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
+
+    @called_by_users
+    @wraps(plot)
+    def call(plots: Plots, /, *args: object, **options: object) -> object:
+        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
+        return plot(plots, *args, **options)
+
+    return cast(F, call)
 
 
 class Plots:
@@ -26,7 +42,7 @@ class Plots:
         self._work = work
         self._library = library
 
-    @called_by_users
+    @_drawing
     def curve(
         self,
         *metrics: str,
@@ -73,7 +89,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
-    @called_by_users
+    @_drawing
     def precision_recall(
         self,
         *,
@@ -103,7 +119,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.precision_recall, chosen.columns, chosen)
 
-    @called_by_users
+    @_drawing
     def differences(
         self,
         metric: str,
@@ -142,7 +158,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.differences, chosen.columns, chosen, metric, baseline)
 
-    @called_by_users
+    @_drawing
     def distribution(
         self,
         metric: str,
@@ -173,7 +189,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.distribution, chosen.columns, chosen, metric)
 
-    @called_by_users
+    @_drawing
     def slices(
         self,
         metric: str,
@@ -207,7 +223,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
-    @called_by_users
+    @_drawing
     def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
 
@@ -240,5 +256,22 @@ class Plots:
             return matplotlib(made, ax, background)
         return altair(made, background or "white")
 
+    if not TYPE_CHECKING:  # type checkers refuse both by themselves
+
+        def __call__(self, *args: object, **options: object) -> NoReturn:
+            """Refuse to draw: which plot is meant is said by a method."""
+            raise InvalidOption(f"df.rank.plot draws by its methods, {_names()}; write df.rank.plot.curve('ndcg')")
+
+        def __getattr__(self, name: str) -> NoReturn:
+            near = did_you_mean(name, _names().split(", "))
+            raise AttributeError(
+                f"'Plots' object has no attribute {name!r}; its plots are {_names()}.{near}", name=name
+            )
+
     def __repr__(self) -> str:
-        return f".rank.plot by {self._library}: curve, precision_recall, differences, distribution, slices, judged"
+        return f".rank.plot by {self._library}: {_names()}"
+
+
+def _names() -> str:
+    """The plots, as they are listed for readers."""
+    return ", ".join(name for name in vars(Plots) if not name.startswith("_"))

@@ -17,7 +17,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, parse, registry, requests
 from rankframe._rankers import misplaced_options
-from rankframe._support import option_kinds
+from rankframe._support import arguments, option_kinds
 from rankframe._table import conventions, policies, roles, run_and_judgments, setup
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
@@ -108,6 +108,22 @@ CASES = {
         "OK.with_columns(query_id=pl.Series([1, 1, 2], dtype=pl.Object))", "df.rank.rr()", "ADVICE.rank.rr()",
         polars_only=True,
     ),
+    # arguments
+    "a budget that is lacking": Case(
+        "TWO", "df.rank.gate(runs=['score', 'new'])", "ADVICE.table", r"; write (df\.rank\..*)", fill="{'rr': 0.1}"
+    ),
+    "a margin that is lacking": Case(
+        "TWO", "df.rank.noninferior('rr', runs=['score', 'new'])", "ADVICE.table", r"; write (df\.rank\..*)", fill="0.1"
+    ),
+    "a slice that is lacking": Case(
+        "TWO", "df.rank.plot.slices('rr')", "ADVICE", r"; write (df\.rank\..*)", fill="'query_id'"
+    ),
+    "a slice without its name": Case("TWO", "df.rank.plot.slices('rr', 'query_id')", "ADVICE", r"; write (df\.rank\..*)"),
+    "judgments that are lacking": Case("RUN", "df.rank.judge()", "ADVICE", r"; write (df\.rank\..*)", fill="qrels"),
+    "one argument too many": Case("OK", "df.rank.check(None, 'rr')", "df.rank.check(None)"),
+    "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),
+    "means of slices": Case("TWO", "df.rank.evaluate('rr', by='query_id')", "ADVICE"),
+    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', title='RR')", "df.rank.plot.judged('rr')"),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
@@ -505,6 +521,7 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 
 MODULES: list[ModuleType] = [
+    arguments,
     misplaced_options,
     call,
     conventions,
