@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -127,8 +127,12 @@ def explained(
 
 
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that an option names, one or several or none."""
-    return (columns,) if isinstance(columns, str) else tuple(columns or ())
+    """The columns that an option names, one or several or none; labels of pandas may be numbers."""
+    if columns is None:
+        return ()
+    return (
+        tuple(map(str, columns)) if isinstance(columns, Iterable) and not isinstance(columns, str) else (str(columns),)
+    )
 
 
 def refuse_bounds(setup: Setup) -> None:

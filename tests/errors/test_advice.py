@@ -124,6 +124,9 @@ CASES = {
     "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),
     "means of slices": Case("TWO", "df.rank.evaluate('rr', by='query_id')", "ADVICE"),
     "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', title='RR')", "df.rank.plot.judged('rr')"),
+    "an agreement among metrics": Case(
+        "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
+    ),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
