@@ -151,6 +151,10 @@ CASES = {
     "judgments under other names": Case(
         "RUN", "(qrels := OTHER_QUERY) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
     ),
+    "judgments all of whose columns have other names": Case(
+        "RUN", "(qrels := OTHER_NAMES) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
+    ),
+    "a column that an expression names": Case("TWO", "df.rank.evaluate(pl.col('neww').max())", "df.rank.evaluate(pl.col('new').max())"),
     "judgments whose labels have another name": Case(
         "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
     ),
@@ -441,6 +445,7 @@ FRAMES = {
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
     "QRELS_Q": QRELS.with_columns(pl.format("q{}", "query_id").alias("query_id")),
     "OTHER_QUERY": QRELS.rename({"query_id": "qid"}),
+    "OTHER_NAMES": QRELS.rename({"query_id": "qid", "doc_id": "docno", "label": "rel"}),
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
     "BOTH": OK,

@@ -41,6 +41,8 @@ MISTAKES = {
     "several axes": "pdf.rank.plot.curve('rr', ax=[[1], [2]])",
     "a plot without a method": "df.rank.plot('rr')",
     "an unknown plot": "df.rank.plot.bar",
+    "column of an expression": "df.rank.evaluate(pl.col('labl').sum())",
+    "column of an expression, pandas": "pdf.rank.with_metrics(pl.col('labl').sum())",
     "value of a policy": "df.rank.on(ties='sometimes')",
     "value of a policy, pandas": "pdf.rank.on(ties='sometimes')",
     "missing column": "df.drop('score').rank.ndcg(k=10)",
