@@ -64,10 +64,10 @@ def shown_of(
         "other columns": [name for name in others if name not in levels],
         "other levels": [name for name in others if name in levels],
     }
-    for kind, names in kinds.items():
-        if names:
-            more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-            facts.append((kind, _listed(names[:FEW]) + more))
+    for kind, there in kinds.items():
+        if there:
+            more = f" and {len(there) - FEW} more" if len(there) > FEW else ""
+            facts.append((kind, _listed(there[:FEW]) + more))
     policies = {name: value for name, value in _changed(setup).items() if name not in ROLES}
     facts.append(("policies", visible(str(option(**policies))) if policies else "the defaults"))
     return Shown(title, [*facts, *methods])
