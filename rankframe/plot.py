@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from ._decisions.runs import Runs
 from ._pictures import plots
@@ -11,9 +12,24 @@ from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
 from ._pictures.methods import Worker
+from ._support.arguments import refuse_unfit
 from .errors import InvalidOption, called_by_users, did_you_mean
 
 __all__ = ["Plots"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _drawing(plot: F) -> F:
+    """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
+
+    @called_by_users
+    @wraps(plot)
+    def call(plots: Plots, /, *args: object, **options: object) -> object:
+        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
+        return plot(plots, *args, **options)
+
+    return cast(F, call)
 
 
 class Plots:
@@ -27,7 +43,7 @@ class Plots:
         self._ranker = ranker
         self._library = library
 
-    @called_by_users
+    @_drawing
     def curve(
         self,
         *metrics: str,
@@ -75,7 +91,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, chosen, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
-    @called_by_users
+    @_drawing
     def precision_recall(
         self,
         *,
@@ -105,7 +121,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, chosen, plots.precision_recall, chosen.columns, chosen)
 
-    @called_by_users
+    @_drawing
     def differences(
         self,
         metric: str,
@@ -145,7 +161,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
 
-    @called_by_users
+    @_drawing
     def distribution(
         self,
         metric: str,
@@ -176,7 +192,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, chosen, plots.distribution, chosen.columns, chosen, metric)
 
-    @called_by_users
+    @_drawing
     def slices(
         self,
         metric: str,
@@ -210,7 +226,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
-    @called_by_users
+    @_drawing
     def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
 
@@ -249,16 +265,18 @@ class Plots:
             return matplotlib(made, ax, background)
         return altair(made, background or "white")
 
-    @called_by_users
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Refuse to draw what has no name."""
-        names = f"{', '.join(_names()[:-1])} or {_names()[-1]}"
-        raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
+    if not TYPE_CHECKING:  # type checkers refuse both by themselves
 
-    def __getattr__(self, name: str) -> NoReturn:
-        near = did_you_mean(name, _names()) or f" It has {', '.join(_names())}"
-        message = f".rank.plot has no plot {name!r}.{near}"
-        raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+        @called_by_users
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Refuse to draw what has no name."""
+            names = f"{', '.join(_names()[:-1])} or {_names()[-1]}"
+            raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
+
+        def __getattr__(self, name: str) -> NoReturn:
+            near = did_you_mean(name, _names()) or f" It has {', '.join(_names())}"
+            message = f".rank.plot has no plot {name!r}.{near}"
+            raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __repr__(self) -> str:
         return f".rank.plot by {self._library}: {', '.join(_names())}"

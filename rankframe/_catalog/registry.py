@@ -345,6 +345,9 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
             return entry, meanings[0]
     if said := elsewhere(name, text):
         raise UnknownMetric(said)
+    if any(_meanings(entry, name) for entry in _agreements.values()):
+        code = Code(f"df.rank.agreement('other_score', {text!r})", phrase="; write {}")
+        raise UnknownMetric(f"{name} compares two columns of scores", code)
     where = "" if name == text else f" in {shown(text)}"
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
     near = nearest(name, known)

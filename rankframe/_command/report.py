@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._pictures.methods import ENDINGS
 from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
@@ -35,7 +36,7 @@ def options(sub: Parser) -> None:
 
 def report(arguments: argparse.Namespace) -> Answer:
     """Write the report; nothing is printed."""
-    target = writable(arguments.output, "-o", (".html", ".htm"))
+    target = writable(arguments.output, "-o", ENDINGS)
     metrics, options = asked(arguments), values_of(arguments, PolarsRanker.report)
 
     def write(ranker: Any, **runs: Any) -> Any:

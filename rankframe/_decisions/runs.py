@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,8 +141,12 @@ def explained(
 
 
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that an option names, one or several or none."""
-    return (columns,) if isinstance(columns, str) else tuple(columns or ())
+    """The columns that an option names, one or several or none; labels of pandas may be numbers."""
+    if columns is None:
+        return ()
+    return (
+        tuple(map(str, columns)) if isinstance(columns, Iterable) and not isinstance(columns, str) else (str(columns),)
+    )
 
 
 def refuse_bounds(setup: Setup) -> None:

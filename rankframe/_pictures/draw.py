@@ -9,7 +9,7 @@ from typing import Any
 
 from .._support.extras import load
 from .._text.user_text import visible
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, option, shown
 from .colours import DASHES, FAINT, GREY, PALETTE, background_of, ink_on
 from .figure import Axis, Figure, Mark
 
@@ -155,6 +155,8 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     """The figure on Matplotlib axes, new ones if none are given; without a background, colours are the user's style's."""
     pyplot = load("matplotlib.pyplot", "plot")
     own = ax is None
+    if not own and not isinstance(ax, pyplot.Axes):
+        raise InvalidOption(f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row")
     if background is not None:
         background = background_of(background)
         if not own:
@@ -194,8 +196,8 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
         columns = _legend_columns(figure, 0.6 * TEXT)
         below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": columns} if own else {}
-        shown = [name for name in figure.series if name in handles]
-        ax.legend([handles[name] for name in shown], [named[name] for name in shown], frameon=False, **below)
+        series = [name for name in figure.series if name in handles]
+        ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:
         _recolour(ax, ink, background)
     return ax

@@ -12,9 +12,12 @@ from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
 from ..errors import InvalidOption, option, shown
 
-__all__ = ["Worker", "report"]
+__all__ = ["ENDINGS", "Worker", "report"]
 
 T = TypeVar("T")
+
+ENDINGS = (".html", ".htm")
+"""How the files of reports end."""
 
 
 class Worker(Protocol):
@@ -49,7 +52,7 @@ def report(
     Parameters
     ----------
     path
-        Where to write it.
+        Where to write it, a file that ends in ``.html`` or ``.htm``.
     *metrics
         Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
     by
@@ -84,7 +87,7 @@ def report(
     MissingExtra
         If Altair, vl-convert or Jinja is not installed.
     InvalidOption
-        If `path` is not a path, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
+        If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
         if there is a `baseline` without runs.
 
     Examples
@@ -100,6 +103,11 @@ def report(
 
     if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
         raise InvalidOption(f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')")
+    if Path(path).suffix.lower() not in ENDINGS:
+        ends = " or ".join(ENDINGS)
+        raise InvalidOption(
+            f"path={str(path)!r} does not end in {ends}; write it first, as report('report.html', 'ndcg@10')"
+        )
     if not isinstance(title, str):
         raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
     if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:

@@ -39,8 +39,17 @@ class Shown:
         return f"<div>{escape(self.title)}\n<table>\n{rows}</table></div>"
 
 
-def shown_of(setup: Setup, title: str, columns: Sequence[str] | None, methods: Sequence[tuple[str, str]]) -> Shown:
-    """What a ranker shows; `columns` are those of its table, None if it has none or they are not known."""
+def shown_of(
+    setup: Setup,
+    title: str,
+    columns: Sequence[str] | None,
+    methods: Sequence[tuple[str, str]],
+    levels: Sequence[str] = (),
+) -> Shown:
+    """What a ranker shows; `columns` are those of its table, None if it has none or they are not known.
+
+    `levels` are those of `columns` that are levels of an index.
+    """
     roles = {name: getattr(setup.roles, name) for name in ROLES}
     roles["doc"] = setup.roles.doc_name if columns is None else setup.roles.doc_in(columns)
     facts = []
@@ -51,9 +60,14 @@ def shown_of(setup: Setup, title: str, columns: Sequence[str] | None, methods: S
             missing = f" (not in the table: {_listed(lacking)})" if len(names) > 1 else " (not in the table)"
             facts.append((role, (_listed(names) or "none") + missing * bool(lacking)))
     others = [name for name in columns or () if name not in setup.roles.names]
-    if others:
-        more = f" and {len(others) - FEW} more" if len(others) > FEW else ""
-        facts.append(("other columns", _listed(others[:FEW]) + more))
+    kinds = {
+        "other columns": [name for name in others if name not in levels],
+        "other levels": [name for name in others if name in levels],
+    }
+    for kind, there in kinds.items():
+        if there:
+            more = f" and {len(there) - FEW} more" if len(there) > FEW else ""
+            facts.append((kind, _listed(there[:FEW]) + more))
     policies = {name: value for name, value in _changed(setup).items() if name not in ROLES}
     facts.append(("policies", visible(str(option(**policies))) if policies else "the defaults"))
     return Shown(title, [*facts, *methods])

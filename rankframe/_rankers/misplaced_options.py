@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS, elsewhere, find
+from .._support.arguments import refuse_unfit
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
-from .display import parameters_of
 
 __all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
@@ -72,23 +72,16 @@ def _usual(name: str, value: object) -> str | None:
 def refuse_misplaced(
     verb: Callable[..., object], setup: Setup, args: Sequence[object], options: Mapping[str, object]
 ) -> None:
-    """Refuse tables among the metrics of a verb, and options that it does not have."""
+    """Refuse tables among the metrics of a verb, options that it does not have, and the lack of those that it needs."""
     _, *parameters = inspect.signature(verb).parameters.values()  # without the ranker
     first = next((i for i, parameter in enumerate(parameters) if parameter.name in METRICS_OF), None)
     metrics = None if first is None else args[first:]
     refuse_tables(metrics or ())
     known = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
     for name, value in options.items():
-        if name not in known:
-            advice = _instead(verb.__name__, setup, args, metrics, name, value)
-            advice = advice or f"its options are: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+        if name not in known and (advice := _instead(verb.__name__, setup, args, metrics, name, value)):
             raise InvalidOption(f"{verb.__name__} has no option {name!r}; {advice}")
-    signature = inspect.Signature(parameters)
-    try:
-        signature.bind(*args, **options)
-    except TypeError as error:
-        called = f"df.rank.{verb.__name__}{parameters_of(signature)}"
-        raise InvalidOption(f"{verb.__name__}: {error}; it is called as {called}") from None
+    refuse_unfit(f"df.rank.{verb.__name__}", verb, args, options)
 
 
 def _instead(
@@ -109,7 +102,7 @@ def _instead(
         by = f", by={value!r}" if verb in ("mean", "summarize") else ""
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
     if name == "by":
-        return f"means of slices are made by mean: df.rank.mean({asked}, by={shown(value)})"
+        return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
     calls = [call for metric in metrics if isinstance(metric, str) for call in parse(metric)]

@@ -41,6 +41,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     Those per query are indexed by the query, those per document by the caller's own index.
     """
 
+    _gives = "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``."
     _plots_with = "matplotlib"
     _library = "pandas "
 
@@ -80,7 +81,10 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         columns = [text_of(label) for label in self._frame.columns]
-        return f"{len(self._frame):,} rows, {len(columns)} columns", [*columns, *_levels(self._frame, columns)]
+        return f"{len(self._frame):,} rows, {len(columns)} columns", [*columns, *self._levels()]
+
+    def _levels(self) -> Sequence[str]:
+        return [*_levels(self._frame, {*map(text_of, self._frame.columns)})]
 
 
 class RankMethod(PandasRanker):

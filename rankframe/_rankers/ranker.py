@@ -250,6 +250,10 @@ class FrameRanker(Ranker[R]):
         columns = [str(name) for name in self._frame.columns]
         return f"{len(columns)} columns", columns
 
+    def _levels(self) -> Sequence[str]:
+        """The columns that are levels of an index."""
+        return ()
+
     def _shown(self) -> Shown:
         size, columns = self._table()
         title = f".rank of a {self._library}{type(self._frame).__name__}: {size}"
@@ -260,7 +264,7 @@ class FrameRanker(Ranker[R]):
             ("metrics", f"ndcg, average_precision, reciprocal_rank and {len(metrics) - 3} more"),
             ("such as", ".rank.evaluate('ndcg@10', 'map')"),
         ]
-        return shown_of(self._setup, title, columns, methods)
+        return shown_of(self._setup, title, columns, methods, self._levels())
 
 
 class ExprRanker(Ranker[pl.Expr]):

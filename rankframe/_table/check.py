@@ -44,7 +44,7 @@ def check(
         if name in SAYS:
             raise InvalidOption(
                 f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table",
-                renamed(name),
+                renamed({name: "..."}),
             )
     return found.rename(where)
 

@@ -60,8 +60,8 @@ def require(schema: Collection[str], name: str, role: str, where: str = "the tab
         every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
         advice = ("Say ", on(label=near or ...), "" if near else " with the column's name", every)
     elif where == "qrels":
-        advice = ("Rename it", renamed(near or "...", name, frame="qrels"))
-    elif role in ("agreement", "by", "run", "runs", "weights"):
+        advice = ("Rename it", renamed({near or "...": name}, frame="qrels"))
+    elif role in ("agreement", "an expression", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
         advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
     else:
@@ -69,17 +69,19 @@ def require(schema: Collection[str], name: str, role: str, where: str = "the tab
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 
-def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> None:
+def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where: str = "the table") -> None:
     """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
     lacking = [(name, role) for name, role in roles if name not in schema]
     if len(lacking) == 1:
-        require(schema, *lacking[0])
+        require(schema, *lacking[0], where)
     elif lacking:
         there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        raise MissingColumn(
-            f"no column {names}; the table has {', '.join(there) or 'no columns'}. ", _on(schema, lacking)
-        )
+        advice: Text = _on(schema, lacking)
+        if where == "qrels":
+            near = {_meant(there, name, role) or f"its {role} column": name for name, role in lacking}
+            advice = ("Rename them", renamed(near, frame="qrels"))
+        raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 
 def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:

@@ -93,10 +93,8 @@ class Tables:
                 " the table as it is",
             )
         tables = cls(run, qrels, setup)
-        if not tables.query:
-            require(qrels_schema, setup.roles.query[-1], "query", "qrels")
-        require(qrels_schema, doc, "doc", "qrels")
-        require(qrels_schema, setup.roles.label, "label", "qrels")
+        query = [] if tables.query else [(setup.roles.query[-1], "query")]
+        require_all(qrels_schema, [*query, (doc, "doc"), (setup.roles.label, "label")], "qrels")
         tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
         run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
         if message := types_differ(run_schema, qrels_schema, tables.keys):

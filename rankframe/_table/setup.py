@@ -71,7 +71,9 @@ class Roles:
                 more = first if hasattr(name, "name") else ""
                 raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}", more)
             if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InvalidOption(f"{name!r} is a pattern of columns to Polars; rename the column", renamed(name))
+                raise InvalidOption(
+                    f"{name!r} is a pattern of columns to Polars; rename the column", renamed({name: "..."})
+                )
         twice = [name for name in names[:-2] if names.count(name) > 1]
         if not self.query:
             raise InvalidOption(option(query=[]), " names no column; name at least one, as ", option(query="query_id"))

@@ -24,9 +24,10 @@ __all__ = [
 ]
 
 
-def renamed(name: str, new: str = "...", *, frame: str = "df") -> Code:
-    """A column under another name; ``...`` for one that the reader chooses."""
-    names = f"{{{name!r}: {new if new == '...' else repr(new)}}}"
+def renamed(new: Mapping[str, str], *, frame: str = "df") -> Code:
+    """Columns under new names; ``...`` for one that the reader chooses."""
+    pairs = (f"{old!r}: {name if name == '...' else repr(name)}" for old, name in new.items())
+    names = f"{{{', '.join(pairs)}}}"
     return Code(f"{frame}.rename({names})", f"{frame}.rename(columns={names})", phrase=", as with {}")
 
 

@@ -69,6 +69,9 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
     names: list[str] = []
     for request in requests:
         if isinstance(request, pl.Expr):
+            if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
+                for column in request.meta.root_names():
+                    require(frame.collect_schema(), column, "an expression")
             name = _output_name(request, frame)
             expressions[name] = request
             names.append(name)
@@ -341,7 +344,8 @@ def _output_name(request: pl.Expr, frame: Frame) -> str:
 
 def _require_frame(qrels: object) -> None:
     if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
+        library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
         raise InvalidOption(
-            f"the judgments are a {type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
+            f"the judgments are a {library}{type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
             "rf.read_qrels make them"
         )

@@ -17,7 +17,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, parse, registry, requests
 from rankframe._rankers import misplaced_options
-from rankframe._support import option_kinds
+from rankframe._support import arguments, option_kinds
 from rankframe._table import conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
@@ -116,6 +116,25 @@ CASES = {
         "OK.with_columns(query_id=pl.Series([1, 1, 2], dtype=pl.Object))", "df.rank.rr()", "ADVICE.rank.rr()",
         polars_only=True,
     ),
+    # arguments
+    "a budget that is lacking": Case(
+        "TWO", "df.rank.gate(runs=['score', 'new'])", "ADVICE.table", r"; write (df\.rank\..*)", fill="{'rr': 0.1}"
+    ),
+    "a margin that is lacking": Case(
+        "TWO", "df.rank.noninferior('rr', runs=['score', 'new'])", "ADVICE.table", r"; write (df\.rank\..*)", fill="0.1"
+    ),
+    "a slice that is lacking": Case(
+        "TWO", "df.rank.plot.slices('rr')", "ADVICE", r"; write (df\.rank\..*)", fill="'query_id'"
+    ),
+    "a slice without its name": Case("TWO", "df.rank.plot.slices('rr', 'query_id')", "ADVICE", r"; write (df\.rank\..*)"),
+    "judgments that are lacking": Case("RUN", "df.rank.judge()", "ADVICE", r"; write (df\.rank\..*)", fill="qrels"),
+    "one argument too many": Case("OK", "df.rank.check(None, 'rr')", "df.rank.check(None)"),
+    "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),
+    "means of slices": Case("TWO", "df.rank.evaluate('rr', by='query_id')", "ADVICE"),
+    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', title='RR')", "df.rank.plot.judged('rr')"),
+    "an agreement among metrics": Case(
+        "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
+    ),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
@@ -144,6 +163,10 @@ CASES = {
     "judgments under other names": Case(
         "RUN", "(qrels := OTHER_QUERY) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
     ),
+    "judgments all of whose columns have other names": Case(
+        "RUN", "(qrels := OTHER_NAMES) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"
+    ),
+    "a column that an expression names": Case("TWO", "df.rank.evaluate(pl.col('neww').max())", "df.rank.evaluate(pl.col('new').max())"),
     "judgments whose labels have another name": Case(
         "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
     ),
@@ -449,6 +472,7 @@ FRAMES = {
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
     "QRELS_Q": QRELS.with_columns(pl.format("q{}", "query_id").alias("query_id")),
     "OTHER_QUERY": QRELS.rename({"query_id": "qid"}),
+    "OTHER_NAMES": QRELS.rename({"query_id": "qid", "doc_id": "docno", "label": "rel"}),
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
     "BOTH": OK,
@@ -532,6 +556,7 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 
 MODULES: list[ModuleType] = [
+    arguments,
     misplaced_options,
     call,
     conventions,

@@ -444,8 +444,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "judging what is judged": (lambda: OK.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
     "judging without documents": (lambda: RUN.rank.on(doc=None).judge(QRELS), rf.InvalidOption, "df.rank.on(doc=...)"),
+    "judgments of pandas": (
+        lambda: RUN.rank.judge(QRELS.to_pandas()),
+        rf.InvalidOption,
+        "the judgments are a pandas DataFrame",
+    ),
     "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
-    "judgments of pandas": (lambda: RUN.rank.check(QRELS.to_pandas()), rf.InvalidOption, "pl.from_pandas"),
+    "judgments of pandas, checked": (lambda: RUN.rank.check(QRELS.to_pandas()), rf.InvalidOption, "pl.from_pandas"),
     "ids that are Python objects": (
         lambda: OK.with_columns(doc_id=pl.Series([object()] * 3, dtype=pl.Object)).rank.ndcg(),
         rf.InvalidData,

@@ -62,6 +62,13 @@ def test_a_ranker_shows_the_size_of_its_table_and_the_role_of_each_column() -> N
     }
 
 
+def test_levels_of_an_index_are_shown_apart_from_columns() -> None:
+    df = FRAME.to_pandas().rename_axis("row").set_index("query_id", append=True)
+    found = facts(df.rank)
+    assert (found["query"], found["other columns"], found["other levels"]) == ("query_id", "score_pca", "row")
+    assert "other levels" not in facts(FRAME.to_pandas().rank)
+
+
 def test_a_ranker_shows_the_policies_that_differ_from_the_defaults() -> None:
     found = facts(FRAME.rank.on(score="score_pca", relevant=2, ties="doc_desc"))
     assert (found["score"], found["other columns"], found["policies"]) == ("score_pca", "score", "relevant=2")

@@ -70,7 +70,8 @@ def test_on_says_that_it_returns_a_ranker_of_the_same_class(name: str) -> None:
 def test_help_of_a_metric_tells_the_call_on_this_frame(name: str) -> None:
     ranker, kind, spelled = RANKERS[name]
     text = pydoc.plain(pydoc.render_doc(ranker.ndcg))
-    rows = "One value per group" if kind is pl.Expr else "One row per query: the query columns, then the metric"
+    special = {pl.Expr: "One value per group", pd.DataFrame: "One row per query, indexed by the query: the metric"}
+    rows = special.get(kind, "One row per query: the query columns, then the metric")
     assert text.splitlines()[0].endswith("method in module rankframe.metrics.gain")
     assert f"-> {inspect.formatannotation(kind)}" in text
     assert f"Returns\n    -------\n    {spelled}\n        {rows}, named by" in text

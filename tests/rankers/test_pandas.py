@@ -7,6 +7,7 @@ import decimal
 import pickle
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -401,6 +402,29 @@ def test_columns_may_be_named_by_numbers() -> None:
     assert several.index.names == [0, 1]
     judged = df[[0, 1, 2]].rank.on(query=0, doc=1, score=2, label=3).judge(df[[0, 1, 3]])
     assert_frame_equal(judged, df)
+
+
+def test_slices_and_weights_may_be_named_by_numbers(tmp_path: Path) -> None:
+    named = SMALL.assign(day=[1, 1, 2, 2], new=SMALL["label"])
+    df = named.set_axis(range(6), axis=1)
+    on, by_name = df.rank.on(query=0, doc=1, score=2, label=3), named.rank
+
+    def same(mine: pd.DataFrame, wanted: pd.DataFrame) -> None:
+        texts = {"day": "4", "score": "2", "new": "5"}
+        assert_frame_equal(mine, wanted.rename(columns=texts).replace(texts))
+
+    same(on.mean("rr", by=4), by_name.mean("rr", by="day"))
+    same(on.summarize("rr", by=[4], weights=4), by_name.summarize("rr", by=["day"], weights="day"))
+    same(
+        on.compare("rr", runs=[2, 5], baseline=5, by=4).table,
+        by_name.compare("rr", runs=["score", "new"], baseline="new", by="day").table,
+    )
+    same(
+        on.power("rr", difference=0.1, runs=[2, 5], by=4),
+        by_name.power("rr", difference=0.1, runs=["score", "new"], by="day"),
+    )
+    page = on.report(tmp_path / "page.html", "rr", by=4, show=1).read_text(encoding="utf-8")
+    assert "Worst queries" in page
 
 
 def test_ids_may_stand_in_the_index() -> None:

@@ -1,0 +1,54 @@
+"""Arguments that a method lacks or does not take, and what to write instead."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from ..errors import InvalidOption, did_you_mean
+
+__all__ = ["refuse_unfit"]
+
+
+def refuse_unfit(
+    spelled: str, function: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
+) -> None:
+    """Refuse arguments that a method, whose call is spelled so, lacks, and those that it has no place for."""
+    _, *parameters = inspect.signature(function).parameters.values()  # without the object of the method
+    places = [x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD]
+    several = any(x.kind is x.VAR_POSITIONAL for x in parameters)
+    defaults = {x.name: x.default for x in parameters if x.kind is not x.VAR_POSITIONAL}
+    known = list(defaults)
+    for name in options:
+        if name not in known:
+            its = ", ".join(known) or "none"
+            raise InvalidOption(
+                f"{function.__name__} has no option {name!r}; its options are: {its}.{did_you_mean(name, known)}"
+            )
+    over = [] if several else list(args[len(places) :])
+    given = {*places[: len(args)], *options}
+    lacking = [name for name in known if defaults[name] is inspect.Parameter.empty and name not in given]
+    if lacking:
+        named = {name: _written(over.pop(0)) if over else "..." for name in lacking}
+        said = [*map(_written, args[: len(args) if several else len(places)])]
+        said += [f"{name}={_written(value)}" for name, value in options.items()]
+        said += [f"{name}={value}" for name, value in named.items()]
+        needs = ", ".join(f"{name} ({_about(function, name)})" for name in lacking)
+        raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(said)})")
+    if over:
+        rest = [name for name in known if name not in given]
+        takes = f"its further options are given by their names: {', '.join(rest)}" if rest else "it has no options"
+        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; {takes}")
+
+
+def _about(function: Callable[..., object], name: str) -> str:
+    """The first sentence about a parameter in the text of its function."""
+    found = re.search(rf"(?m)^{name}\n    (.*?)\.?$", inspect.getdoc(function) or "")
+    text = found[1].replace("``", "") if found else "which has no default"
+    return text[0].lower() + text[1:]
+
+
+def _written(value: object) -> str:
+    """An argument as code writes it, `...` for one that is no plain value."""
+    return repr(value) if isinstance(value, (str, int, float, list, tuple, Mapping)) else "..."
