@@ -359,9 +359,7 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 
 def _listed(among: Mapping[str, Metric]) -> str:
     """The metrics; of many, those asked for most."""
-    usual = [
-        name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "f1", "err", "rbp") if name in among
-    ]
+    usual = [name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "err", "rbp") if name in among]
     if not usual:
         return ", ".join(among)
     return f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-import pandas as pd
 import polars as pl
 
 from .._decisions.runs import RUN_OF_TABLE, Runs
@@ -14,13 +14,17 @@ from ..errors import Code, InvalidData, InvalidOption, Text, option
 
 __all__ = ["stacked"]
 
-KINDS = {pl.DataFrame: "Polars DataFrame", pl.LazyFrame: "LazyFrame", pd.DataFrame: "pandas DataFrame"}
-"""The tables that are put below each other."""
+
+def _kinds() -> dict[type, str]:
+    """The tables that are put below each other; those of pandas only where it is imported."""
+    kinds: dict[type, str] = {pl.DataFrame: "Polars DataFrame", pl.LazyFrame: "LazyFrame"}
+    return kinds | ({sys.modules["pandas"].DataFrame: "pandas DataFrame"} if sys.modules.get("pandas") else {})
 
 
 def stacked(own: object, setup: Setup, runs: Runs) -> Any:
     """One table of those of the runs, one of which is the ranker's own: the columns that all have, and the run."""
-    kind = next((kind for kind in KINDS if isinstance(own, kind)), None)
+    kinds = _kinds()
+    kind = next((kind for kind in kinds if isinstance(own, kind)), None)
     if kind is None:
         raise InvalidOption(
             f"runs are tables of Polars or pandas, and the table of .rank is a {type(own).__name__}; put them into one "
@@ -29,11 +33,11 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
         )
     for name, table in runs.tables.items():
         if not isinstance(table, kind):
-            given = next((kind for kind in KINDS if isinstance(table, kind)), None)
+            given = next((kind for kind in kinds if isinstance(table, kind)), None)
             instead: Text = ("columns of scores are listed, as ", option(runs=["bm25", "ltr"]))
             raise InvalidOption(
-                f"each of runs is a table like that of .rank, a {KINDS[kind]}, and {name!r} is a "
-                f"{type(table).__name__ if given is None else KINDS[given]}; ",
+                f"each of runs is a table like that of .rank, a {kinds[kind]}, and {name!r} is a "
+                f"{type(table).__name__ if given is None else kinds[given]}; ",
                 instead if given is None else "make all of them of one kind",
             )
     if not any(table is own for table in runs.tables.values()):
@@ -46,8 +50,8 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
         raise InvalidOption(
             f"column {RUN_OF_TABLE!r} would name the run of each row, and has another part; give that column another name"
         )
-    if kind is pd.DataFrame:
-        return pd.concat(
+    if kind not in (pl.DataFrame, pl.LazyFrame):
+        return sys.modules["pandas"].concat(
             [table.assign(**{RUN_OF_TABLE: str(name)}) for name, table in runs.tables.items()], join="inner"
         )
     return _of_polars(runs.tables)

@@ -77,7 +77,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a metric unlike any": (
         lambda: OK.rank.evaluate("zzz"),
         rf.UnknownMetric,
-        "Known metrics: ndcg, map, rr, precision, recall, hit_rate, f1, err, rbp and ",
+        "Known metrics: ndcg, map, rr, precision, recall, hit_rate, err, rbp and ",
     ),
     "an unreadable text": (lambda: OK.rank.evaluate("ndcg("), rf.UnknownMetric, "'ndcg(' is no metric"),
     "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
