@@ -38,8 +38,9 @@ def refuse_unfit(
         raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(said)})")
     if over:
         rest = [name for name in known if name not in given]
-        takes = f"its further options are given by their names: {', '.join(rest)}" if rest else "it has no options"
-        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; {takes}")
+        takes = ", ".join(places) or "nothing"
+        named = f", and by their names {', '.join(rest)}" if rest else ""
+        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; it takes {takes}{named}")
 
 
 def _about(function: Callable[..., object], name: str) -> str:

@@ -379,7 +379,7 @@ CASES = {
     "a run as a column": Case("STACK", "df.rank.on(run='run')", "ADVICE.evaluate('map')"),
     "an argument too many": Case(
         "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
-        "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"gate\((\w+), ",
+        "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"it takes (\w+), ",
     ),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),

@@ -251,17 +251,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "slices of a table per query": (
         lambda: OK.rank.evaluate("map", by="market"),
         rf.InvalidOption,
-        "evaluate has no option 'by'; means of slices are made by mean: df.rank.mean('map', by='market')",
+        "evaluate has no option 'by'; the means of each slice are made by mean: df.rank.mean('map', by='market')",
     ),
     "a budget beside its metric": (
         lambda: OK.rank.gate("map", 0.01, runs=["score", "label"]),
         rf.InvalidOption,
-        "gate: too many positional arguments; it is called as df.rank.gate(budgets, *, baseline=None, runs=None",
+        "gate has no place for 0.01; it takes budgets, and by their names baseline, run",
     ),
     "a power without a difference": (
         lambda: OK.rank.power("map", runs=["score", "label"]),
         rf.InvalidOption,
-        "it is called as df.rank.power(*metrics, difference, power=0.8, ",
+        "write df.rank.power('map', runs=['score', 'label'], difference=...)",
     ),
     "options behind the cutoff": (
         lambda: OK.rank.evaluate("ndcg@10(gain=exponential)"),
