@@ -438,6 +438,22 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
 
 
+def test_a_gate_without_a_baseline_holds_the_others_against_the_first_run(out: Out) -> None:
+    budgets = "--budget rr=0.1 --resamples 50"
+    for runs in ("b.run a.run --qrels qrels.txt", "wide.csv --runs b,a"):
+        assert out(f"gate {runs} {budgets}", code=1) == out(f"gate {runs} --baseline b {budgets}", code=1)
+        assert "rr of a: " in out(f"gate {runs} {budgets}", code=1)
+    out(f"report b.run a.run --qrels qrels.txt -m rr {budgets} -o r.html")
+    assert "rr of a: " in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_budgets_stand_in_one_option_with_commas_too(out: Out) -> None:
+    gate = "gate a.run b.run --qrels qrels.txt"
+    apart = out(f"{gate} --budget rr=0.9 --budget ndcg@1=0.2 --budget err(max_label=4)@2=0.2", code=1)
+    assert out(f"{gate} --budget rr=0.9,ndcg@1=0.2,err(max_label=4)@2=0.2", code=1) == apart
+    assert len(apart.splitlines()) == 3
+
+
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:
     Path("titled.csv").write_text("query_id,doc_id,score,title\nq1,d1,2,Alpha\nq1,d2,1,Beta\nq2,d4,1,Gamma\n")
     assert out("report titled.csv --qrels qrels.txt --show title --by lang -o r.html", code=2) == ""

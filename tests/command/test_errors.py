@@ -342,7 +342,13 @@ WRONG = [
     ),
     ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 39 on"),
     ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
-    ("gate t.csv --runs score,label --baseline score --budget rr", "write --budget ndcg@10=0.01"),
+    ("gate t.csv --runs score,label --budget rr", "--budget rr has no number; write --budget rr=0.01"),
+    ("gate t.csv --runs score,label --budget map,rr=1", "--budget map has no number; write --budget map=0.01"),
+    ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: '3%' is no number; write --budget rr=0.01"),
+    (
+        "gate long.csv --run system --budget rr=1",
+        "--run system without a baseline, the run that the others may replace; its runs are x, y: write --baseline x",
+    ),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
     (
         "gate t.csv --runs score,label --baseline score --budget rr=1 --confidence 0.3",
@@ -415,7 +421,7 @@ def test_a_mistake_is_one_line_on_standard_error(
             "b.run is one word too many for 'rankframe evaluate [options] RUN'; ",
         ),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
-        ("gate t.csv --runs a,b", "--budget, --baseline"),
+        ("gate t.csv --runs a,b", "the following arguments are required: --budget"),
         ("report t.csv", "-o/--output"),
     ],
 )
