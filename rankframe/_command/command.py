@@ -78,6 +78,9 @@ class Command:
 class Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong."""
 
+    limit = ""
+    """What to say where more words are given than it takes."""
+
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         self.exit(2, f"{self.prog}: error: {message}; {self.prog} --help shows what to write\n")
@@ -88,7 +91,7 @@ class Parser(argparse.ArgumentParser):
         if option.startswith("-"):
             near = nearest(f"--{option.lstrip('-')}", self._option_string_actions)
             self.error(f"there is no option {option}{'' if near is None else f' (did you mean {near}?)'}")
-        self.error(f"{words[0]} is one word too many for '{self.usage}'")
+        self.error(f"{words[0]} is one word too many for '{self.usage}'{self.limit}")
 
 
 def epilog(examples: tuple[str, ...]) -> str:

@@ -44,12 +44,13 @@ PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), an
 
 
 class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: left out), and the columns that other files must have."""
+    """The fields of a line of TREC text (None: left out), the columns that other files must have, and what it is of."""
 
     fields: tuple[str | None, ...]
     line: str
     needed: tuple[str, ...]
     reader: str
+    holds: str
 
 
 RUN = Layout(
@@ -57,12 +58,14 @@ RUN = Layout(
     "query_id Q0 doc_id rank score tag",
     ("query_id", "doc_id", "score"),
     "read_run",
+    "a run",
 )
 QRELS = Layout(
     ("query_id", "iteration", "doc_id", "label"),
     "query_id iteration doc_id label",
     ("query_id", "doc_id", "label"),
     "read_qrels",
+    "judgments",
 )
 
 
@@ -253,12 +256,15 @@ def from_lines(
     text = {field: fields.list.get(i, null_on_oob=True) for i, field in enumerate(layout.fields) if field}
     values, misread = numbers(text, numeric)
     miscounted = pl.format("{} fields instead of {}", pl.when(n_fields != n).then(n_fields), pl.lit(n))
+    other = QRELS if layout.reader == RUN.reader else RUN
+    mistaken = pl.when(n_fields == len(other.fields)).then(pl.lit(f", a line of {other.holds}")).otherwise(pl.lit(""))
     problem = pl.format(
-        "{}, line {}: {} in '{}'. Write '{}', or say {} if it is a table",
+        "{}, line {}: {} in '{}'{}. Write '{}', or say {} if it is a table",
         pl.lit(name),
         NUMBER,
         pl.coalesce(miscounted, *misread),
         pl.col("line").str.head(200),
+        mistaken,
         pl.lit(layout.line),
         pl.lit(say("format", "csv")),
     )

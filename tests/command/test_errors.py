@@ -277,6 +277,10 @@ WRONG = [
         "in 2 rows: query_id='q1', doc_id='a')",
     ),
     (
+        "compare a.run double.run --qrels qrels.txt",
+        "double: the run holds a document of a query more than once. If these are several runs, give each a file of its own",
+    ),
+    (
         "compare nameless.csv --run system --qrels qrels.txt",
         "--run system: the column names the run of each row, and is null",
     ),
@@ -418,8 +422,11 @@ def test_a_mistake_is_one_line_on_standard_error(
         ("evaluate t.csv --lab label", "there is no option --lab (did you mean"),  # which may mean two things one day
         (
             "evaluate a.run b.run --qrels qrels.txt",
-            "b.run is one word too many for 'rankframe evaluate [options] RUN'; ",
+            "b.run is one word too many for 'rankframe evaluate [options] RUN', which takes one run; "
+            "rankframe compare takes several; ",
         ),
+        ("check a.run b.run --qrels qrels.txt", "which takes one run; rankframe compare takes several; "),
+        ("metrics b.run", "b.run is one word too many for 'rankframe metrics"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         ("gate t.csv --runs a,b", "the following arguments are required: --budget"),
         ("report t.csv", "-o/--output"),

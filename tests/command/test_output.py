@@ -245,6 +245,9 @@ def test_a_device_is_written_to() -> None:
         ("ndcg(gain={0:0,1:5},discount=rank)@5,rr", ["ndcg(gain={0:0,1:5},discount=rank)@5", "rr"]),
         ("rr,ndcg_cut.5,10,map", ["rr", "ndcg@5", "ndcg@10", "map"]),
         ("map,11pt_avg", ["map", "11pt_avg"]),
+        ("P_5,10,map", ["P_5", "P_10", "map"]),
+        ("ndcg_cut_5,10", ["ndcg_cut_5", "ndcg_cut_10"]),
+        ("iprec_at_recall_0.10,0.50", ["iprec_at_recall_0.10", "iprec_at_recall_0.50"]),
     ],
 )
 def test_metrics_may_be_told_apart_by_commas(given: str, wanted: list[str], out: Out) -> None:
