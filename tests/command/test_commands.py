@@ -392,6 +392,20 @@ def test_a_table_is_checked_by_itself(rows: Out) -> None:
 # conventions
 
 
+def test_notes_and_advice_stand_below_the_table_on_a_terminal(rows: Out, out: Out) -> None:
+    for line, name, text in (
+        ("conventions a.run --qrels qrels.txt -m rr", "tool", "note"),
+        ("check a.run --qrels twice.txt", "problem", "advice"),
+    ):
+        Path("twice.txt").write_text("q1 0 d1 1\nq1 0 d1 1\nq2 0 d4 1\n")
+        code = int(line.startswith("check"))
+        table, below = out(line, code=code).split("\n\n")
+        said = {f"{row[name]}: {row[text]}" for row in rows(line, code=code) if row[text]}
+        assert {*below.splitlines()} == said != set()
+        assert text not in table.splitlines()[0]
+        assert max(map(len, table.splitlines())) <= 120
+
+
 def test_conventions_say_what_each_tool_sets(rows: Out, out: Out) -> None:
     found = rows("conventions")
     assert {row["tool"] for row in found} == set(CONVENTIONS)
