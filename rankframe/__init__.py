@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
+    from ._shapes.arrays import from_arrays
+    from ._shapes.dicts import from_dicts
+    from ._shapes.lists import from_lists
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
@@ -60,6 +63,9 @@ __all__ = [
     "Verdict",
     "arrow_kernel",
     "expr",
+    "from_arrays",
+    "from_dicts",
+    "from_lists",
     "hook",
     "load_example",
     "metric",
@@ -86,6 +92,9 @@ LATER = {
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "expr": "_rankers.ranker",
+    "from_arrays": "_shapes.arrays",
+    "from_dicts": "_shapes.dicts",
+    "from_lists": "_shapes.lists",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",
@@ -158,13 +167,14 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         with suppress(pl.exceptions.SchemaError):  # a single column
             return PolarsRanker(pl.DataFrame(frame))
-    of_runs = (
-        "; of a dictionary {query: {document: score}} it is pl.DataFrame([(q, d, s) for q, docs in run.items() for d, s in "
-        "docs.items()], schema=['query_id', 'doc_id', 'score'], orient='row')"
-    )
+    instead = ""
+    if isinstance(frame, dict):
+        instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run, qrels)"
+    elif hasattr(frame, "__array__") or isinstance(frame, (list, tuple)):
+        instead = "; of a matrix with a row per query write rf.from_arrays(scores, labels)"
     raise InvalidData(
         f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
-        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{of_runs * isinstance(frame, dict)}"
+        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
     )
 
 

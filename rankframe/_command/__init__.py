@@ -20,6 +20,7 @@ from .._text.user_text import visible
 from ..errors import RankframeError
 from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
 from .command import Answer, Parser, epilog
+from .options import with_names
 from .output import warnings_as_notes
 from .target import prepare, text_of, write
 from .words import in_options
@@ -55,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if others:
             arguments.parser.refuse(others)
         prepare(arguments)
+        arguments = with_names(arguments)
         with warnings_as_notes():
             answer = arguments.command(arguments)
         if answer.result is not None and arguments.target is not None:

@@ -116,7 +116,9 @@ def gate_of(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Callab
     budgets = budgets_of(arguments)
 
     def gate(ranker: Any, **runs: Any) -> Any:
-        of_files = len(arguments.files) > 1 and "run" in ranker._frame.columns  # the columns are asked of an empty frame
+        of_files = (
+            len(arguments.files) > 1 and "run" in ranker._frame.columns
+        )  # the columns are asked of an empty frame
         first = {"baseline": ranker._frame["run"][0]} if of_files else {}
         return ranker.gate(budgets, **runs, **{**first, **options})
 

@@ -16,9 +16,12 @@ from .._files.read import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
+from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
+from ..errors import InvalidOption
+from ..errors import option as option_of
 from .command import Parser
 from .parameters import add_parameters
 from .target import ENDINGS
@@ -34,6 +37,7 @@ __all__ = [
     "at_least",
     "columns_read",
     "ranker",
+    "with_names",
 ]
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
@@ -117,6 +121,9 @@ def add_table(sub: Parser) -> None:
 
     policies = sub.add_argument_group("what counts as what")
     for name, option in POLICIES.items():
+        if option.kinds == (bool,):
+            policies.add_argument(_option(name), action="store_const", const=True, help=option.says)
+            continue
         words = tuple(CONVENTIONS) if name == "convention" else option.words
         kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
         said = option.says + (f": {', '.join(words)}" if words else "")
@@ -133,6 +140,23 @@ def add_table(sub: Parser) -> None:
         "--subtopic", metavar="COLUMN", help="of subtopics, for metrics of diversity; iteration in TREC text"
     )
     names.add_argument("--weight", metavar="COLUMN", help="of the documents' weights")
+    names.add_argument("--rank", metavar="COLUMN", help="of ranks instead of scores, 1 being the best")
+    names.add_argument(
+        "--names", choices=tuple(PRESETS), help="the names that the columns have in another tool's tables"
+    )
+
+
+def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the columns and the direction that a preset of names, or a column of ranks, stands for."""
+    given = dict(vars(arguments))
+    names, rank = given.get("names"), given.get("rank")
+    given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
+    if rank is not None:
+        if arguments.score is not None:
+            both = option_of(rank=rank), " and ", option_of(score=arguments.score)
+            raise InvalidOption(*both, " both name the column to rank by; name one of them")
+        given |= {"score": rank, "ascending": True}
+    return argparse.Namespace(**given)
 
 
 def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:

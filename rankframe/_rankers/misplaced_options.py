@@ -34,6 +34,8 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
 
 
 def _meant(where: str, name: str, value: object, known: Sequence[str]) -> str:
+    if name in ("descending", "reverse", "lower_is_better", "higher_is_better") and isinstance(value, bool):
+        return f". Did you mean ascending={value if name in ('reverse', 'lower_is_better') else not value}?"
     usual = [
         role for role, names in USUAL_NAMES.items() if name.lower() in names and isinstance(value, (str, list, tuple))
     ]
@@ -43,10 +45,6 @@ def _meant(where: str, name: str, value: object, known: Sequence[str]) -> str:
         return f". Did you mean {near}={value!r}?"
     if entry is not None:
         return f", which is one of metrics; say it there, as in df.rank.{entry.formula.__name__}({name}={value!r})"
-    if name in ("ascending", "descending", "reverse"):
-        return (
-            "; ranks go by falling score. Where lower is better, rank by a column of the negative, as -df['distance']"
-        )
     return f"; it has {', '.join(known)}"
 
 

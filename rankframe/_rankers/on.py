@@ -51,7 +51,10 @@ def on(
     label: str | None = None,
     subtopic: str | None = None,
     weight: str | None = None,
+    rank: str | None = None,
+    names: str | None = None,
     relevant: float | None = None,
+    ascending: bool | None = None,
     ties: Ties | None = None,
     unjudged: Unjudged | None = None,
     unjudged_labels: tuple[int, int] | None = None,
@@ -74,7 +77,7 @@ def on(
         The column that identifies a document, which must exist; default: ``"doc_id"`` if the table has it.
         ``None`` for no document column, so that ties keep the order of the rows.
     score
-        The column to rank by, descending; default: ``"score"``. Null means judged, but not retrieved.
+        The column to rank by, the highest value first; default: ``"score"``. Null means judged, but not retrieved.
     label
         The column of relevance labels; default: ``"label"``. Null means not judged; a negative label, in the
         pool but not judged.
@@ -87,8 +90,17 @@ def on(
         The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
         document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
         them by the weight; others refuse.
+    rank
+        Instead of `score`, the column of ranks, 1 being the best: short for ``score="rank", ascending=True``. Ranks need
+        not be contiguous; equal ones are ties.
+    names
+        A preset of column names, those of another tool: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
+        ``"msmarco"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``, ``"elliot"``,
+        ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take precedence.
     relevant
         The least label that counts as relevant; default: 1.
+    ascending
+        True if the lowest score is the best, as of distances; default: False.
     ties
         The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
         document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's text

@@ -13,10 +13,10 @@ import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._table.roles import USUAL_NAMES, NotNumbers, carried
+from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, verb_of
-from ..errors import InvalidData, RankframeError
+from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
@@ -277,6 +277,7 @@ def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.Data
     return as_pandas(verb(source.polars, setup, *args, *spell))
 
 
+LISTS = (list, tuple, set, np.ndarray)
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
 SHAPES: dict[Gives, Shape] = {
@@ -361,4 +362,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
     if isinstance(error, NotNumbers):
         error = error.among(Source(frame, {error.column}).polars)
+    if isinstance(error, MissingColumn):
+        lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
+        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else ())
     return in_words_of_pandas(error)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
 from .conventions import convention_of
+from .name_presets import roles_of
 from .policies import Policies, read_fields
 from .steps import computed, renamed
 
@@ -137,6 +138,12 @@ class Setup:
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        if "names" in given:
+            given = {**roles_of(given.pop("names")), **given}
+        if "rank" in given:
+            if options.get("score") is not None:
+                raise InvalidOption("rank and score both name the column to rank by; name one of them")
+            given |= {"score": given.pop("rank"), "ascending": True}
         convention = given.pop("convention", None)
         setup = self
         if convention is not None:
@@ -185,5 +192,5 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-OPTIONS = (*ROLES, *PARTS["policies"], "convention", *PARTS["running"])
+OPTIONS = (*ROLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""

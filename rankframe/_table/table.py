@@ -53,7 +53,9 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"a query holds the same {x.roles.doc_name!r} twice; ",
         Code(f"query={['run', *x.roles.query]}", phrase="name the columns that tell them apart, as {}, or "),
         "keep the best row of each",
-        steps.best_kept(x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}"),
+        steps.best_kept(
+            x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
+        ),
     ),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
@@ -211,16 +213,23 @@ class Table:
 
     @property
     def score(self) -> pl.Expr:
-        """The score; null for a document that was not retrieved, or is dropped before ranking."""
+        """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
         score = pl.col(self.setup.roles.score)
         dtype = self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
         if self.setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
+        if self.setup.policies.ascending:
+            score = reverse(score, self.score_type)
         if self.setup.policies.drops_first:
             score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
+
+    @property
+    def score_type(self) -> pl.DataType:
+        """The type in which scores are compared."""
+        return pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
 
     @property
     def label(self) -> pl.Expr:
@@ -276,8 +285,7 @@ class Table:
         last = row if doc is None else doc
         if last is None:
             return keys, True
-        dtype = pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
-        return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
+        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), last], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""

@@ -36,6 +36,8 @@ class GroupRows(Rows):
         score = pl.col(setup.roles.score)
         if setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
+        if setup.policies.ascending:  # of any type, unsigned ones too
+            score = score.rank("dense", descending=True)
         if setup.policies.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(setup, score, label)

@@ -108,7 +108,10 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["-m", "P@10", "qrels", "run"], "unknown measure 'P@10'. Did you mean 'P.10'?"),
         (["-m", "map,ndcg", "qrels", "run"], "unknown measure 'map,ndcg'. Say -m for each: -m map -m ndcg"),
         (["-m", "ndcg@10,map", "qrels", "run"], "Say -m for each: -m ndcg@10 -m map"),
-        (["-m", "prefs_simp", "qrels", "run"], "unknown measure 'prefs_simp': trec_eval's preferences are not computed here"),
+        (
+            ["-m", "prefs_simp", "qrels", "run"],
+            "unknown measure 'prefs_simp': trec_eval's preferences are not computed here",
+        ),
         (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
         (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
         (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),

@@ -213,7 +213,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an order": (
         lambda: OK.rank.on(descending=False),
         rf.InvalidOption,
-        "a column of the negative, as -df['distance']",
+        "Did you mean ascending=True?",
     ),
     "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
     "an option without a name": (

@@ -319,7 +319,8 @@ def test_the_last_cutoffs_of_a_curve_do_not_run_into_each_other() -> None:
     label = r'text-anchor="(\w+)" transform="translate\(([\d.]+),[^>]*font-size="(\d+)px"[^>]*>(\d+)</text>'
     (half, left, size, one), (end, right, _, other) = [x for x in re.findall(label, svg) if x[3] in ("500", "1000")]
     assert (half, one, end, other) == ("middle", "500", "middle", "1000")
-    between = float(right) - float(left) - 0.56 * int(size) * (len(one) + len(other)) / 2  # a digit is 0.56 of its size wide
+    half_widths = 0.56 * int(size) * (len(one) + len(other)) / 2  # a digit is 0.56 of its size wide
+    between = float(right) - float(left) - half_widths
     assert between > 0.3 * int(size)
 
 

@@ -28,6 +28,7 @@ FLOORS = [
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
+    "_shapes",
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip
 PATHS = sorted(PACKAGE.rglob("*.py"))
