@@ -44,7 +44,7 @@ def report(arguments: argparse.Namespace) -> Answer:
     of_files = "run" if len(arguments.files) > 1 else None
     several: dict[str, Any] = {"runs": arguments.runs, "run": arguments.run or of_files}
     reads = columns_read(arguments, write, **several)
-    of_gate = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
+    of_gate: dict[str, Any] = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
     verdict = gate_of(arguments, of_gate) if arguments.budgets else None
     if verdict is not None:
         reads |= columns_read(arguments, verdict, **several)

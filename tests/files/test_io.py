@@ -120,10 +120,10 @@ def test_a_run_is_told_from_judgments_by_its_number_of_fields() -> None:
     ):
         read_qrels(io.StringIO("q Q0 d 1 2.5 t"))
     with pytest.raises(
-        InvalidData, match="4 fields instead of 6 in 'q 0 d 1', a line of judgments. Write 'query_id Q0"
+        InvalidData, match=r"4 fields instead of 6 in 'q 0 d 1', a line of judgments. Write 'query_id Q0"
     ):
         run("q 0 d 1")
-    with pytest.raises(InvalidData, match="5 fields instead of 6 in 'q Q0 d 1 2'. Write"):
+    with pytest.raises(InvalidData, match=r"5 fields instead of 6 in 'q Q0 d 1 2'. Write"):
         run("q Q0 d 1 2")
 
 
