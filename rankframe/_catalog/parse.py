@@ -16,10 +16,13 @@ from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_use
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
 
-__all__ = ["parse"]
+__all__ = ["WITH_CUTOFF", "parse"]
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
+
+WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
+"""What stands before the cutoff of a text, in our spelling or as in trec_eval's P_5."""
 
 LONGEST = 500
 """How many letters of several metrics in one text are looked at."""
@@ -79,8 +82,8 @@ def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
     if len(text) > LONGEST:
         return []
     for part in re.split(r"[,;\s]+(?![^({]*[)}])", text.strip()):
-        is_cutoff = texts and re.fullmatch(r"@?\d+", part)
-        texts.append(f"{texts[-1].partition('@')[0]}@{part.removeprefix('@')}" if is_cutoff else part)
+        before = WITH_CUTOFF.match(texts[-1]) if texts and re.fullmatch(r"@?\d+", part) else None
+        texts.append(part if before is None else before[0] + part.removeprefix("@"))
     try:
         return texts if len(texts) > 1 and all(_read(one, metrics) for one in texts) else []
     except RankframeError:

@@ -79,6 +79,9 @@ class Command:
 class Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line."""
 
+    limit = ""
+    """What to say where more words are given than it takes."""
+
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
@@ -98,7 +101,7 @@ class Parser(argparse.ArgumentParser):
         listed = (
             "; names are joined by commas, as in --runs bm25,ltr" if "--runs" in self._option_string_actions else ""
         )
-        self.error(f"{words[0]} is one word too many for '{self.usage}'{listed}")
+        self.error(f"{words[0]} is one word too many for '{self.usage}'{self.limit or listed}")
 
 
 def epilog(examples: tuple[str, ...]) -> str:

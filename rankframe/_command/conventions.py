@@ -44,7 +44,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
     if arguments.files:
-        return Answer(Table(of_run(arguments)))
+        return Answer(with_notes_below(of_run(arguments), arguments.format))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
@@ -52,11 +52,15 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    if arguments.format not in FOR_PEOPLE:
-        return Answer(Table(table))
+    return Answer(with_notes_below(table, arguments.format))
+
+
+def with_notes_below(table: pl.DataFrame, format: str) -> Table:
+    """The table; for people, the note on each tool is a line below it, as the longest would fill the width of a screen."""
+    if format not in FOR_PEOPLE:
+        return Table(table)
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
-    lines = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
-    return Answer(Table(table.drop("note"), lines))
+    return Table(table.drop("note"), [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()])
 
 
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]

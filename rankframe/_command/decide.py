@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TypeVar, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
 
 from .._decisions.gate import Style
 from .._rankers.polars import PolarsRanker
@@ -13,12 +13,12 @@ from .._text.user_text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked
-from .options import add_files, add_format, add_metrics, columns_read, ranker
+from .options import add_files, add_format, add_metrics, columns_read, ranker, texts_of_metrics
 from .output import Table
 from .parameters import add_parameters, help_of, values_of
 from .reading import judged
 
-__all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "budgets_of"]
+__all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "gate_of"]
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def options_of_gate(sub: Parser) -> None:
     """What is compared, and how much worse it may be."""
     add_files(sub)
     add_budgets(sub, required=True)
-    add_parameters(sub, PolarsRanker.gate, required=["baseline"])
+    add_parameters(sub, PolarsRanker.gate)
     sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
@@ -59,10 +59,11 @@ def add_budgets(sub: Parser, *, required: bool) -> None:
     sub.add_argument(
         "--budget",
         dest="budgets",
-        action="append",
+        action="extend",
+        type=texts_of_metrics,
         required=required,
         metavar="METRIC=NUMBER",
-        help=f"{help_of(PolarsRanker.gate, 'budgets')}; may be repeated",
+        help=f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated",
     )
 
 
@@ -86,8 +87,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
-    budgets, options = budgets_of(arguments), values_of(arguments, PolarsRanker.gate)
-    verdict = _of_runs(arguments, lambda ranker, **runs: ranker.gate(budgets, **runs, **options))
+    verdict = _of_runs(arguments, gate_of(arguments, values_of(arguments, PolarsRanker.gate)))
     return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
 
 
@@ -111,6 +111,20 @@ def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
     return verb(ranker(found.table, arguments), runs=found.runs, run=found.run)
 
 
+def gate_of(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """The gate with the budgets that were given; of files the baseline is the first, unless it is named."""
+    budgets = budgets_of(arguments)
+
+    def gate(ranker: Any, **runs: Any) -> Any:
+        of_files = (
+            len(arguments.files) > 1 and "run" in ranker._frame.columns
+        )  # the columns are asked of an empty frame
+        first = {"baseline": ranker._frame["run"][0]} if of_files else {}
+        return ranker.gate(budgets, **runs, **{**first, **options})
+
+    return gate
+
+
 def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
     """The budgets by their metric."""
     budgets: dict[str, float] = {}
@@ -123,11 +137,13 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
 
 def _budget(text: str) -> tuple[str, float]:
     """A metric and its budget; the metric's own options may have an = too."""
-    metric, _, number = text.rpartition("=")
+    metric, equals, number = text.rpartition("=")
+    if not equals:
+        raise InvalidOption(f"--budget {text} has no number; write --budget {text}=0.01")
     try:
         return metric, float(number)
     except ValueError:
-        raise InvalidOption(f"--budget {text}: {number!r} is no number; write --budget ndcg@10=0.01") from None
+        raise InvalidOption(f"--budget {text}: {number!r} is no number; write --budget {metric}=0.01") from None
 
 
 COMPARE = Command(
@@ -140,7 +156,7 @@ COMPARE = Command(
 )
 GATE = Command(
     "gate",
-    "[options] --baseline RUN --budget METRIC=NUMBER RUN [RUN ...]",
+    "[options] --budget METRIC=NUMBER RUN [RUN ...]",
     "exit with 1 unless no run is worse than the baseline by its budgets",
     OF_GATE,
     options_of_gate,

@@ -11,6 +11,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .._catalog.parse import WITH_CUTOFF
 from .._files.read import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
@@ -92,6 +93,7 @@ def add_file(sub: Parser, nargs: str | None = None) -> None:
         help=f"the results of a system: {FILES}. Without --qrels, a table with scores and labels",
     )
     sub.set_defaults(runs=None, run=None)
+    sub.limit = ", which takes one run; rankframe compare takes several"
     add_table(sub)
 
 
@@ -191,8 +193,8 @@ def texts_of_metrics(text: str) -> list[str]:
             raise argparse.ArgumentTypeError(f"{text!r} has a comma without a metric; write ndcg@10,map")
         if not texts or not re.fullmatch(r"[\d.]+(=-?[\d.]+)?", part):
             texts.append(part)
-        elif "@" in texts[-1]:
-            texts.append(f"{texts[-1].rpartition('@')[0]}@{part}")
+        elif before := WITH_CUTOFF.match(texts[-1]):
+            texts.append(before[0] + part)
         else:  # such as trec_eval's ndcg_cut.5,10
             texts[-1] += f",{part}"
     return texts

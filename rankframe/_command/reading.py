@@ -262,15 +262,19 @@ def _joined(
 ) -> pl.DataFrame:
     """Join a run with its judgments; notes give the number of queries that only one of the two has."""
     refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
-    with warnings_as_notes(f"{name}: " if several else ""):
-        table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
+    of = f"{name}: " if several else ""
+    with warnings_as_notes(of):
+        try:
+            table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
+        except InvalidData as error:
+            raise InvalidData(of, *error.said, kind=error.kind) from error
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
         (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),
     ):
         if n := one.join(other, on="query_id", how="anti")["query_id"].n_unique():
             counted = f"counted as ones with {become}" if kept == "keep" else "left out"
-            note(f"{f'{name}: ' if several else ''}{queries}, {counted}: {n:,}")
+            note(f"{of}{queries}, {counted}: {n:,}")
     return table
 
 

@@ -9,7 +9,7 @@ from .._pictures.methods import ENDINGS
 from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
-from .decide import add_budgets, budgets_of
+from .decide import add_budgets, gate_of
 from .evaluate import asked
 from .options import add_files, add_metrics, columns_read, ranker
 from .parameters import add_parameters, values_of
@@ -44,19 +44,16 @@ def report(arguments: argparse.Namespace) -> Answer:
 
     of_files = "run" if len(arguments.files) > 1 else None
     several: dict[str, Any] = {"runs": arguments.runs, "run": arguments.run or of_files}
-    reads, budgets = columns_read(arguments, write, **several), budgets_of(arguments)
-    of_gate = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
-
-    def verdict(ranker: Any, **runs: Any) -> Any:
-        return ranker.gate(budgets, **runs, **of_gate)
-
-    if budgets:
+    reads = columns_read(arguments, write, **several)
+    of_gate: dict[str, Any] = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
+    verdict = gate_of(arguments, of_gate) if arguments.budgets else None
+    if verdict is not None:
         reads |= columns_read(arguments, verdict, **several)
     found = judged(arguments, reads)
     several = {"runs": found.runs, "run": found.run}
     with Busy("writing the report"):
         table = ranker(found.table, arguments)
-        write(table, **several, gate=verdict(table, **several) if budgets else None)
+        write(table, **several, gate=None if verdict is None else verdict(table, **several))
     return Answer(None)
 
 

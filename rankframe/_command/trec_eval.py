@@ -121,7 +121,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
             if line.measure != "relstring":
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(said(line, "all", value))
-    return Answer("\n".join(printed))
+    return Answer("\n".join(printed) or None)
 
 
 def say(name: str, value: Any) -> str:
@@ -137,7 +137,7 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
     for text in asked:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in SETS:
-            raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
+            raise unknown(text, name)
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
         if (
@@ -168,6 +168,18 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
             yield line(f"{name}_{parameters}", name, f"{name}(gain={gains(name, parameters, labels)})")
         else:
             yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
+
+
+def unknown(text: str, name: str) -> UnknownMetric:
+    """The error for a measure that trec_eval or rankframe does not have, with what to write where that is known."""
+    if re.search(r",[^\d.=]", text):
+        return UnknownMetric(f"unknown measure {text!r}. Say -m for each: -m {text.replace(',', ' -m ')}")
+    bare, parameters = re.fullmatch(r"(.*?)(?:[_@]([\d.,]+))?", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    if parameters and (meant := {"ndcg": "ndcg_cut", "map": "map_cut"}.get(bare, bare)) in MEASURES:
+        return UnknownMetric(f"unknown measure {text!r}. Did you mean '{meant}.{parameters}'?")
+    if name.startswith("prefs"):
+        return UnknownMetric(f"unknown measure {name!r}: trec_eval's preferences are not computed here")
+    return UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
 
 
 def line(name: str, measure: str, *texts: str) -> Line:

@@ -205,8 +205,10 @@ def gate(
     ----------
     budgets
         How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``.
-    runs, run, baseline, by, weights, missing
-        As for :meth:`compare`; the default baseline is the first of `runs`.
+    baseline
+        The run that the others may replace; ``None`` is the first one. With `run`, name it.
+    runs, run, by, weights, missing
+        As for :meth:`compare`.
     confidence
         The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by the whole budget
         passes with a probability of at most 1 - `confidence`, for any distribution of its losses.

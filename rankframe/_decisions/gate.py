@@ -134,7 +134,7 @@ class Gate:
 def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
     """The verdict over every metric, slice and run."""
     if design.baseline is None:
-        design = replace(design, baseline=_first(design))
+        design = replace(design, baseline=_first(design, frame))
     budgets: dict[Call, float] = {}
     for metric, budget in gate.budgets.items():
         for call in averaged([metric], EXAMPLE):
@@ -179,17 +179,20 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
     return Verdict(failures.is_empty(), table, failures, moved, settings)
 
 
-def _first(design: Design) -> str:
+def _first(design: Design, frame: Frame) -> str:
     """The default baseline: the run that the others may replace."""
-    named = [*design.runs.scores, *design.runs.tables]
-    if not named:
-        raise InvalidOption(
-            option(run=design.runs.column),
-            " without a baseline; write ",
-            option(baseline="base"),
-            ", the run that the others may replace",
-        )
-    return named[0]
+    if named := [*design.runs.scores, *design.runs.tables]:
+        return named[0]
+    column = str(design.runs.column)
+    names = frame.lazy().select(pl.col(column).drop_nulls().unique(maintain_order=True)).head(8).collect()
+    there = names[column].cast(pl.String).to_list() if column in names.columns else []
+    raise InvalidOption(
+        option(run=column),
+        " without a baseline, the run that the others may replace",
+        *([f"; its runs are {', '.join(there)}"] if there else []),
+        ": write ",
+        option(baseline=(there or ["base"])[0]),
+    )
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:

@@ -62,12 +62,13 @@ OTHER_NAMES = {
 
 
 class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: left out), and the columns that other files must have."""
+    """The fields of a line of TREC text (None: left out), the columns that other files must have, and the file's content."""
 
     fields: tuple[str | None, ...]
     line: str
     needed: tuple[str, ...]
     reader: str
+    holds: str
 
 
 RUN = Layout(
@@ -75,12 +76,14 @@ RUN = Layout(
     "query_id Q0 doc_id rank score tag",
     ("query_id", "doc_id", "score"),
     "read_run",
+    "a run",
 )
 QRELS = Layout(
     ("query_id", "iteration", "doc_id", "label"),
     "query_id iteration doc_id label",
     ("query_id", "doc_id", "label"),
     "read_qrels",
+    "judgments",
 )
 
 

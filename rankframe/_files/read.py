@@ -216,12 +216,15 @@ def from_lines(
     text = {field: fields.list.get(i, null_on_oob=True) for i, field in enumerate(layout.fields) if field}
     values, misread = numbers(text, numeric)
     miscounted = pl.format("{} fields instead of {}", pl.when(n_fields != n).then(n_fields), pl.lit(n))
+    other = QRELS if layout.reader == RUN.reader else RUN
+    mistaken = pl.when(n_fields == len(other.fields)).then(pl.lit(f", a line of {other.holds}")).otherwise(pl.lit(""))
     problem = pl.format(
-        "{}, line {}: {} in '{}'. Write '{}', or say {} if it is a table",
+        "{}, line {}: {} in '{}'{}. Write '{}', or say {} if it is a table",
         pl.lit(name),
         NUMBER,
         pl.coalesce(miscounted, *misread),
         pl.col("line").str.head(200),
+        mistaken,
         pl.lit(layout.line),
         pl.lit(say("format", "csv")),
     )

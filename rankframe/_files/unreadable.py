@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -24,6 +25,7 @@ BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
 
 NO_UTF_8 = "is no UTF-8; convert the file, as with iconv -f latin1 -t utf-8"
+UTF_16 = ": this is UTF-16; convert the file, as with iconv -f utf-16 -t utf-8"
 AGAIN = "the compressed file is damaged or ends early ({}); fetch or write it anew"
 
 
@@ -97,6 +99,9 @@ def delimiter(kind: str) -> str:
 def _first_problem(content: str | Path | bytes, kind: str) -> str | None:
     """The first line with a problem that Polars does not locate, and the problem, as text after the file's name."""
     with _opened(content) as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return UTF_16
+        file.seek(0)
         for number, line in enumerate(file, 1):
             if not _is_utf_8(line):
                 shown = line.decode(errors="replace").strip()[:200]

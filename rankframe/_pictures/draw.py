@@ -147,7 +147,7 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
     return {
         "scale": alt.Scale(**scale),
-        "axis": alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False),
+        "axis": alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False),
     }
 
 

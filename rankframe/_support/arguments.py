@@ -39,8 +39,8 @@ def refuse_unfit(
     if over:
         rest = [name for name in known if name not in given]
         takes = ", ".join(places) or "nothing"
-        named = f", and by their names {', '.join(rest)}" if rest else ""
-        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; it takes {takes}{named}")
+        others = f", and by their names {', '.join(rest)}" if rest else ""
+        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; it takes {takes}{others}")
 
 
 def _about(function: Callable[..., object], name: str) -> str:

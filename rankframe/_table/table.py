@@ -50,11 +50,12 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         "nobody judged, and smaller numbers for the others",
     ),
     "repeated document": lambda x: (
-        f"a query holds the same {x.roles.doc_name!r} twice; keep the best row of each",
+        f"a query holds the same {x.roles.doc_name!r} twice; ",
+        Code(f"query={['run', *x.roles.query]}", phrase="name the columns that tell them apart, as {}, or "),
+        "keep the best row of each",
         steps.best_kept(
             x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
         ),
-        Code(f"query={['run', *x.roles.query]}", phrase=", or name the columns that tell them apart, as {}"),
     ),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",

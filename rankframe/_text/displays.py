@@ -18,11 +18,11 @@ MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
-def comparison_text(of: Any) -> str:
-    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs."""
+def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
+    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`."""
     rows = records(of.table)
     lines = [visible(line) for line in headlines(rows, of.settings)]
-    return "\n".join([*lines, *([""] if lines else []), text(_of_pairs(of, rows))])
+    return "\n".join([*lines, *([""] if lines else []), text(_of_pairs(of, rows, most))])
 
 
 def comparison_html(of: Any) -> str:
@@ -30,16 +30,16 @@ def comparison_html(of: Any) -> str:
     rows = records(of.table)
     lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings))
     letters = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
-    return lines + html(_of_pairs(of, rows)) + letters
+    return lines + html(_of_pairs(of, rows, MOST_ROWS)) + letters
 
 
-def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
+def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     settings = of.settings
     ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
     head = (*by, "metric", "run", "baseline", "baseline mean", "mean", f"difference [{ci}]", "p", "wins-ties-losses")
     body = []
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:most]:
         difference = row["difference"]
         shown = "" if difference is None else signed(difference)
         figures = (
@@ -51,7 +51,7 @@ def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
-    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta")))
+    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
 
 
 def verdict_text(of: Any) -> str:
@@ -74,7 +74,7 @@ def verdict_html(of: Any) -> str:
         counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
         body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
     note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
-    notes = (note, *_left_out(of, rows, ".failures and .moved"))
+    notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
 
@@ -87,9 +87,9 @@ def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
-def _left_out(of: Any, rows: Sequence[Any], others: str) -> list[str]:
+def _left_out(of: Any, rows: Sequence[Any], others: str, most: int | None) -> list[str]:
     """What is not shown, and how to get it."""
-    more = [f"The first {MOST_ROWS} of {len(rows):,} rows; .table has all."] if len(rows) > MOST_ROWS else []
+    more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
     return more + _lazy(of, others)
 
 

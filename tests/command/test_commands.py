@@ -392,6 +392,20 @@ def test_a_table_is_checked_by_itself(rows: Out) -> None:
 # conventions
 
 
+def test_notes_and_advice_stand_below_the_table_on_a_terminal(rows: Out, out: Out) -> None:
+    for line, name, text in (
+        ("conventions a.run --qrels qrels.txt -m rr", "tool", "note"),
+        ("check a.run --qrels twice.txt", "problem", "advice"),
+    ):
+        Path("twice.txt").write_text("q1 0 d1 1\nq1 0 d1 1\nq2 0 d4 1\n")
+        code = int(line.startswith("check"))
+        table, below = out(line, code=code).split("\n\n")
+        said = {f"{row[name]}: {row[text]}" for row in rows(line, code=code) if row[text]}
+        assert {*below.splitlines()} == said != set()
+        assert text not in table.splitlines()[0]
+        assert max(map(len, table.splitlines())) <= 120
+
+
 def test_conventions_say_what_each_tool_sets(rows: Out, out: Out) -> None:
     found = rows("conventions")
     assert {row["tool"] for row in found} == set(CONVENTIONS)
@@ -436,6 +450,22 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert "Gate: not passed" in page
     lines = out(f"gate {asked}", code=1).splitlines()
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
+
+
+def test_a_gate_without_a_baseline_holds_the_others_against_the_first_run(out: Out) -> None:
+    budgets = "--budget rr=0.1 --resamples 50"
+    for runs in ("b.run a.run --qrels qrels.txt", "wide.csv --runs b,a"):
+        assert out(f"gate {runs} {budgets}", code=1) == out(f"gate {runs} --baseline b {budgets}", code=1)
+        assert "rr of a: " in out(f"gate {runs} {budgets}", code=1)
+    out(f"report b.run a.run --qrels qrels.txt -m rr {budgets} -o r.html")
+    assert "rr of a: " in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_budgets_stand_in_one_option_with_commas_too(out: Out) -> None:
+    gate = "gate a.run b.run --qrels qrels.txt"
+    apart = out(f"{gate} --budget rr=0.9 --budget ndcg@1=0.2 --budget err(max_label=4)@2=0.2", code=1)
+    assert out(f"{gate} --budget rr=0.9,ndcg@1=0.2,err(max_label=4)@2=0.2", code=1) == apart
+    assert len(apart.splitlines()) == 3
 
 
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:

@@ -279,6 +279,10 @@ WRONG = [
         "in 2 rows: query_id='q1', doc_id='a')",
     ),
     (
+        "compare a.run double.run --qrels qrels.txt",
+        "double: the run holds a document of a query more than once. If these are several runs, give each a file of its own",
+    ),
+    (
         "compare nameless.csv --run system --qrels qrels.txt",
         "--run system: the column names the run of each row, and is null",
     ),
@@ -344,7 +348,13 @@ WRONG = [
     ),
     ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 39 on"),
     ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
-    ("gate t.csv --runs score,label --baseline score --budget rr", "write --budget ndcg@10=0.01"),
+    ("gate t.csv --runs score,label --budget rr", "--budget rr has no number; write --budget rr=0.01"),
+    ("gate t.csv --runs score,label --budget map,rr=1", "--budget map has no number; write --budget map=0.01"),
+    ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: '3%' is no number; write --budget rr=0.01"),
+    (
+        "gate long.csv --run system --budget rr=1",
+        "--run system without a baseline, the run that the others may replace; its runs are x, y: write --baseline x",
+    ),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
     (
         "gate t.csv --runs score,label --baseline score --budget rr=1 --confidence 0.3",
@@ -420,10 +430,13 @@ def test_a_mistake_is_one_line_on_standard_error(
         ("evaluate t.csv --lab label", "there is no option --lab (did you mean"),  # which may mean two things one day
         (
             "evaluate a.run b.run --qrels qrels.txt",
-            "b.run is one word too many for 'rankframe evaluate [options] RUN'; ",
+            "b.run is one word too many for 'rankframe evaluate [options] RUN', which takes one run; "
+            "rankframe compare takes several; ",
         ),
+        ("check a.run b.run --qrels qrels.txt", "which takes one run; rankframe compare takes several; "),
+        ("metrics b.run", "b.run is one word too many for 'rankframe metrics"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
-        ("gate t.csv --runs a,b", "--budget, --baseline"),
+        ("gate t.csv --runs a,b", "the following arguments are required: --budget"),
         ("report t.csv", "-o/--output"),
     ],
 )

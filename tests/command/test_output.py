@@ -157,19 +157,45 @@ def test_latex_of_a_comparison_is_that_of_papers_and_html_that_of_notebooks(out:
     ]
 
 
-@pytest.mark.parametrize("format", ["table", "markdown"])
-def test_a_comparison_says_which_p_values_were_corrected_together(format: str, out: Out) -> None:
-    last = "p_adjusted: after Holm's correction for 2 comparisons of all metrics together"
-    assert out(f"{TABLES['compare']} --format {format}").splitlines()[-1] == last
+@pytest.mark.parametrize(("format", "said"), [("table", ", after "), ("markdown", "p_adjusted: after ")])
+def test_a_comparison_says_which_p_values_were_corrected_together(format: str, said: str, out: Out) -> None:
+    last = f"{said}Holm's correction for 2 comparisons of all metrics together"
+    assert last in out(f"{TABLES['compare']} --format {format}").splitlines()[-1]
     by_metric = out(f"{TABLES['compare']} --family metric --format {format}")
-    assert "p_adjusted:" not in by_metric  # one comparison of each metric
-    three = "compare bm25.run dense.run tied.run --qrels qrels.txt -m rr,map --missing zero --resamples 99"
+    assert said not in by_metric  # one comparison of each metric
+    three = f"compare bm25.run dense.run tied.run --qrels qrels.txt -m rr,map --missing zero --resamples 99 --format {format}"
     Path("tied.run").write_text(BM25)
     by_metric = out(f"{three} --family metric --correction bh")
-    last = "p_adjusted: after Benjamini and Hochberg's correction for 3 comparisons of each metric"
-    assert by_metric.splitlines()[-1] == last
-    assert "p_adjusted:" not in out(f"{three} --correction none")
-    assert "p_adjusted:" not in out(f"{three} --test tukey")
+    last = f"{said}Benjamini and Hochberg's correction for 3 comparisons of each metric"
+    assert last in by_metric.splitlines()[-1]
+    assert said not in out(f"{three} --correction none")
+    assert said not in out(f"{three} --test tukey")
+
+
+def test_a_comparison_prints_its_sentences_and_figures_as_in_python(out: Out) -> None:
+    # By hand: two differences of 1/2 and one of 0 have the mean 1/3 and the standard error 1/6, so that the half of Student's
+    # interval is 4.302653 / 6 = 0.717109. Of the four ways to choose two signs, two are as far from 0: p = 1/2.
+    assert (
+        out(TABLES["compare"].replace("-m precision@1", "").replace("--resamples", "--method t --resamples"))
+        == """\
+No significant difference of `dense` from `bm25` on rr: +0.333 [-0.384, 1.050], p = 0.5, better on 2 and worse on 0 of 3 queries
+
+metric  run    baseline  baseline mean   mean  difference [95% interval]    p  wins-ties-losses
+rr      dense  bm25              0.667  1.000     +0.333 [-0.384, 1.050]  0.5             2-1-0
+p by the paired permutation test, over 3 queries. Difference: mean less baseline mean.
+"""
+    )
+
+
+def test_a_comparison_of_many_runs_prints_all_rows_in_a_terminals_width(out: Out) -> None:
+    names = [f"system{i:02}" for i in range(9)]  # 36 pairs
+    for name in names:
+        Path(f"{name}.run").write_text(BM25)
+    files = " ".join(f"{name}.run" for name in names)
+    lines = out(f"compare {files} --qrels qrels.txt -m rr --resamples 39").splitlines()
+    assert lines[:2] == ["0 of 36 differences are significant (p < 0.05)", ""]
+    assert [line.split()[1:3] for line in lines[3:-1]] == [[b, a] for i, a in enumerate(names) for b in names[i + 1 :]]
+    assert max(map(len, lines[:-1])) <= 120
 
 
 def test_the_format_that_is_said_wins_over_the_name(out: Out) -> None:
@@ -222,6 +248,9 @@ def test_a_device_is_written_to() -> None:
         ("ndcg(gain={0:0,1:5},discount=rank)@5,rr", ["ndcg(gain={0:0,1:5},discount=rank)@5", "rr"]),
         ("rr,ndcg_cut.5,10,map", ["rr", "ndcg@5", "ndcg@10", "map"]),
         ("map,11pt_avg", ["map", "11pt_avg"]),
+        ("P_5,10,map", ["P_5", "P_10", "map"]),
+        ("ndcg_cut_5,10", ["ndcg_cut_5", "ndcg_cut_10"]),
+        ("iprec_at_recall_0.10,0.50", ["iprec_at_recall_0.10", "iprec_at_recall_0.50"]),
     ],
 )
 def test_metrics_may_be_told_apart_by_commas(given: str, wanted: list[str], out: Out) -> None:

@@ -74,6 +74,7 @@ def test_help_is_the_first_sentence_of_the_documentation_in_options() -> None:
         "with --run, queries that a run lacks: error refuses them, drop leaves"
     )
     assert found["baseline"].help == "the run that the others are compared with; the default compares all pairs"
+    assert actions("gate")["baseline"].help == "the run that the others may replace; the default is the first one"
     assert found["correction"].choices == ["holm", "bh", "by", "none"]
     assert found["run_only"].choices == ["keep", "drop", "error"]
     assert help_of(len, "obj") == ""  # which documents no parameters

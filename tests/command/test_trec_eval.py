@@ -94,13 +94,24 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         f"{'runid':<22}\tall\tlast\n{'num_q':<22}\tall\t1\n{'dcg_2=5':<22}\tall\t4.1546\n"
     )
     assert main(["trec_eval", "-n", str(qrels), str(run)]) == 0
-    assert capsys.readouterr().out == "\n"
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc'. Did you mean 'ndcg'?"),
+        (["-m", "ndcg_cut_10", "qrels", "run"], "unknown measure 'ndcg_cut_10'. Did you mean 'ndcg_cut.10'?"),
+        (["-m", "P_5,10", "qrels", "run"], "unknown measure 'P_5,10'. Did you mean 'P.5,10'?"),
+        (["-m", "iprec_at_recall_0.10", "qrels", "run"], "Did you mean 'iprec_at_recall.0.10'?"),
+        (["-m", "ndcg@10", "qrels", "run"], "unknown measure 'ndcg@10'. Did you mean 'ndcg_cut.10'?"),
+        (["-m", "P@10", "qrels", "run"], "unknown measure 'P@10'. Did you mean 'P.10'?"),
+        (["-m", "map,ndcg", "qrels", "run"], "unknown measure 'map,ndcg'. Say -m for each: -m map -m ndcg"),
+        (["-m", "ndcg@10,map", "qrels", "run"], "Say -m for each: -m ndcg@10 -m map"),
+        (
+            ["-m", "prefs_simp", "qrels", "run"],
+            "unknown measure 'prefs_simp': trec_eval's preferences are not computed here",
+        ),
         (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
         (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
         (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),

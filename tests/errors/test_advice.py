@@ -400,6 +400,7 @@ CASES = {
     "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE"),
     "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
     "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two cutoffs of trec_eval's": Case("OK", "df.rank.evaluate('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
     "two metrics": Case("OK", "df.rank.evaluate('ndcg@10, map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
     "a list of cutoffs": Case("OK", "df.rank.ndcg(k=[5, 10])", "df.rank.evaluate(ADVICE)", r"each: (.*)\."),
     "a list of cutoffs in a text": Case(

@@ -117,6 +117,19 @@ def test_a_fractional_label_is_refused_or_kept_never_cut_off() -> None:
     assert scan_qrels(io.StringIO(text), label_dtype=pl.Float64).collect().equals(kept)
 
 
+def test_a_run_is_told_from_judgments_by_its_number_of_fields() -> None:
+    with pytest.raises(
+        InvalidData, match=r"6 fields instead of 4 in 'q Q0 d 1 2\.5 t', a line of a run. Write 'query_id it"
+    ):
+        read_qrels(io.StringIO("q Q0 d 1 2.5 t"))
+    with pytest.raises(
+        InvalidData, match=r"4 fields instead of 6 in 'q 0 d 1', a line of judgments. Write 'query_id Q0"
+    ):
+        run("q 0 d 1")
+    with pytest.raises(InvalidData, match=r"5 fields instead of 6 in 'q Q0 d 1 2'. Write"):
+        run("q Q0 d 1 2")
+
+
 MALFORMED = [
     ("q Q0 d 1 2.5", "5 fields instead of 6"),
     ("q Q0 a document 1 2.5 t", "7 fields instead of 6"),
@@ -174,6 +187,15 @@ def test_a_lazy_run_calls_no_python() -> None:
 def test_text_that_is_not_utf_8_is_an_error() -> None:
     with pytest.raises(InvalidData, match="the input, line 1: 'q Q0 caf\ufffd 1 1 t' is no UTF-8; convert the file"):
         run("q Q0 caf\u00e9 1 1 t".encode("latin-1"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_text_in_utf_16_is_refused_with_the_encoding_to_convert(encoding: str) -> None:
+    mark = "\ufeff" if encoding.endswith("be") else ""  # the other writes its own
+    with pytest.raises(
+        InvalidData, match="the input: this is UTF-16; convert the file, as with iconv -f utf-16 -t utf-8"
+    ):
+        run(f"{mark}q Q0 caf\u00e9 1 1 t\n".encode(encoding))
 
 
 # Files with named columns

@@ -314,6 +314,16 @@ def axis_titles(chart: Any, channel: str) -> set[str]:
     return {layer["encoding"][channel]["title"] or "" for layer in layers if channel in layer["encoding"]}
 
 
+def test_the_last_cutoffs_of_a_curve_do_not_run_into_each_other() -> None:
+    svg = vl_convert.vegalite_to_svg(OLD.rank.plot.curve("map", cutoffs=[1, 10, 1000]).to_dict())
+    label = r'text-anchor="(\w+)" transform="translate\(([\d.]+),[^>]*font-size="(\d+)px"[^>]*>(\d+)</text>'
+    (half, left, size, one), (end, right, _, other) = [x for x in re.findall(label, svg) if x[3] in ("500", "1000")]
+    assert (half, one, end, other) == ("middle", "500", "middle", "1000")
+    half_widths = 0.56 * int(size) * (len(one) + len(other)) / 2  # a digit is 0.56 of its size wide
+    between = float(right) - float(left) - half_widths
+    assert between > 0.3 * int(size)
+
+
 @every_drawing
 def test_altair_draws_polars_frames(name: str) -> None:
     draw, (title, x, y) = DRAWINGS[name]
