@@ -271,16 +271,16 @@ PRODUCTS: Mapping[str, Convention] = {
         "where nothing was retrieved",
     ),
     "replay": Convention(
-        {},
+        {"no_relevant": "null"},
         {
             **{name: {} for name in ("precision", "recall", "hit_rate", "rr")},
             "map": {"divisor": "min(k,R)"},
             "ndcg": {"gain": "binary"},
-            "auc": LIST_ONLY,
+            "auc": {**LIST_ONLY, "no_relevant": "zero"},
         },
         "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an item "
-        "that is recommended twice counts twice in MAP, nDCG and AUC, which go above 1; AUC, RocAuc there, goes by rank, "
-        "and is 1 where all are relevant",
+        "that is recommended twice counts twice in MAP, nDCG and AUC, which go above 1; users without a relevant item are left out; "
+        "AUC, RocAuc there, goes by rank, and is 1 where all of the list are relevant",
         ("replay_rec",),
     ),
     "rectools": Convention(
