@@ -279,8 +279,9 @@ PRODUCTS: Mapping[str, Convention] = {
             "auc": {**LIST_ONLY, "no_relevant": "zero"},
         },
         "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an item "
-        "that is recommended twice counts twice in MAP, nDCG and AUC, which go above 1; users without a relevant item are left out; "
-        "AUC, RocAuc there, goes by rank, and is 1 where all of the list are relevant",
+        "that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item are left "
+        "out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is 1 where all "
+        "of the list are relevant",
         ("replay_rec",),
     ),
     "rectools": Convention(
@@ -314,7 +315,8 @@ PRODUCTS: Mapping[str, Convention] = {
         },
         "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map divides "
         "by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations count 0 in "
-        "nDCG and are left out elsewhere; r_precision_at_k, which leaves out users without a hit, is not repeated",
+        "nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, which go above "
+        "1; r_precision_at_k, which leaves out users without a hit, is not repeated",
         ("recommenders",),
     ),
 }

@@ -29,7 +29,9 @@ def values(
     table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
     for name, options in calls:
-        retrieved = [[Document(content=doc) for doc in lists(rows, options.get("k")).retrieved] for rows in table.values()]
+        retrieved = [
+            [Document(content=doc) for doc in lists(rows, options.get("k")).retrieved] for rows in table.values()
+        ]
         of_graded = [[row for row in rows if row[2] is not None and row[2] > 0] for rows in table.values()]
         if name != "ndcg":
             of_graded = [[row for row in rows if row[2] >= 1] for rows in of_graded]

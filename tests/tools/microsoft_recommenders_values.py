@@ -22,7 +22,9 @@ def values(
         retrieved, relevant = lists(rows)
         if not retrieved or not relevant:
             continue
-        found = pd.DataFrame({"userID": query, "itemID": retrieved, "prediction": [-float(x) for x in range(len(retrieved))]})
+        found = pd.DataFrame(
+            {"userID": query, "itemID": retrieved, "prediction": [-float(x) for x in range(len(retrieved))]}
+        )
         wanted = pd.DataFrame({"userID": query, "itemID": relevant, "rating": 1.0})
         for name, options in calls:
             yield query, name, options, float(NAMES[name](wanted, found, **options))
