@@ -63,7 +63,7 @@ def explained(text: str) -> pl.DataFrame:
     rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
     for tool, theirs, meant, note in _meant(setup, call):
         rows.append(
-            Row(tool, None, meant.text, tuple(choice for choice, *_ in _choices(theirs, meant, setup, call)), note)
+            Row(tool, None, meant.text, tuple(choice for choice, _ in _choices(theirs, meant, setup, call)), note)
         )
     told = [(row.tool, row.value, row.metric, row.differs_by, row.note, row.clauses) for row in rows]
     return pl.DataFrame(told, schema=SCHEMA, orient="row").drop("value")
@@ -130,15 +130,15 @@ class _Numbers:
             note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
             return Row(tool, None, call.text, (), note)
         choices = list(_choices(setup, call, self.setup, self.call))
-        matter = [choice for choice, *without in choices if not _same(here, self._or_nan(*without))]
-        if not matter and not _same(here, self._or_nan(self.setup, self.call)):
-            matter = [choice for choice, *_ in choices]  # each makes the difference that another one makes, too
+        matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]
+        if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
+            matter = [choice for choice, _ in choices]  # each makes the difference that another one makes, too
         return Row(tool, here, call.text, tuple(matter), note)
 
-    def _or_nan(self, setup: Setup, call: Call) -> float | None:
-        """The value; NaN where some of the choices do not go with others."""
+    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: Any = None) -> float | None:
+        """The value with our choice in the place of another; NaN where there is none, as it does not go with the rest."""
         try:
-            return self.value(setup, call)
+            return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
         except RankframeError:
             return math.nan
 
@@ -181,16 +181,16 @@ def _meant(setup: Setup, call: Call) -> Iterator[tuple[str, Setup, Call, str]]:
             yield tool, *setup.on(convention=tool).resolve(call), convention.note
 
 
-def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Setup, Call]]:
-    """Each choice in which a setup and a call differ from ours, with both as they are without it."""
+def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Any]]:
+    """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
         if chosen != our_choice:
-            yield Choice(name, chosen), *_with(setup, call, name, our_choice)
+            yield Choice(name, chosen), our_choice
     for name, parameter in call.metric.parameters.items():
         chosen, our_choice = (dict(x.options).get(name, parameter.default) for x in (call, our_call))
         if chosen != our_choice:
-            yield Choice(name, chosen), *_with(setup, call, name, our_choice)
+            yield Choice(name, chosen), our_choice
 
 
 def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]:
