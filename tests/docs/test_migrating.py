@@ -121,6 +121,7 @@ def test_our_values_are_those_of_the_page(tool: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unsafe cast")  # Numba's, of ranx' code
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of a file that Ragas leaves open
 @pytest.mark.parametrize("tool", [pytest.param(x, marks=pytest.mark.tools) if x in HEAVY else x for x in TOOLS])
 def test_the_other_tools_values_are_those_of_the_page(tool: str) -> None:
     for theirs, _, value in rows(tool):

@@ -6,6 +6,7 @@ import asyncio
 import warnings
 from collections.abc import Callable
 from statistics import fmean
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -15,18 +16,39 @@ from tests.tools.lists import Lists, lists
 Rows = dict[str, list[Any]]
 
 
+class Names(dict[str, Any]):
+    """A module's names for `eval`, those among them that are imported when they are asked for."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__()
+        self.module = module
+
+    def __missing__(self, name: str) -> Any:
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+
+def made(code: str, module: ModuleType) -> Any:
+    """What the page's code makes of a module's names; some products warn of other ones to come."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eval(code, {}, Names(module))
+
+
 def mlflow(code: str, table: Rows) -> float:
     from mlflow import metrics
 
     found = _lists(table)
     retrieved, relevant = pd.Series([x.retrieved for x in found]), pd.Series([x.relevant for x in found])
-    return fmean(eval(code, vars(metrics)).eval_fn(retrieved, relevant).scores)
+    return fmean(made(code, metrics).eval_fn(retrieved, relevant).scores)
 
 
 def llamaindex(code: str, table: Rows) -> float:
     from llama_index.core.evaluation.retrieval import metrics
 
-    metric = eval(code, vars(metrics))
+    metric = made(code, metrics)
     return fmean(metric.compute(expected_ids=x.relevant, retrieved_ids=x.retrieved).score for x in _lists(table))
 
 
@@ -36,7 +58,7 @@ def haystack(code: str, table: Rows) -> float:
 
     retrieved = [[Document(content=doc) for doc in x.retrieved] for x in _lists(table)]
     wanted = [[Document(content=doc, score=label) for doc, _, label in rows if label] for rows in table.values()]
-    metric = eval(code, {name: getattr(evaluators, name) for name in evaluators.__all__})
+    metric = made(code, evaluators)
     return float(metric.run(ground_truth_documents=wanted, retrieved_documents=retrieved)["score"])
 
 
@@ -48,7 +70,7 @@ def ragas(code: str, table: Rows) -> float:
     samples = [
         SingleTurnSample(**{f"retrieved_{kind}": x.retrieved, f"reference_{kind}": x.relevant}) for x in _lists(table)
     ]
-    return fmean(asyncio.run(eval(code, vars(metrics)).single_turn_ascore(sample)) for sample in samples)
+    return fmean(asyncio.run(made(code, metrics).single_turn_ascore(sample)) for sample in samples)
 
 
 def replay(code: str, table: Rows) -> float:
@@ -57,7 +79,7 @@ def replay(code: str, table: Rows) -> float:
     found, wanted = _frames(table, "query_id", "item_id", "rating")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (value,) = eval(code, vars(metrics))(found, wanted).values()
+        (value,) = made(code, metrics)(found, wanted).values()
     return float(value)
 
 
@@ -66,7 +88,7 @@ def rectools(code: str, table: Rows) -> float:
 
     found, wanted = _frames(table, "user_id", "item_id", "score")
     found["rank"] = found.groupby("user_id")["score"].rank(ascending=False).astype(int)
-    return float(eval(code, vars(metrics)).calc(found, wanted))
+    return float(made(code, metrics).calc(found, wanted))
 
 
 def recbole(code: str, table: Rows) -> float:

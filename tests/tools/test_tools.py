@@ -1,7 +1,7 @@
 """The choices of `tests.tools.conventions` are what the tools do: every value they print is the one those choices make.
 
 scikit-learn and trec_eval 9 are always there; the others need `pip install -r tests/tools/requirements.txt` and
-`pytest -m tools tests/tools`.
+`pytest -m tools tests/tools`, and the products among them what requirements-products.txt says.
 """
 
 from __future__ import annotations
