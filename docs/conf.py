@@ -81,16 +81,14 @@ html_theme_options = {
 def signature(
     app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returns: str | None
 ) -> tuple[str | None, str | None] | None:
-    """Rankers come from `.rank`, so they are made by nobody; what a metric gives as a method is the ranker's to say.
+    """Rankers come from `.rank`, so they are made by nobody.
 
     The range of a number, which stands beside its type, is told in the text.
     """
     arguments = arguments and re.sub(r"[~\w.]*Annotated\[([~\w.]+), [~\w.]*Range\([^()]*\)\]", r"\1", arguments)
     if what == "class" and not name.endswith("Error"):
         return "", None
-    if name.startswith("rankframe._rankers.metric_methods.Ranker.") and (returns or "").endswith("Expr"):
-        return arguments, "R"
-    return arguments, returns
+    return arguments, returns and returns.replace("~R", "R")
 
 
 def without_last_line(app: Any, page: str, source: list[str]) -> None:

@@ -27,6 +27,7 @@ from .errors import (
     RankframeError,
     RankframeWarning,
     UnknownMetric,
+    called_by_users,
 )
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
-    from ._rankers.metric_methods import ExprRanker
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
+    from ._rankers.ranker import ExprRanker
+    from ._shapes.arrays import from_arrays
+    from ._shapes.dicts import from_dicts
+    from ._shapes.lists import from_lists
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
@@ -59,6 +63,9 @@ __all__ = [
     "Verdict",
     "arrow_kernel",
     "expr",
+    "from_arrays",
+    "from_dicts",
+    "from_lists",
     "hook",
     "load_example",
     "metric",
@@ -84,7 +91,10 @@ LATER = {
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
-    "expr": "_rankers.metric_methods",
+    "expr": "_rankers.ranker",
+    "from_arrays": "_shapes.arrays",
+    "from_dicts": "_shapes.dicts",
+    "from_lists": "_shapes.lists",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",
@@ -114,6 +124,7 @@ def rank(frame: pl.LazyFrame) -> PolarsRanker[pl.LazyFrame]: ...
 def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-overlap]  # pandas exports Arrow, too
 @overload
 def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
+@called_by_users
 def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     """The ranker of a frame: the same as ``frame.rank``, in a form that type checkers see.
 
@@ -156,13 +167,14 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         with suppress(pl.exceptions.SchemaError):  # a single column
             return PolarsRanker(pl.DataFrame(frame))
-    of_runs = (
-        "; of a dictionary {query: {document: score}} it is pl.DataFrame([(q, d, s) for q, docs in run.items() for d, s in "
-        "docs.items()], schema=['query_id', 'doc_id', 'score'], orient='row')"
-    )
+    instead = ""
+    if isinstance(frame, dict):
+        instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run, qrels)"
+    elif hasattr(frame, "__array__") or isinstance(frame, (list, tuple)):
+        instead = "; of a matrix with a row per query write rf.from_arrays(scores, labels)"
     raise InvalidData(
         f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
-        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{of_runs * isinstance(frame, dict)}"
+        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
     )
 
 
@@ -183,7 +195,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES, "__version__"} - {"dask", "spark"})  # may not be installed
+    """The public names; those of engines, which may not be installed, are left out."""
+    special = {name for name in globals() if name.startswith("__") and name.endswith("__")}
+    return sorted({*special, *__all__, *MODULES, "__version__"} - {"__getattr__", "__dir__", "dask", "spark"})
 
 
 register()

@@ -19,7 +19,7 @@ from ._engines.engine import Side, looks_at_whole, run
 from ._engines.tasks import Merged, OnQueries, Work
 from ._rankers.pandas import PandasRanker, Source, as_pandas, of_pandas
 from ._rankers.pandas_columns import text_of
-from ._rankers.verb_methods import FrameRanker
+from ._rankers.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
 from ._verbs.declaration import verb_of
@@ -27,6 +27,7 @@ from .errors import RankframeError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from dask.dataframe import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = ["DaskRanker"]
 
@@ -39,7 +40,9 @@ class DaskRanker(FrameRanker[Any]):
     Only ``summarize`` has an interval of its own, that of ``method="poisson"``, and says so in a column ``ci_method``.
     """
 
-    def __init__(self, frame: Any, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+    _library = "Dask "
+
+    def __init__(self, frame: DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         super().__init__(setup)
         self._frame = frame
 
@@ -61,9 +64,6 @@ class DaskRanker(FrameRanker[Any]):
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         raise looks_at_whole("a plot or a report", DaskEngine(None))
 
-    def __repr__(self) -> str:
-        return ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
-
 
 @dataclass(frozen=True)
 class DaskEngine:
@@ -80,11 +80,11 @@ class DaskEngine:
         "fits into memory"
     )
 
-    def schema(self, table: Any, read: Collection[str] | None) -> pl.DataFrame:
+    def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns as Polars has those of a pandas frame, and the levels of the index."""
         return Source(table._meta, () if read is None else read, others=read is None, lists=self.lists).polars
 
-    def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[Any]) -> Any:
+    def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
         """The work on every partition, after a shuffle if there is a key; what merges comes into one partition."""
         frames = [_only(side.table, side.names) for side in sides]
         function = OnPandas(work, tuple(tuple(side.names) for side in sides), self.lists)
@@ -99,10 +99,25 @@ class DaskEngine:
             first = _together(first, key, n)
         return first.map_partitions(function, *others, meta=meta, align_dataframes=False, clear_divisions=True)
 
-    def collect(self, table: Any) -> pl.DataFrame:
+    def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows of all partitions."""
         found = table.compute()
         return Source(found, [*found.columns]).polars
+
+
+class PandasFrames:
+    """Frames on which a verb gives what it gives as a method of `.rank`."""
+
+    def run(
+        self, verb: Callable[..., Any], frame: pd.DataFrame, setup: Setup, *args: Any, **known: Any
+    ) -> pd.DataFrame:
+        """Run the verb."""
+        found: pd.DataFrame = PandasRanker(frame, setup)._run(verb, *args, **known)
+        return found
+
+    def for_each(self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+        """A cross join."""
+        return as_pandas(runs).astype({name: frame[name].dtype for name in runs.columns}).merge(qrels, how="cross")
 
 
 @dataclass(frozen=True)
@@ -118,12 +133,7 @@ class OnPandas:
 
         work = self.work
         if isinstance(work, OnQueries):
-            part, *others = parts
-            if work.runs is not None:
-                runs = as_pandas(work.runs).astype({name: part[name].dtype for name in work.runs.columns})
-                others = [runs.merge(other, how="cross") for other in others]
-            result: pd.DataFrame = PandasRanker(part, work.setup)._run(work.function, *others, *work.args, **work.known)
-            return result
+            return work.on(PandasFrames(), *parts)
         of_parts = zip(parts, self.names, strict=True)
         found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))
         if not isinstance(work, Merged):
@@ -134,18 +144,18 @@ class OnPandas:
         return as_pandas(found)
 
 
-def _only(frame: Any, names: Collection[str]) -> Any:
+def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:
     """The frame without the columns that are not named."""
     there = [label for label in frame.columns if text_of(label) in names]
     return frame if len(there) == len(frame.columns) else frame[there]
 
 
-def _with_columns(frame: Any, query: Sequence[str]) -> Any:
+def _with_columns(frame: DataFrame, query: Sequence[str]) -> DataFrame:
     """The frame with its index as a column where that names a query."""
     return frame.reset_index() if frame.index.name in query and frame.index.name not in frame.columns else frame
 
 
-def _together(frame: Any, key: Sequence[str], partitions: int) -> Any:
+def _together(frame: DataFrame, key: Sequence[str], partitions: int) -> DataFrame:
     """The frame with all rows of a key in one partition."""
     if partitions == frame.npartitions == 1:
         return frame

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import EllipsisType, NoneType
-from typing import Any, TypeAlias
+from functools import wraps
+from types import EllipsisType, NoneType, TracebackType
+from typing import Any, TypeAlias, TypeVar, cast
 
 __all__ = [
     "MOST_DIGITS",
@@ -27,6 +28,7 @@ __all__ = [
     "UnknownMetric",
     "Verbatim",
     "asked_as",
+    "called_by_users",
     "did_you_mean",
     "judge",
     "nearest",
@@ -34,8 +36,12 @@ __all__ = [
     "option",
     "shown",
     "warn",
+    "without_own_frames",
     "worded",
 ]
+
+E = TypeVar("E", bound=BaseException)
+F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_DIGITS = 38
 """How many digits a whole number may have: Polars computes with 128 bits."""
@@ -216,6 +222,39 @@ def warn(*said: Text) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
     warnings.warn(RankframeWarning(*said), stacklevel=level)
+
+
+def without_own_frames(error: E) -> E:
+    """The error, and its causes, with a traceback that holds no code of this package, to raise at the user's call."""
+    at: BaseException | None = error
+    while at is not None:
+        at.__traceback__ = _others(at.__traceback__)
+        at = at.__cause__
+    return error
+
+
+def _others(traceback: TracebackType | None) -> TracebackType | None:
+    """The lines of a traceback that are not this package's: those of a user's function that it called stay."""
+    if traceback is None:
+        return None
+    rest = _others(traceback.tb_next)
+    if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        return rest
+    traceback.tb_next = rest
+    return traceback
+
+
+def called_by_users(function: F) -> F:
+    """A function whose errors show the line of the caller and one of this package."""
+
+    @wraps(function)
+    def call(*args: object, **options: object) -> object:
+        try:
+            return function(*args, **options)
+        except RankframeError as error:
+            raise without_own_frames(error) from error.__cause__
+
+    return cast(F, call)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

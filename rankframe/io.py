@@ -8,10 +8,12 @@ from importlib.resources import files
 import polars as pl
 
 from ._files.read import QRELS, RUN, DType, Format, Source, rows
+from .errors import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run"]
 
 
+@called_by_users
 def read_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
@@ -61,6 +63,7 @@ def read_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     return rows(source, RUN, format=format, columns=columns).read()
 
 
+@called_by_users
 def read_qrels(
     source: Source,
     *,
@@ -107,6 +110,7 @@ def read_qrels(
     return rows(source, QRELS, format=format, columns=columns, label_dtype=label_dtype).read()
 
 
+@called_by_users
 def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[str, str] | None = None) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
@@ -124,6 +128,7 @@ def scan_run(source: Source, *, format: Format | None = None, columns: Mapping[s
     return rows(source, RUN, format=format, columns=columns).scan()
 
 
+@called_by_users
 def scan_qrels(
     source: Source,
     *,

@@ -10,6 +10,7 @@ from ._pictures import plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
+from .errors import called_by_users
 
 __all__ = ["Plots"]
 
@@ -25,6 +26,7 @@ class Plots:
         self._work = work
         self._library = library
 
+    @called_by_users
     def curve(
         self,
         *metrics: str,
@@ -71,6 +73,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
+    @called_by_users
     def precision_recall(
         self,
         *,
@@ -100,6 +103,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.precision_recall, chosen.columns, chosen)
 
+    @called_by_users
     def differences(
         self,
         metric: str,
@@ -138,6 +142,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.differences, chosen.columns, chosen, metric, baseline)
 
+    @called_by_users
     def distribution(
         self,
         metric: str,
@@ -168,6 +173,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.distribution, chosen.columns, chosen, metric)
 
+    @called_by_users
     def slices(
         self,
         metric: str,
@@ -201,6 +207,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(background, ax, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
 
+    @called_by_users
     def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: does it reflect the ranking, or just how much was judged.
 

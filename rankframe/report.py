@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._text import markup
+from ._text import displays, markup
 from ._text.result_table import grid_of, plain, records
+from .errors import called_by_users
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
+@called_by_users
 def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     """A table in GitHub's Markdown.
 
     Parameters
     ----------
     of
-        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize``.
+        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize`` or ``df.rank.check``.
     digits
         The number of decimals.
     alpha
@@ -25,7 +27,8 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     Returns
     -------
     The table. A comparison has a row per run (and slice) and a column per metric, with the best in bold and the letters
-    of the runs that a run is significantly better than, which a note explains.
+    of the runs that a run is significantly better than, which a note explains. A check has a row per kind of finding,
+    with the number of findings and the places of the first three.
 
     Examples
     --------
@@ -41,6 +44,7 @@ def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
     return markup.markdown(grid_of(of, digits, alpha))
 
 
+@called_by_users
 def latex(
     of: Any, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
 ) -> str:
@@ -73,6 +77,7 @@ def latex(
     return markup.latex(grid_of(of, digits, alpha), caption, label)
 
 
+@called_by_users
 def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
     """A table in HTML, made by great_tables, including its styles.
 
@@ -109,5 +114,5 @@ def dictionary(of: Any) -> dict[str, Any]:
 
 
 def notebook(of: Any) -> str:
-    """A table in plain HTML, in the colours of the notebook."""
-    return markup.html(grid_of(of))
+    """Plain HTML, in the colours of the notebook: of a comparison its sentences and figures, of a summary a table."""
+    return displays.comparison_html(of) if hasattr(of, "settings") else markup.html(grid_of(of))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import SummaryMethod, SummaryResampling
 from ._engines.arrow_kernel import bound, seen
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["evaluate", "summarize", "with_metrics"]
+__all__ = ["evaluate", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """How many rows a bucket has where nobody says how many buckets there are: few enough to spread, many enough to pay."""
@@ -76,9 +77,8 @@ def evaluate(
         At once, if a metric, an option, a column or its type is wrong. What only the rows show (a NaN score, a document
         that stands twice) fails the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    setup = bound(options, evaluate)
-    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, verbs.evaluate, *metrics, **two)
+    setup, engine = bound(options, evaluate), SparkEngine(buckets)
+    return run(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -166,11 +166,43 @@ def summarize(
         As :func:`evaluate` does; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is no number from 0 on.
     """
-    setup = bound(options, summarize)
+    setup, engine = bound(options, summarize), SparkEngine(buckets)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
-    resampling = SummaryResampling(ci, method, resamples, seed, progress)
+    args = slices, weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
+    return run(engine, df, setup, summarize_verb, *args, qrels=qrels, judged_only=judged_only, run_only=run_only)
+
+
+def mean(
+    df: DataFrame,
+    *metrics: verbs.Request,
+    by: str | Sequence[str] | None = None,
+    qrels: DataFrame | None = None,
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean`` gives it.
+
+    Parameters
+    ----------
+    df, *metrics, by, qrels, judged_only, run_only, buckets, **options
+        As for :func:`summarize`.
+
+    Returns
+    -------
+    A Spark table: the slice's columns, then a double per metric, in the order asked: the mean over the queries whose value
+    is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret`` the sum.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As :func:`summarize` does.
+    """
+    setup = bound(options, mean)
+    slices = (by,) if isinstance(by, str) else tuple(by or ())
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, summarize_verb, slices, weights, resampling, *metrics, **two)
+    return run(SparkEngine(buckets), df, setup, mean_verb, slices, *metrics, **two)
 
 
 class SparkEngine:
@@ -227,7 +259,7 @@ def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, b
     if key is None:
         result = _numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
     else:
-        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket"
+        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket" if key else "0L AS bucket"
         groups = [_numbered(table, bucket).groupBy("bucket") for table in tables]
         if len(groups) == 1:
             result = groups[0].applyInArrow(lambda table: guarded(table), struct)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -19,6 +19,9 @@ from .._words.ranking import Used
 from .._words.rows import Answer
 from ..errors import Code, InvalidOption, Text, on, shown
 from .registry import Bounds, Judging, Metric
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["Call", "call_of"]
 

@@ -54,6 +54,11 @@ class Mean:
         """Whether values are added up as their logarithms."""
         return self.summary == "geometric mean"
 
+    @property
+    def figure(self) -> Literal["mean", "total"]:
+        """The one figure that trec_eval prints for a run: the total of a count, else the mean."""
+        return "total" if self.summary == "sum" else "mean"
+
     def scaled(self, x: pl.Expr) -> pl.Expr:
         """Values on the scale on which they are added up."""
         return x.log() if self.is_geometric else x
@@ -69,7 +74,7 @@ class Mean:
 
     def over_run(self, value: pl.Expr) -> pl.Expr:
         """The one number that trec_eval prints for a column: the sum of a count, else the mean."""
-        return value.sum() if self.summary == "sum" else self.unweighted(value)
+        return value.sum() if self.figure == "total" else self.unweighted(value)
 
     def add(self, name: str, weight: pl.Expr) -> Addends:
         """The queries of a part, each with a value and a weight; a null value does not count."""
@@ -84,13 +89,13 @@ class Mean:
         return Addends(name, n.sum(), weight, total, mean, spread, center, least, greatest)
 
     def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-        """The figures of a metric: null if no value has a weight, `std` also for fewer than two values."""
+        """The figures of a metric: null if no value has a weight, `std` also for fewer than two; only counts have a total."""
         n, weight = sums["n"], sums["weight"]
         return {
-            "mean": pl.when(weight > 0).then(self.unscaled(sums["center"])),
-            "std": pl.when((weight > 0) & (n > 1)).then((sums["spread"] * n / (n - 1)).sqrt()),
             "n_queries": n,
-            "total": sums["total"],
+            "std": pl.when((weight > 0) & (n > 1)).then((sums["spread"] * n / (n - 1)).sqrt()),
+            "total": sums["total"] if self.figure == "total" else pl.lit(None, pl.Float64),
+            "mean": pl.when(weight > 0).then(self.unscaled(sums["center"])),
         }
 
 

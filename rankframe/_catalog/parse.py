@@ -12,7 +12,7 @@ from typing import Any
 
 from .._support.option_kinds import is_number
 from .._table.trec_eval import DEFAULTS
-from ..errors import InvalidOption, RankframeError, UnknownMetric, on, shown
+from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
 
@@ -30,6 +30,7 @@ _TEXT = re.compile(
 )
 
 
+@called_by_users
 def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names several cutoffs.
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
 from .._table.trec_eval import SETS
-from ..errors import Code, InvalidOption, Text, UnknownMetric, nearest, shown
+from ..errors import Code, InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -153,6 +153,7 @@ def metric(
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
 ) -> Callable[[F], F]: ...
+@called_by_users
 def metric(
     *aliases: Any,
     text: str | None = None,
@@ -246,6 +247,7 @@ def metric(
         if not isinstance(other, str):
             raise InvalidOption(f"{other!r} is no name of a metric; write other names as texts, as @rf.metric('top')")
 
+    @called_by_users
     def register(formula: F) -> F:
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *names])
         known = dict(spellings or {})
@@ -293,6 +295,7 @@ def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
     return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
+@called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     """Take a metric of your own out of the list.
 

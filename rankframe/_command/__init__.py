@@ -19,8 +19,10 @@ import rankframe as rf
 from .._text.user_text import visible
 from ..errors import RankframeError
 from . import check, conventions, curve, decide, demo, evaluate, listing, report, trec_eval
-from .command import Parser, epilog
+from .command import Answer, Parser, epilog
+from .options import with_names
 from .output import warnings_as_notes
+from .target import prepare, text_of, write
 from .words import in_options
 
 __all__ = ["COMMANDS", "main", "parser"]
@@ -29,6 +31,7 @@ COMMANDS = (
     evaluate.COMMAND,
     decide.COMPARE,
     decide.GATE,
+    decide.POWER,
     curve.COMMAND,
     check.COMMAND,
     conventions.COMMAND,
@@ -52,14 +55,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments, others = parser().parse_known_args(argv)
         if others:
             arguments.parser.refuse(others)
+        prepare(arguments)
+        arguments = with_names(arguments)
         with warnings_as_notes():
             answer = arguments.command(arguments)
-        if answer.text is not None:
+        if answer.result is not None and arguments.target is not None:
+            write(arguments.target, answer.result, arguments.format)
+        elif answer.result is not None:
             if sys.stdout is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
             if isinstance(sys.stdout, TextIOWrapper):
                 sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
-            print(answer.text)
+            print(text_of(answer.result, vars(arguments).get("format", "table")))
             sys.stdout.flush()
     except BrokenPipeError:
         # What is left in the buffer must not fail once more when Python exits.
@@ -86,6 +93,16 @@ def said(error: Exception) -> str:
     return in_options(error.said if isinstance(error, RankframeError) else str(error))
 
 
+FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)
+"""The commands to begin with."""
+
+
+def start(arguments: argparse.Namespace) -> Answer:
+    """What to type first."""
+    lines = [line for command in FIRST for line in (f"{command.examples[0]}", f"    {command.help}", "")]
+    return Answer("\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."]))
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands, with their help."""
     top = Parser(
@@ -94,8 +111,9 @@ def parser() -> argparse.ArgumentParser:
         epilog=epilog(EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_to(commands)
     return top

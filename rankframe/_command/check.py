@@ -9,11 +9,12 @@ import polars as pl
 
 import rankframe as rf
 
+from .._text.result_table import by_kind
 from .._verbs import verbs
 from ..errors import RankframeWarning
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, ranker
-from .output import formatted
+from .output import Table
 from .reading import (
     join,
     only_one_input,
@@ -42,12 +43,14 @@ def options(sub: Parser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> Answer:
-    """A row per finding; the exit code is 1 if one of them is an error, which would stop every metric."""
+    """A row per finding, for people one per kind; the exit code is 1 if one of them is an error, which would stop every metric."""
     found = findings(arguments).sort("severity", maintain_order=True)
     code = int("error" in found["severity"])
-    if found.is_empty() and arguments.format in ("table", "markdown"):
-        return Answer("nothing found")
-    return Answer(formatted(found, arguments.format), code)
+    if arguments.format in ("table", "markdown", "latex", "html"):
+        if found.is_empty():
+            return Answer("nothing found")
+        found = pl.DataFrame(by_kind(found.to_dicts()))
+    return Answer(Table(found), code)
 
 
 def findings(arguments: argparse.Namespace) -> pl.DataFrame:
@@ -57,8 +60,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if arguments.qrels is None:
         table = table_of(arguments, path)
         require([table], others.items())
-        found: pl.DataFrame = ranker(table, arguments)._run(verbs.check, None, spelled)
-        return found
+        return ranker(table, arguments)._run(verbs.check, None, spelled)
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)
@@ -84,5 +86,5 @@ COMMAND = Command(
     EXAMPLES,
     options,
     check,
-    "Prints a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
+    "Prints a row per kind of finding, and where the first are; as CSV and JSON a row per finding. An error stops every metric, and makes the exit code 1; a note does not.",
 )

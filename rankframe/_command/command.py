@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import nearest
+from .output import Table
 
 __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 
@@ -20,9 +21,9 @@ exit codes:
 
 
 class Answer(NamedTuple):
-    """What a command prints on standard output (None: nothing), and its exit code."""
+    """The result of a command, to print or to write (None: nothing), and its exit code."""
 
-    text: str | None
+    result: str | Table | None
     code: int = 0
 
 

@@ -17,8 +17,8 @@ from .._verbs.tool_comparison import conventions as compared
 from .._verbs.tool_comparison import explained, short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_file, add_format, add_metrics, ranker
-from .output import formatted
+from .options import add_file, add_format, add_metrics, columns_read, ranker
+from .output import FOR_PEOPLE, Table
 from .reading import judged
 from .words import spelled
 
@@ -63,7 +63,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         return Answer(in_sentences(found, arguments.format))
     if arguments.files:
         metrics = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
-        return Answer(formatted(of_run(arguments, metrics).drop("says"), arguments.format))
+        return Answer(Table(of_run(arguments, metrics).drop("says")))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
@@ -71,11 +71,11 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    if arguments.format not in ("table", "markdown"):
-        return Answer(formatted(table, arguments.format))
+    if arguments.format not in FOR_PEOPLE:
+        return Answer(Table(table))
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
     lines = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
-    return Answer("\n".join([formatted(table.drop("note"), arguments.format), "", *lines]))
+    return Answer(Table(table.drop("note"), lines))
 
 
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]
@@ -99,20 +99,21 @@ def listed(settings: Mapping[str, Any]) -> str:
 
 def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     """A row per metric and tool that has it: what it prints for the run, and which of its choices make the difference."""
-    table = ranker(judged(arguments).table, arguments)
+    table = ranker(
+        judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(metrics[0]))).table, arguments
+    )
     with Busy("evaluating"):
         found: pl.DataFrame = pl.concat(table._run(compared, metric, arguments.observed, spelled) for metric in metrics)
     return found
 
 
-def in_sentences(table: pl.DataFrame, form: str) -> str:
+def in_sentences(table: pl.DataFrame, form: str) -> Table:
     """The table; for people to read, with what it says and its notes below it."""
-    if form not in ("table", "markdown"):
-        return formatted(table, form)
+    if form not in FOR_PEOPLE:
+        return Table(table)
     told = table.select("tool", "says", "note").rows()
     said = [say if "difference" in table.columns else f"{tool}: {say}" for tool, say, _ in told if say]
-    notes = [f"{tool}: {note}" for tool, _, note in told if note]
-    return "\n".join([formatted(table.drop("says", "note"), form), "", *said, "", *notes])
+    return Table(table.drop("says", "note"), [*said, "", *(f"{tool}: {note}" for tool, _, note in told if note)])
 
 
 COMMAND = Command(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,9 +19,10 @@ from .._support.progress import Busy
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import add_files, add_format, add_metrics, at_least, ranker
-from .output import formatted, writable
+from .options import add_files, add_format, add_metrics, at_least, columns_read, ranker
+from .output import Table
 from .reading import Judged, judged
+from .target import PICTURE, write_bytes
 
 __all__ = ["COMMAND"]
 
@@ -55,13 +55,12 @@ def options(sub: Parser) -> None:
         help=f"the last rank; default: {RANKS}, or the length of the longest ranking if that is less; of pictures, that length",
     )
     sub.add_argument("--per-query", action="store_true", help="one row per query and rank instead of the means")
-    sub.add_argument("-o", "--output", metavar="FILE", help=f"draw a picture instead: {', '.join(PICTURES)}")
     sub.add_argument(
         "--background",
         metavar="COLOUR",
         help="the picture's background: white (default), black or a colour such as '#1e1e1e'",
     )
-    add_format(sub)
+    add_format(sub, pictures=PICTURES)
 
 
 def curve(arguments: argparse.Namespace) -> Answer:
@@ -72,25 +71,26 @@ def curve(arguments: argparse.Namespace) -> Answer:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; take another metric, as -m ndcg")
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; say how far with --to")
-    target = None if arguments.output is None else writable(arguments.output, "-o", PICTURES)
-    if target is None and arguments.background is not None:
+    drawn = arguments.format == PICTURE
+    if not drawn and arguments.background is not None:
         raise InvalidOption("--background is that of a picture. Name its file too: -o curve.png")
-    if target is not None and arguments.per_query:
+    if drawn and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
-    if arguments.unjudged == "bounds" and target is None:
+    if arguments.unjudged == "bounds" and not drawn:
         raise InvalidOption("bounds have no curve; say another rule: --unjudged nonrelevant")
     if texts := [call.text for call in calls if call.metric.dtype != pl.Float64]:
         raise InvalidOption(f"{texts[0]} is no number, so it has no curve; ask for another metric")
-    found = judged(arguments)
-    if target is not None:
+    reads = columns_read(arguments, lambda ranker: ranker.evaluate(*(call.text for call in calls)))
+    found = judged(arguments, {*reads, *Runs.of(arguments.runs, arguments.run).columns})
+    if drawn:
         with Busy("drawing"):
-            draw(found, calls, arguments, target)
+            write_bytes(arguments.target, picture(found, calls, arguments))
         return Answer(None)
     setup, runs = ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run)
     last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
         rows = by_rank(found.table, setup, runs, calls, last)
-    return Answer(formatted(rows if arguments.per_query else means(rows, calls), arguments.format))
+    return Answer(Table(rows if arguments.per_query else means(rows, calls)))
 
 
 def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
@@ -119,8 +119,8 @@ def means(rows: pl.DataFrame, calls: Sequence[Call]) -> pl.DataFrame:
     return rows.group_by(key, maintain_order=True).agg(**averaged)
 
 
-def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target: Path) -> None:
-    """Draw the curves into a file."""
+def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> bytes:
+    """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     texts = [call.text for call in calls]
     background = background_of("white" if arguments.background is None else arguments.background)
@@ -128,15 +128,16 @@ def draw(found: Judged, calls: list[Call], arguments: argparse.Namespace, target
         *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, background=background
     )
     vl_convert = load("vl_convert", "plot")
-    kind = target.suffix.lower()
+    kind = arguments.target.suffix.lower()
+    if kind == ".png":
+        drawn: bytes = vl_convert.vegalite_to_png(chart.to_dict(), scale=2)
+        return drawn
     if kind == ".html":
-        page = vl_convert.vegalite_to_html(chart.to_dict(), bundle=True)
         head = HEAD.replace("BACKGROUND", background)
-        target.write_text(page.replace("<head>", head, 1), encoding="utf-8")
-    elif kind == ".svg":
-        target.write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
+        page: str = vl_convert.vegalite_to_html(chart.to_dict(), bundle=True).replace("<head>", head, 1)
     else:
-        target.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=2))
+        page = vl_convert.vegalite_to_svg(chart.to_dict())
+    return page.encode()
 
 
 COMMAND = Command(

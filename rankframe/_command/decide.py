@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import TypeVar, get_args
 
 from .._decisions.gate import Style
-from .._decisions.paired_values import Lacking
-from .._files.read import spelled
-from .._support.tests_and_intervals import Correction, Method, Test
+from .._rankers.polars import PolarsRanker
+from .._text.result_table import correction_of
 from .._text.user_text import visible
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .evaluate import asked
-from .options import add_files, add_format, add_metrics, ranker
-from .output import formatted
-from .reading import Judged, judged
+from .options import add_files, add_format, add_metrics, columns_read, ranker
+from .output import Table
+from .parameters import add_parameters, help_of, values_of
+from .reading import judged
 
-__all__ = ["COMPARE", "GATE", "add_draws"]
+__all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "budgets_of"]
+
+T = TypeVar("T")
 
 OF_COMPARE = (
     "rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25",
@@ -29,90 +32,93 @@ OF_GATE = (
     "rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget ndcg@10=0.01 --budget rr=0.02",
     "rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget map=0.01 --by market --format github",
 )
+OF_POWER = (
+    "rankframe power bm25.run dense.run --qrels qrels.txt -m ndcg@10 --difference 0.01",
+    "rankframe power table.parquet --runs bm25,ltr -m ndcg@10,map --difference 0.01 --difference 0.02 --by market",
+)
 
 
 def options_of_compare(sub: Parser) -> None:
     """What is compared, and how it is tested."""
     add_files(sub)
     add_metrics(sub)
-    sub.add_argument(
-        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
-    )
-    sub.add_argument("--test", choices=get_args(Test), default="permutation", help="default: permutation")
-    sub.add_argument("--correction", choices=[*get_args(Correction), "none"], default="holm", help="default: holm")
-    _add_design(sub, "bca")
+    add_parameters(sub, PolarsRanker.compare)
     add_format(sub)
 
 
 def options_of_gate(sub: Parser) -> None:
     """What is compared, and how much worse it may be."""
     add_files(sub)
-    sub.add_argument(
-        "--baseline", type=spelled, metavar="RUN", required=True, help="the run that the others may replace"
-    )
+    add_budgets(sub, required=True)
+    add_parameters(sub, PolarsRanker.gate, required=["baseline"])
+    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
+
+
+def add_budgets(sub: Parser, *, required: bool) -> None:
+    """How much worse a run may be."""
     sub.add_argument(
         "--budget",
         dest="budgets",
         action="append",
-        required=True,
+        required=required,
         metavar="METRIC=NUMBER",
-        help="how much worse the mean may be; may be repeated",
+        help=f"{help_of(PolarsRanker.gate, 'budgets')}; may be repeated",
     )
-    sub.add_argument("--confidence", type=float, default=0.95, help="of the one-sided bound; default: 0.95")
-    _add_design(sub, "bounded")
-    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
 
 
-def _add_design(sub: Parser, method: Method) -> None:
-    sub.add_argument("--by", metavar="COLUMN", help="every slice of the queries apart")
-    sub.add_argument(
-        "--missing",
-        choices=get_args(Lacking),
-        default="error",
-        help="queries that one run lacks and another has: error (default), drop or zero",
-    )
-    sub.add_argument("--method", choices=get_args(Method), default=method, help=f"of the intervals; default: {method}")
-    add_draws(sub)
-
-
-def add_draws(sub: Parser) -> None:
-    """The draws of intervals and tests."""
-    sub.add_argument("--resamples", type=int, default=10_000, metavar="NUMBER", help="of random draws; default: 10000")
-    sub.add_argument("--seed", type=int, default=0, metavar="NUMBER", help="where random draws start; default: 0")
+def options_of_power(sub: Parser) -> None:
+    """Which difference is to be detected."""
+    add_files(sub)
+    add_metrics(sub)
+    add_parameters(sub, PolarsRanker.power)
+    add_format(sub)
 
 
 def compare(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice and pair of runs."""
-    correction = None if arguments.correction == "none" else arguments.correction
-    found, design = _judged(arguments)
-    compared = ranker(found.table, arguments).compare(
-        *asked(arguments), test=arguments.test, correction=correction, **design
-    )
-    return Answer(formatted(compared.table, arguments.format))
+    options = values_of(arguments, PolarsRanker.compare)
+    metrics = asked(arguments)
+    compared = _of_runs(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options))
+    corrected = correction_of(compared.settings, len(compared.table))
+    notes = [] if corrected is None else [f"p_adjusted: after {corrected}"]
+    return Answer(Table(compared.table, notes, compared))
 
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
-    budgets: dict[str, float] = {}
-    for metric, budget in map(_budget, arguments.budgets):
-        if metric in budgets:
-            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
-        budgets[metric] = budget
-    found, design = _judged(arguments)
-    verdict = ranker(found.table, arguments).gate(budgets, confidence=arguments.confidence, **design)
+    budgets, options = budgets_of(arguments), values_of(arguments, PolarsRanker.gate)
+    verdict = _of_runs(arguments, lambda ranker, **runs: ranker.gate(budgets, **runs, **options))
     return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
 
 
-def _judged(arguments: argparse.Namespace) -> tuple[Judged, dict[str, Any]]:
-    """The files, and what both commands say of the runs."""
-    found = judged(arguments)
+def power(arguments: argparse.Namespace) -> Answer:
+    """A row per metric, slice, pair of runs and difference."""
+    options = values_of(arguments, PolarsRanker.power)
+    metrics = asked(arguments)
+    return Answer(Table(_of_runs(arguments, lambda ranker, **runs: ranker.power(*metrics, **runs, **options))))
+
+
+def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
+    """What a verb of several runs gives for the files."""
+    named = arguments.runs is not None or arguments.run is not None
+    reads = columns_read(arguments, verb, runs=arguments.runs, run=arguments.run if named else "run")
+    found = judged(arguments, reads)
     if found.runs is found.run is None:
         raise InvalidOption(
             "there is one run. Give a file for each and --qrels, or say which runs one table holds: --runs COLUMN,COLUMN "
             "or --run COLUMN"
         )
-    said = {name: getattr(arguments, name) for name in ("baseline", "by", "missing", "method", "resamples", "seed")}
-    return found, {**said, "runs": found.runs, "run": found.run}
+    return verb(ranker(found.table, arguments), runs=found.runs, run=found.run)
+
+
+def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
+    """The budgets by their metric."""
+    budgets: dict[str, float] = {}
+    for metric, budget in map(_budget, arguments.budgets or ()):
+        if metric in budgets:
+            raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
+        budgets[metric] = budget
+    return budgets
 
 
 def _budget(text: str) -> tuple[str, float]:
@@ -139,4 +145,12 @@ GATE = Command(
     OF_GATE,
     options_of_gate,
     gate,
+)
+POWER = Command(
+    "power",
+    "[options] --difference NUMBER RUN [RUN ...]",
+    "how many queries it takes to detect a difference between runs",
+    OF_POWER,
+    options_of_power,
+    power,
 )

@@ -11,7 +11,7 @@ import polars as pl
 import rankframe as rf
 
 from .command import Answer, Command
-from .output import formatted
+from .output import Table, formatted
 
 __all__ = ["COMMAND"]
 
@@ -57,7 +57,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
         "",
         "Means over the queries",
         "",
-        *indented(formatted(table, "table")),
+        *indented(formatted(Table(table), "table")),
         "",
         "The worst queries by ndcg@10 of `score`, and what cost them",
         *(line for row in worst.rows(named=True) for line in story(row, costs)),

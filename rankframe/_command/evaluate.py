@@ -17,8 +17,8 @@ from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, ranker
-from .output import formatted, trec_lines
+from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, columns_read, ranker
+from .output import Table, trec_lines
 from .reading import judged
 
 __all__ = ["COMMAND", "asked"]
@@ -48,11 +48,11 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no place for --by. Leave one of them out")
-    table = judged(arguments).table
     metrics = asked(arguments)
+    table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
     with Busy("evaluating"):
         ranked = ranker(table, arguments)
-        scores: pl.DataFrame = ranked.evaluate(*metrics)
+        scores = ranked.evaluate(*metrics)
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
@@ -62,7 +62,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         refuse_names(scores.columns[1:] if arguments.per_query else ["queries", *scores.columns[1:]], [by], "--by")
         scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
         scores = scores.select("query_id", by, pl.exclude("query_id", by))
-    return Answer(formatted(scores if arguments.per_query else means(scores, calls, by), arguments.format))
+    return Answer(Table(scores if arguments.per_query else means(scores, calls, by)))
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:

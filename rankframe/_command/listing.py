@@ -10,7 +10,7 @@ import rankframe as rf
 
 from .command import Answer, Command
 from .options import add_format
-from .output import formatted
+from .output import Table
 
 __all__ = ["COMMAND"]
 
@@ -27,8 +27,7 @@ def metrics(arguments: argparse.Namespace) -> Answer:
             "what it is": [metric.doc.partition("\n")[0] for metric in rf.METRICS.values()],
         }
     )
-    text = formatted(table, arguments.format)
-    return Answer(f"{text}\n\n{USAGE}" if arguments.format == "table" else text)
+    return Answer(Table(table, [USAGE]))
 
 
 COMMAND = Command(

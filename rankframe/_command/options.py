@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
+
+import polars as pl
 
 import rankframe as rf
 
 from .._files.read import Format
+from .._rankers.polars import PolarsRanker
+from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
+from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup
-from .._verbs.verbs import Missing
+from .._verbs.declaration import verb_of
+from ..errors import InvalidOption
+from ..errors import option as option_of
 from .command import Parser
+from .parameters import add_parameters
+from .target import ENDINGS
 
 __all__ = [
     "COLUMNS",
@@ -24,22 +34,50 @@ __all__ = [
     "add_metrics",
     "add_table",
     "at_least",
+    "columns_read",
     "ranker",
+    "with_names",
 ]
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
-FORMATS = ("table", "csv", "safe-csv", "json", "markdown")
+FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
 FILES = "TREC text, .parquet, .csv, .tsv or .ndjson, text also as .gz; - is standard input"
 
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
 
 
-def ranker(table: Any, arguments: argparse.Namespace) -> Any:
+class Reading(FrameRanker[Any]):
+    """A ranker without a table: its verbs give the columns that they would read of one."""
+
+    _frame = pl.DataFrame()
+
+    def _with(self, setup: Setup) -> Reading:
+        return Reading(setup)
+
+    def _run(self, verb: Callable[..., Any], *args: Any) -> set[str]:
+        return verb_of(verb).columns(self._setup, args)
+
+    def _work(self, work: Callable[..., Any], names: Sequence[str], *args: Any) -> Any:
+        return {*self._setup.roles.names, *names}
+
+
+def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
     """The table's ranker, with the policies that were said."""
+    return rf.rank(table).on(**_said(arguments))
+
+
+def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
+    """The columns of the files that a verb reads, by its declaration: a function of a ranker that calls it."""
+    found: set[str] = verb(Reading(Setup()).on(**_said(arguments)), **runs)
+    return found
+
+
+def _said(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The policies and columns that were said."""
     said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight")}
-    return rf.rank(table).on(**{name: value for name, value in said.items() if value is not None})
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def add_file(sub: Parser, nargs: str | None = None) -> None:
@@ -75,16 +113,15 @@ def add_table(sub: Parser) -> None:
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
-    for name, default, what in (
-        ("judged_only", "keep", "judged queries that RUN lacks: keep (default; nothing was retrieved), drop or error"),
-        ("run_only", "drop", "queries of RUN that nobody judged: drop (default), keep (nothing is relevant) or error"),
-    ):
-        sub.add_argument(_option(name), choices=get_args(Missing), default=default, help=what)
+    add_parameters(sub, PolarsRanker.judge, run_only="drop")
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN, whatever its name says")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS, whatever its name says")
 
     policies = sub.add_argument_group("what counts as what")
     for name, option in POLICIES.items():
+        if option.kinds == (bool,):
+            policies.add_argument(_option(name), action="store_const", const=True, help=option.says)
+            continue
         words = tuple(CONVENTIONS) if name == "convention" else option.words
         kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
         said = option.says + (f": {', '.join(words)}" if words else "")
@@ -101,6 +138,23 @@ def add_table(sub: Parser) -> None:
         "--subtopic", metavar="COLUMN", help="of subtopics, for metrics of diversity; iteration in TREC text"
     )
     names.add_argument("--weight", metavar="COLUMN", help="of the documents' weights")
+    names.add_argument("--rank", metavar="COLUMN", help="of ranks instead of scores, 1 being the best")
+    names.add_argument(
+        "--names", choices=tuple(PRESETS), help="the names that the columns have in another tool's tables"
+    )
+
+
+def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the columns and the direction that a preset of names, or a column of ranks, stands for."""
+    given = dict(vars(arguments))
+    names, rank = given.get("names"), given.get("rank")
+    given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
+    if rank is not None:
+        if arguments.score is not None:
+            both = option_of(rank=rank), " and ", option_of(score=arguments.score)
+            raise InvalidOption(*both, " both name the column to rank by; name one of them")
+        given |= {"score": rank, "ascending": True}
+    return argparse.Namespace(**given)
 
 
 def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
@@ -109,20 +163,48 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
         "-m",
         "--metric",
         dest="metrics",
-        action="append",
+        action="extend",
+        type=texts_of_metrics,
         metavar="METRIC",
-        help=f"may be repeated; default: {', '.join(default)}. 'rankframe metrics' lists them",
+        help=f"one, or several with commas; may be repeated; default: {','.join(default)}. 'rankframe metrics' lists "
+        "them",
     )
 
 
-def add_format(sub: Parser, formats: Sequence[str] = FORMATS) -> None:
-    """The format of what is printed."""
+def texts_of_metrics(text: str) -> list[str]:
+    """The metrics of an argument, apart at the commas outside of brackets; a further number is a further cutoff."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    texts: list[str] = []
+    for part in parts:
+        if not part.strip():
+            raise argparse.ArgumentTypeError(f"{text!r} has a comma without a metric; write ndcg@10,map")
+        if not texts or not re.fullmatch(r"[\d.]+(=-?[\d.]+)?", part):
+            texts.append(part)
+        elif "@" in texts[-1]:
+            texts.append(f"{texts[-1].rpartition('@')[0]}@{part}")
+        else:  # such as trec_eval's ndcg_cut.5,10
+            texts[-1] += f",{part}"
+    return texts
+
+
+def add_format(sub: Parser, formats: Sequence[str] = FORMATS, pictures: Sequence[str] = ()) -> None:
+    """The format of the table, and the file to write it to; of a file with the ending of a picture, a picture."""
     sub.add_argument(
         "--format",
         choices=formats,
-        default="table",
-        help="of the output; csv and json have all digits, safe-csv is for spreadsheets: no text in it is a formula",
+        help="of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
+        "formula; default: by the ending of --output, else table",
     )
+    drawn = f"; draws a picture where it ends in {', '.join(pictures)}" if pictures else ""
+    others = ", ".join(ending for ending in ENDINGS if ending not in pictures)
+    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table there instead: {others}{drawn}")
+    sub.set_defaults(pictures=pictures)
 
 
 def at_least(least: int) -> Callable[[str], int]:

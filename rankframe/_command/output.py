@@ -7,17 +7,23 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from .._text.markup import markdown_text
+from .. import report
+from .._decisions.compare import Comparison
+from .._text.markup import html, latex, markdown_text
+from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
 from .words import in_options
 
-__all__ = ["formatted", "note", "trec_lines", "warnings_as_notes", "writable"]
+__all__ = ["FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
+
+FOR_PEOPLE = ("table", "markdown", "latex", "html")
+"""The formats that round numbers and have notes below the table."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a cell begins with that a spreadsheet computes: these four signs, also the wide ones, and what may hide them."""
@@ -45,8 +51,51 @@ def warnings_as_notes(of: str = "") -> Iterator[None]:
         yield
 
 
-def formatted(frame: pl.DataFrame, format: str) -> str:
+@dataclass(frozen=True)
+class Table:
+    """A table to print or to write.
+
+    Attributes
+    ----------
+    frame
+        The table.
+    notes
+        Lines below it in the formats for people.
+    comparison
+        The comparison that the table is of, which has a form of its own in LaTeX and HTML.
+    """
+
+    frame: pl.DataFrame
+    notes: Sequence[str] = ()
+    comparison: Comparison[pl.DataFrame] | None = None
+
+
+def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
+    if format == "latex":
+        return report.latex(table.comparison) if table.comparison is not None else latex(_grid(table))
+    if format == "html":
+        found = report.notebook(table.comparison) if table.comparison is not None else html(_grid(table))
+        return found.encode("ascii", "xmlcharrefreplace").decode()  # a fragment names no encoding
+    shown = _shown(table.frame, format)
+    return "\n".join([shown, "", *map(visible, table.notes)]) if table.notes and format in FOR_PEOPLE else shown
+
+
+def _grid(table: Table) -> Grid:
+    """The table as a grid of cells, the last columns of numbers aligned right."""
+    dtypes = table.frame.dtypes
+    numbers = next((i for i, dtype in enumerate(reversed(dtypes)) if not dtype.is_numeric()), len(dtypes))
+    rows = tuple(tuple(Cell(_cell(value)) for value in row) for row in table.frame.iter_rows())
+    return Grid(tuple(table.frame.columns), rows, numbers, tuple(table.notes))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "" if value is None else visible(str(value))
+
+
+def _shown(frame: pl.DataFrame, format: str) -> str:
     if format == "csv":
         return frame.write_csv().removesuffix("\n")
     if format == "safe-csv":
@@ -105,17 +154,3 @@ def _line(name: str, query: object, value: object, *, whole: bool) -> str:
     else:
         shown = "nan" if value is None else str(value)
     return f"{name:<22}\t{query}\t{shown}"
-
-
-def writable(path: str, option: str, endings: Sequence[str]) -> Path:
-    """The file to write, of which is seen before long work that its folder is there and its ending one of these."""
-    file = Path(path)
-    if file.suffix.lower() not in endings:
-        raise InvalidOption(f"{option} {path}: write a file that ends in {' or '.join(endings)}")
-    if not file.parent.is_dir():
-        raise InvalidOption(f"{option} {path}: there is no folder {file.parent}")
-    there = file.exists()
-    file.open("ab").close()
-    if not there:
-        file.unlink()
-    return file

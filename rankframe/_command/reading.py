@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,19 +53,20 @@ class Judged(NamedTuple):
     run: str | None = None
 
 
-def judged(arguments: argparse.Namespace) -> Judged:
-    """The files as one table, columns under the names that the library expects."""
+def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
+    """The files as one table, columns under the names that the library expects; of the others, those that a verb reads."""
     only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
-    by, runs = given(arguments, "by"), arguments.runs
+    runs, by = arguments.runs, _slices(arguments)
+    reads = {*reads, *by}
     others = others_of(arguments)
     if arguments.qrels is None:
         if len(arguments.files) > 1:
             raise InvalidOption("several runs are held against one file of judgments. Say --qrels QRELS")
-        table = labelled(arguments, arguments.files[0])
+        table = labelled(arguments, arguments.files[0], reads)
         require([table], others.items())
-        return Judged(table if by is None else _sliced(table, [table], by), runs, arguments.run)
+        return Judged(_sliced(table, [table], by), runs, arguments.run)
     scores = tuple(runs or ("score",))
-    *of_runs, qrels = runs_and_judgments(arguments, runs or (), once=True)
+    *of_runs, qrels = runs_and_judgments(arguments, runs or (), reads, once=True)
     names = _names(arguments.files)
     if arguments.run is not None:
         if len(of_runs) > 1:
@@ -93,9 +94,7 @@ def judged(arguments: argparse.Namespace) -> Judged:
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
     table = pl.concat(tables, how="diagonal_relaxed")
-    if by is not None:
-        table = _sliced(table, [*of_runs, qrels], by)
-    return Judged(table, runs, "run" if several else None)
+    return Judged(_sliced(table, [*of_runs, qrels], by), runs, "run" if several else None)
 
 
 def others_of(arguments: argparse.Namespace) -> dict[str, str]:
@@ -114,7 +113,11 @@ def given(arguments: argparse.Namespace, name: str) -> Any:
 
 
 def runs_and_judgments(
-    arguments: argparse.Namespace, scores: Sequence[str] = (), *, once: bool = False
+    arguments: argparse.Namespace,
+    scores: Sequence[str] = (),
+    reads: Collection[str] | None = None,
+    *,
+    once: bool = False,
 ) -> list[pl.DataFrame]:
     """What systems returned, with other columns of scores than one or without, and last the judgments.
 
@@ -123,17 +126,17 @@ def runs_and_judgments(
     layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
     apart = [name for name in (arguments.run, arguments.subtopic) if name is not None]
     key = ("query_id", "doc_id", *apart) if once else ()
-    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", key)
-    runs = [_read(arguments, path, layout, layout.needed) for path in arguments.files]
+    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", key, reads)
+    runs = [_read(arguments, path, layout, layout.needed, reads=reads) for path in arguments.files]
     _refuse_misspelt(arguments, [*runs, qrels])
     for run in runs:
         require([run.table], [(name, "--runs") for name in scores])
     return _of_one_type([file.table for file in (*runs, qrels)])
 
 
-def labelled(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
+def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str]) -> pl.DataFrame:
     """A table that has labels too."""
-    table = table_of(arguments, path)
+    table = table_of(arguments, path, reads)
     if "label" not in table.columns:
         names = {column: _said(arguments, column) or column for column in COLUMNS}
         meant = next((name for name in table.columns if name.lower() in USUAL_NAMES["label"]), None)
@@ -143,10 +146,10 @@ def labelled(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
     return table
 
 
-def table_of(arguments: argparse.Namespace, path: str) -> pl.DataFrame:
+def table_of(arguments: argparse.Namespace, path: str, reads: Collection[str] | None = None) -> pl.DataFrame:
     """A table that may have labels or not, and one column of scores or those that were named."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
-    file = _read(arguments, path, RUN._replace(needed=needed), COLUMNS)
+    file = _read(arguments, path, RUN._replace(needed=needed), COLUMNS, reads=reads)
     _refuse_misspelt(arguments, [file])
     table = file.table
     require_rows(table, path)
@@ -162,8 +165,9 @@ def _read(
     renamed: Sequence[str],
     option: str = "input",
     once: Sequence[str] = (),
+    reads: Collection[str] | None = None,
 ) -> File:
-    """A file, its columns under the names that the library expects."""
+    """A file, its columns under the names that the library expects; those that are not in `reads` hold nothing."""
     names = {column: _said(arguments, column) for column in renamed}
 
     def say(name: str, value: Any) -> str:
@@ -178,7 +182,10 @@ def _read(
         raise InvalidOption(f"{both} both name the column {twice[0]!r}; each needs a column of its own")
     must = renamed if arguments.qrels is None else ("score", "label")  # ids may go by another name in the other file
     columns = {name: column for column, name in said.items()}
-    return read_file(path, layout, say, once=once, format=getattr(arguments, option), columns=columns, must=must)
+    only = None if reads is None else {*reads, *layout.needed}
+    return read_file(
+        path, layout, say, once=once, only=only, format=getattr(arguments, option), columns=columns, must=must
+    )
 
 
 def _said(arguments: argparse.Namespace, column: str) -> str | None:
@@ -195,9 +202,15 @@ def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> No
 
 
 def read_file(
-    path: str, layout: Layout, say: Callable[[str, Any], str], *, once: Sequence[str] = (), **options: Any
+    path: str,
+    layout: Layout,
+    say: Callable[[str, Any], str],
+    *,
+    once: Sequence[str] = (),
+    only: Collection[str] | None = None,
+    **options: Any,
 ) -> File:
-    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...); see `Rows.read` for `once`."""
+    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...); see `Rows.read` for the rest."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
         source: Any = path
@@ -207,7 +220,7 @@ def read_file(
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
-            return File(found.read(once=once), found.stored)
+            return File(found.read(once=once, only=only), found.stored)
         except OSError as error:  # in which Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
@@ -303,20 +316,30 @@ def join(
     return ranker.judge(qrels, judged_only=judged_only, run_only=run_only)
 
 
-def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], by: str) -> pl.DataFrame:
-    """The table with the column `by`, the same in all rows of a query."""
-    having = [file.select("query_id", by) for file in files if by in file.columns and by != "query_id"]
-    require([file.drop("query_id") for file in files], [(by, "--by")])
-    pairs = pl.concat(having, how="vertical_relaxed").drop_nulls().unique(maintain_order=True)
-    several = pairs.filter(pl.col("query_id").is_duplicated())
-    if not several.is_empty():
-        query = several["query_id"][0]
-        values = several.filter(query_id=query)[by].cast(pl.String).head(3)
-        raise InvalidData(
-            f"--by {by}: query {query!r} has the values {', '.join(values)}. "
-            "Take a column that is the same in all rows of a query"
-        )
-    return table.drop(by, strict=False).join(pairs, on="query_id", how="left", maintain_order="left")
+def _slices(arguments: argparse.Namespace) -> dict[str, str]:
+    """The columns whose values belong to queries, each with the option that names it."""
+    by = given(arguments, "by") or ()
+    weights = given(arguments, "weights")
+    names = dict.fromkeys([by] if isinstance(by, str) else by, "--by")
+    return names if weights is None else {**names, weights: "--weights"}
+
+
+def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Mapping[str, str]) -> pl.DataFrame:
+    """The table with the columns of `_slices`, the same in all rows of a query."""
+    for by, option in slices.items():
+        having = [file.select("query_id", by) for file in files if by in file.columns and by != "query_id"]
+        require([file.drop("query_id") for file in files], [(by, option)])
+        pairs = pl.concat(having, how="vertical_relaxed").drop_nulls().unique(maintain_order=True)
+        several = pairs.filter(pl.col("query_id").is_duplicated())
+        if not several.is_empty():
+            query = several["query_id"][0]
+            values = several.filter(query_id=query)[by].cast(pl.String).head(3)
+            raise InvalidData(
+                f"{option} {by}: query {query!r} has the values {', '.join(values)}. "
+                "Take a column that is the same in all rows of a query"
+            )
+        table = table.drop(by, strict=False).join(pairs, on="query_id", how="left", maintain_order="left")
+    return table
 
 
 def require(files: Sequence[pl.DataFrame], names: Iterable[tuple[str, str]]) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from .._files.read import spelled
+from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
-from .decide import add_draws
+from .decide import add_budgets, budgets_of
 from .evaluate import asked
-from .options import add_files, add_metrics, at_least, ranker
-from .output import writable
+from .options import add_files, add_metrics, columns_read, ranker
+from .parameters import add_parameters, values_of
 from .reading import judged
+from .target import writable
 
 __all__ = ["COMMAND"]
 
 EXAMPLES = (
     "rankframe report bm25.run --qrels qrels.txt -o report.html",
-    "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 -o report.html",
+    "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html",
     "rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html",
 )
 
@@ -27,36 +29,33 @@ def options(sub: Parser) -> None:
     add_files(sub)
     sub.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it: .html")
     add_metrics(sub)
-    sub.add_argument(
-        "--baseline", type=spelled, metavar="RUN", help="compare the others with this run; default: every two"
-    )
-    sub.add_argument("--by", metavar="COLUMN", help="a part on the slices of the queries by this column")
-    sub.add_argument(
-        "--worst", type=at_least(0), default=5, metavar="NUMBER", help="of queries shown with documents; default: 5"
-    )
-    sub.add_argument("--show", action="append", metavar="COLUMN", help="a column to show beside these; may be repeated")
-    sub.add_argument("--title", type=spelled, default="Ranking report", help="of the report")
-    add_draws(sub)
+    add_parameters(sub, PolarsRanker.report)
+    add_budgets(sub, required=False)
 
 
 def report(arguments: argparse.Namespace) -> Answer:
     """Write the report; nothing is printed."""
     target = writable(arguments.output, "-o", (".html", ".htm"))
-    found, metrics = judged(arguments), asked(arguments)
+    metrics, options = asked(arguments), values_of(arguments, PolarsRanker.report)
+
+    def write(ranker: Any, **runs: Any) -> Any:
+        return ranker.report(target, *metrics, **runs, **options)
+
+    of_files = "run" if len(arguments.files) > 1 else None
+    several: dict[str, Any] = {"runs": arguments.runs, "run": arguments.run or of_files}
+    reads, budgets = columns_read(arguments, write, **several), budgets_of(arguments)
+    of_gate = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
+
+    def verdict(ranker: Any, **runs: Any) -> Any:
+        return ranker.gate(budgets, **runs, **of_gate)
+
+    if budgets:
+        reads |= columns_read(arguments, verdict, **several)
+    found = judged(arguments, reads)
+    several = {"runs": found.runs, "run": found.run}
     with Busy("writing the report"):
-        ranker(found.table, arguments).report(
-            target,
-            *metrics,
-            by=arguments.by,
-            runs=found.runs,
-            run=found.run,
-            baseline=arguments.baseline,
-            worst=arguments.worst,
-            show=arguments.show or (),
-            title=arguments.title,
-            resamples=arguments.resamples,
-            seed=arguments.seed,
-        )
+        table = ranker(found.table, arguments)
+        write(table, **several, gate=verdict(table, **several) if budgets else None)
     return Answer(None)
 
 

@@ -16,11 +16,12 @@ from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
-from .._support.tests_and_intervals import Correction, Test
+from .._support.tests_and_intervals import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
+from .._text import displays
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
 from .summary import keys
@@ -39,6 +40,7 @@ TABLE = {
     "metric": pl.String,
     "baseline": pl.String,
     "run": pl.String,
+    "baseline_mean": pl.Float64,
     "mean": pl.Float64,
     "difference": pl.Float64,
     "ci_low": pl.Float64,
@@ -60,9 +62,9 @@ class Comparison(Generic[R]):
     Attributes
     ----------
     table
-        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``, ``mean`` (of
-        the run), ``difference`` (that less the baseline's), its interval from ``ci_low`` to ``ci_high``, ``p_value``,
-        ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
+        ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
+        ``difference`` (the second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
         is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
     per_query
@@ -80,7 +82,7 @@ class Comparison(Generic[R]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return f"Comparison by the {self.settings['test']} test\n{self.table!r}"
+        return displays.comparison_text(self)
 
     def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
         """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
@@ -106,15 +108,25 @@ class Comparison(Generic[R]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for how many there are."""
+    """The test of a difference, and the correction for how many there are in a family."""
 
     test: Test
     correction: Correction | None
+    family: Family = "all"
 
     def __post_init__(self) -> None:
         check_word("test", self.test, Test)
         if self.correction is not None:
             check_word("correction", self.correction, Correction)
+        check_word("family", self.family, Family)
+
+    def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with its p-values corrected, family by family."""
+        from .. import stats
+
+        families = [table] if self.family == "all" else table.partition_by("metric", maintain_order=True)
+        p = [stats.adjust(x["p_value"].fill_null(float("nan")).to_numpy(), self.correction) for x in families]
+        return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
 
 
 @verb(gives="comparison", reads=["design"])
@@ -127,16 +139,13 @@ def compare(
     *requests: Request,
 ) -> Comparison[Any]:
     """Every two runs, or every run and the baseline, compared on the queries of each slice."""
-    from .. import stats
-
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
-        raise InvalidOption("ci=None: a comparison has intervals; write a confidence, as ci=0.95")
+        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
-        p = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy(), significance.correction)
-        table = table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+        table = significance.adjusted(table)
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -253,7 +262,7 @@ def _compared(
             spread = np.where(geometric, tangent(on_scale_b, on_scale_a), d)
             least = np.where(geometric, tangent(low, high), least)
             greatest = np.where(geometric, tangent(high, low), greatest)
-            mean_b = unscaled(mean_b, of_pairs)
+            mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
     low, high = resampling.intervals(spread, weights, (least, greatest), progress)
     enumerated, p = 0, np.full(len(of_pairs), np.nan)
     options = resampling.resamples, resampling.seed, progress
@@ -271,6 +280,7 @@ def _compared(
         "metric": [call.text for call in of_pairs],
         "baseline": [found.runs[first] for first, _ in pairs] * len(calls),
         "run": [found.runs[second] for _, second in pairs] * len(calls),
+        "baseline_mean": mean_a,
         "mean": mean_b,
         "difference": stats.means(spread, weights),
         "ci_low": low,

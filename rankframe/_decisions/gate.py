@@ -16,6 +16,8 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
+from .._text import displays
+from .._text.result_table import records
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
@@ -32,7 +34,7 @@ Style: TypeAlias = Literal["text", "github"]
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
 NOISE = 1e-12
 PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
-COMPARED = ("metric", "baseline", "run", "mean", "difference")
+COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 LEAST = 50
 """How many queries an interval takes that trusts the values found: simulated, from there on few runs pass wrongly."""
@@ -47,8 +49,8 @@ class Verdict(Generic[R]):
     passed
         Whether every row of the table passed.
     table
-        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``mean`` (of the run),
-        ``difference`` (that less the baseline's), ``bound`` (the confidence bound of the difference, to the worse side;
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``, ``mean``
+        (of the run), ``difference`` (that less the baseline's), ``bound`` (the confidence bound of the difference, to the worse side;
         null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"`` or ``"too few queries"`` to
         tell, which is no pass), ``passed``, ``n_queries`` and ``queries_needed`` (Int64: with fewer, only a run that
         gains enough passes, and by another method than ``"bounded"`` none does).
@@ -72,7 +74,10 @@ class Verdict(Generic[R]):
         return self.passed
 
     def __repr__(self) -> str:
-        return "\n".join(self.lines())
+        return displays.verdict_text(self)
+
+    def _repr_html_(self) -> str:
+        return displays.verdict_html(self)
 
     def lines(self, format: Style = "text") -> list[str]:
         r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
@@ -92,7 +97,7 @@ class Verdict(Generic[R]):
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more
         """
         check_word("format", format, Style)
-        return [_line(row, self.settings["by"], format) for row in _records(self.table)]
+        return [_line(row, self.settings["by"], format) for row in records(self.table)]
 
 
 @dataclass(frozen=True)
@@ -267,13 +272,6 @@ def _with_documents(
     both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal("baseline_rank", "rank"), doc, nulls_last=True)
     both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
-
-
-def _records(table: Any) -> list[dict[str, Any]]:
-    """The rows of a frame of any kind."""
-    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
-        return table.lazy().collect().to_dicts()
-    return pl.DataFrame(table.to_dict("list"), strict=False).fill_nan(None).to_dicts()
 
 
 def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -40,12 +40,12 @@ PARTIAL = {"metric": pl.String(), **SUMS, "draws": pl.List(pl.Float64), "sums": 
 
 FIGURES = {
     "metric": pl.String(),
-    "mean": pl.Float64(),
+    "n_queries": pl.UInt32(),
     "std": pl.Float64(),
+    "total": pl.Float64(),
+    "mean": pl.Float64(),
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
-    "n_queries": pl.UInt32(),
-    "total": pl.Float64(),
     "ci_method": pl.String(),
 }
 OF_INTERVALS = ("ci_low", "ci_high", "ci_method")
@@ -227,6 +227,7 @@ def summary_of(
     seed: int = 0,
     weights: str | None = None,
     missing_slices: bool = False,
+    largest_label: float | None = None,
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
     calls = averaged(metrics, "summarize('ndcg@10', 'map')")
@@ -234,7 +235,7 @@ def summary_of(
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices)
+    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices, largest_label)
 
 
 def in_parts(
@@ -248,8 +249,8 @@ def in_parts(
 ) -> Summary:
     """The summary that a call of `summarize` asks for, to be computed part by part."""
     given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
-    summary = summary_of(setup, requests, tuple(by), weights=weights, missing_slices=judged, **given)
-    return replace(summary, largest_label=largest_label)
+    given |= {"weights": weights, "missing_slices": judged, "largest_label": largest_label}
+    return summary_of(setup, requests, tuple(by), **given)
 
 
 @verb(gives="table", reads=["by", "weights"], in_parts=in_parts)

@@ -14,7 +14,7 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .compare import differences
 from .paired_values import Design, paired_values
 from .summary import keys
@@ -25,10 +25,10 @@ TABLE = {
     "metric": pl.String,
     "baseline": pl.String,
     "run": pl.String,
-    "difference": pl.Float64,
     "std": pl.Float64,
-    "power": pl.Float64,
+    "difference": pl.Float64,
     "n_queries": pl.UInt32,
+    "power": pl.Float64,
     "queries_needed": pl.Int64,
 }
 
@@ -44,11 +44,13 @@ class Effects:
     def __post_init__(self) -> None:
         for value in self.each:
             if not (is_number(value) and 0 < value < float("inf")):
-                raise InvalidOption(f"difference={value!r}: write the difference of means to be seen, above 0, as 0.01")
+                raise InvalidOption(
+                    option(difference=value), ": write the difference of means to be seen, above 0, as 0.01"
+                )
         for name in ("power", "alpha"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value < 1):
-                raise InvalidOption(f"{name}={value!r}: write a number between 0 and 1")
+                raise InvalidOption(option(**{name: value}), ": write a number between 0 and 1")
 
     @property
     def each(self) -> tuple[float, ...]:
@@ -84,12 +86,13 @@ def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *request
                             needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
                         except InvalidOption:
                             raise InvalidOption(
-                                f"difference={difference!r} of {call.text}, whose differences have a standard deviation "
-                                f"of {std:.3g}, takes more than 2**53 queries to see; write a larger one, as "
-                                f"difference={std / 10:.2g}"
+                                option(difference=difference),
+                                f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
+                                "than 2**53 queries to see; write a larger one, as ",
+                                option(difference=float(f"{std / 10:.2g}")),
                             ) from None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*named, *names, difference, std if n > 1 else None, there, n, needed))
+                    rows.append((*named, *names, std if n > 1 else None, difference, n, there, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
     return table.lazy() if isinstance(frame, pl.LazyFrame) else table

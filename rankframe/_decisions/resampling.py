@@ -42,7 +42,9 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
-            raise InvalidOption(f"ci={self.ci!r} is no confidence; write a number between 0 and 1, as ci=0.95, or None")
+            raise InvalidOption(
+                option(ci=self.ci), " is no confidence; write a number between 0 and 1, as ", option(ci=0.95)
+            )
         check_word("method", self.method, self.methods)
         takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
         for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):

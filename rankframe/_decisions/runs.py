@@ -15,7 +15,7 @@ from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "Runs", "explained", "refuse_bounds", "values"]
+__all__ = ["RUN", "Runs", "explained", "names_of", "refuse_bounds", "values"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -124,6 +124,11 @@ def explained(
         only=run,
     )
     return rows.drop(RUN)
+
+
+def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that an option names, one or several or none."""
+    return (columns,) if isinstance(columns, str) else tuple(columns or ())
 
 
 def refuse_bounds(setup: Setup) -> None:

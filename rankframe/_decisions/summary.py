@@ -64,13 +64,14 @@ def summarize(
 
 
 FIGURES = {
-    "mean": pl.Float64,
+    "n_queries": pl.UInt32,
     "std": pl.Float64,
+    "total": pl.Float64,
+    "mean": pl.Float64,
     "ci_low": pl.Float64,
     "ci_high": pl.Float64,
-    "n_queries": pl.UInt32,
-    "total": pl.Float64,
 }
+"""The columns beside the slices and the metric: mean and interval last, as a frame that is too wide prints its ends."""
 
 
 OWN = ("#weight", "#row", "#there")

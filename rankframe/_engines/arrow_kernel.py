@@ -10,12 +10,12 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import Frame, needs_largest_label
-from .._rankers.metric_methods import options_of, refuse_unknown
+from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, called_by_users
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "seen"]
 
 
+@called_by_users
 def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **options: Any) -> ArrowKernel:
     """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
 

@@ -10,13 +10,13 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import columns_of_largest, needs_largest_label
+from .._plan.per_query import needs_largest_label, setup_of_largest
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.declaration import Mergeable, Verb, verb_of
 from ..errors import InvalidOption
-from .tasks import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial, Work
+from .tasks import Distinct, LargestLabel, Merged, OnQueries, Partial, Work
 
 __all__ = ["Engine", "Side", "looks_at_whole", "refuse_row_order", "run"]
 
@@ -100,11 +100,12 @@ class VerbCall:
         figures = self.figures(setup)
         return self.declared.columns(setup, self.args) | (set() if figures is None else figures.names)
 
-    def work(self, setup: Setup, judging: Judging | None, largest_label: float | None) -> Work:
+    def work(self, setup: Setup, judging: OnQueries | None, largest_label: float | None) -> Work:
         """A worker's task."""
         figures = self.figures(setup, largest_label)
         if figures is None:
-            return OnQueries(self.function, setup, self.args, judging, largest_label=largest_label)
+            known = {} if largest_label is None else {"largest_label": largest_label}
+            return OnQueries(self.function, setup, self.args, known, judging)
         return Partial(figures, judging)
 
 
@@ -136,7 +137,7 @@ def run(
     if qrels is not None:
         sides.append(Side(qrels, [name for name in empties[1].columns if read is None or name in read]))
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
-        judging, key = _judging(engine, sides, setup, empties, judged_only, run_only)
+        judging, key = _joining(engine, sides, setup, empties, verbs.judge, (None, judged_only, run_only))
     calls = asked.calls(setup)
     trial = asked.work(setup, judging, 0.0 if calls else None)
     shape = trial(*empties)  # raises errors of columns before anything runs
@@ -144,7 +145,7 @@ def run(
     refuse_row_order(setup, calls, joined.columns, engine.name)
     largest = None
     if calls and needs_largest_label(setup, joined.schema, calls):
-        largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging)
+        largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging, judged_only)
     found = engine.by_key(asked.work(setup, judging, largest), key, *sides)
     figures = asked.figures(setup)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
@@ -159,23 +160,23 @@ def _join(engine: Engine[T], table: T, setup: Setup, function: Callable[..., Any
     read = declared.columns(setup, args)
     empties = [engine.schema(x, read) for x in (table, other)]
     sides = [Side(x, empty.columns) for x, empty in zip((table, other), empties, strict=True)]
-    runs, key = _runs(engine, sides[0], setup, empties[1].columns)
-    return engine.by_key(OnQueries(function, setup, (*rest, True), None, runs), key, *sides)
+    joining, key = _joining(engine, sides, setup, empties, function, rest)
+    return engine.by_key(joining, key, *sides)
 
 
-def _judging(
+def _joining(
     engine: Engine[T],
     sides: Sequence[Side[T]],
     setup: Setup,
     empties: Sequence[pl.DataFrame],
-    judged_only: verbs.Missing,
-    run_only: verbs.Missing,
-) -> tuple[Judging, list[str]]:
+    function: Callable[..., Any],
+    args: Sequence[Any],
+) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
-    judging = Judging(setup, judged_only, run_only)
-    judging(*empties)
+    joining = OnQueries(function, setup, tuple(args), {"part": True})
+    joining(*empties)  # raises errors of columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
-    return replace(judging, runs=runs), key
+    return replace(joining, runs=runs), key
 
 
 def _runs(
@@ -197,11 +198,12 @@ def _largest_label(
     setup: Setup,
     calls: Sequence[Call],
     schema: pl.Schema,
-    judging: Judging | None,
+    judging: OnQueries | None,
+    judged_only: verbs.Missing,
 ) -> float:
     """The largest label of the table, among documents that count."""
-    ranked, shown = columns_of_largest(setup, schema, calls)
-    if shown and (judging is None or judging.judged_only != "drop"):
+    ranked, shown = setup_of_largest(setup, schema, calls)
+    if shown and (judging is None or judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
     else:  # rows are left out; only a ranking tells which
         needed = verb_of(verbs.evaluate).columns(ranked, ())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from .._plan.per_query import LARGEST, measure
 from .._table.setup import Setup
-from .._verbs import verbs
 from .._verbs.declaration import Mergeable, verb_of
 
-__all__ = ["Distinct", "Judging", "LargestLabel", "Merged", "OnQueries", "Partial", "Work"]
+__all__ = ["Distinct", "Frames", "LargestLabel", "Merged", "OnQueries", "Partial", "Work"]
+
+F = TypeVar("F")
 
 
 class Work(Protocol):
@@ -30,58 +31,66 @@ class Work(Protocol):
         """The result's columns taken from the first table, by their names there; they keep their types."""
 
 
-@dataclass(frozen=True)
-class Judging:
-    """The join of a run and its judgments.
+class Frames(Protocol[F]):
+    """A worker's kind of frames."""
 
-    Attributes
-    ----------
-    setup
-        The roles of columns, and the policies.
-    judged_only, run_only
-        Treatment of queries that only one table has.
-    runs
-        All runs of the whole table, if judgments hold for each.
-    """
+    @abstractmethod
+    def run(self, verb: Callable[..., Any], frame: F, setup: Setup, *args: Any, **known: Any) -> F:
+        """Run a verb on a frame."""
 
-    setup: Setup
-    judged_only: verbs.Missing
-    run_only: verbs.Missing
-    runs: pl.DataFrame | None = None
-
-    def __call__(self, run: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-        if self.runs is not None:
-            qrels = self.runs.join(qrels, how="cross")
-        judged = verbs.judge(run, self.setup, qrels, None, self.judged_only, self.run_only, part=True)
-        return judged.lazy().collect()
+    @abstractmethod
+    def for_each(self, runs: pl.DataFrame, qrels: F, frame: F) -> F:
+        """The judgments, repeated for each of the runs, which have the dtypes of the frame."""
 
 
-def _joined(judging: Judging | None, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    return frame if judging is None else judging(frame, *others)
+class PolarsFrames:
+    """Frames as the verbs take them."""
+
+    def run(
+        self, verb: Callable[..., Any], frame: pl.DataFrame, setup: Setup, *args: Any, **known: Any
+    ) -> pl.DataFrame:
+        """Run the verb."""
+        found: pl.DataFrame = verb(frame, setup, *args, **known).lazy().collect()
+        return found
+
+    def for_each(self, runs: pl.DataFrame, qrels: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+        """A cross join."""
+        return runs.join(qrels, how="cross")
 
 
 @dataclass(frozen=True)
 class OnQueries:
-    """A verb that works query by query; `runs` are those of a join, as for :class:`Judging`."""
+    """A verb that works query by query.
 
-    function: Callable[..., pl.DataFrame]
+    Attributes
+    ----------
+    function, setup, args
+        The verb and its arguments after the frames.
+    known
+        Facts about the whole table, or that this is a part of it, as keyword arguments.
+    judging
+        The task that joins the part with its judgments before the verb runs.
+    runs
+        For a join: all runs of the whole table, if judgments hold for each.
+    """
+
+    function: Callable[..., Any]
     setup: Setup
     args: tuple[Any, ...]
-    judging: Judging | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
+    judging: OnQueries | None = None
     runs: pl.DataFrame | None = None
-    largest_label: float | None = None
-
-    @property
-    def known(self) -> Mapping[str, float]:
-        """The largest label as a keyword argument."""
-        return {} if self.largest_label is None else {"largest_label": self.largest_label}
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+        return self.on(PolarsFrames(), frame, *others)
+
+    def on(self, kind: Frames[F], frame: F, *others: F) -> F:
+        """The result for frames of a kind."""
         if self.judging is not None:
-            frame, others = self.judging(frame, *others), ()
+            frame, others = self.judging.on(kind, frame, *others), ()
         if self.runs is not None:
-            others = tuple(self.runs.join(other, how="cross") for other in others)
-        return self.function(frame, self.setup, *others, *self.args, **self.known)
+            others = tuple(kind.for_each(self.runs, other, frame) for other in others)
+        return kind.run(self.function, frame, self.setup, *others, *self.args, **self.known)
 
     @property
     def kept(self) -> Mapping[str, str]:
@@ -89,12 +98,16 @@ class OnQueries:
         return {name: name for name in self.setup.roles.query if verb_of(self.function).gives == "query"}
 
 
+def _joined(judging: OnQueries | None, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+    return frame if judging is None else judging(frame, *others)
+
+
 @dataclass(frozen=True)
 class Partial:
     """The figures of a part, which holds whole queries."""
 
     figures: Mergeable
-    judging: Judging | None = None
+    judging: OnQueries | None = None
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         return self.figures.part(_joined(self.judging, frame, *others))
@@ -126,7 +139,7 @@ class LargestLabel:
 
     setup: Setup
     ranked: bool
-    judging: Judging | None = None
+    judging: OnQueries | None = None
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         label = pl.col(self.setup.roles.label)

@@ -77,10 +77,18 @@ class Rows:
     text: Mapping[str, DType]  # the columns read from text, and their dtypes
     stored: Collection[str]  # the columns by their names in the file
 
-    def read(self, *, once: Sequence[str] = ()) -> pl.DataFrame:
-        """The rows, or InvalidData; no two rows may have the same values in the columns `once`, as far as they exist."""
+    def read(self, *, once: Sequence[str] = (), only: Container[str] | None = None) -> pl.DataFrame:
+        """The rows, or InvalidData; no two rows may have the same values in the columns `once`, as far as they exist.
+
+        With `only`, the other columns are not read, and hold nothing.
+        """
         with as_invalid_data(self.name, self.content, self.kind):
-            frame = self.table.collect()
+            table = self.table
+            if only is not None:
+                own = (*self.text, *once, PROBLEM, NUMBER)
+                unread = [name for name in table.collect_schema() if name not in only and name not in own]
+                table = table.with_columns(pl.lit(None).alias(name) for name in unread)
+            frame = table.collect()
         if self.text:
             problems = frame.get_column(PROBLEM).drop_nulls()
             if not problems.is_empty():

@@ -14,23 +14,23 @@ __all__ = ["memory_limit", "size_of"]
 
 VARIABLE = "RANKFRAME_MEMORY_LIMIT"
 
-SHARE = 1 / 6
+SHARE_OF_MEMORY = 1 / 6
 """The share of the machine's memory that a call may take by default."""
 
-UNKNOWN = 24 * 10**9
-"""The assumed memory of a machine that does not report it."""
+BYTES_IF_UNKNOWN = 24 * 10**9
+"""The bytes of memory assumed for a machine that does not report them."""
 
 OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Files with a container's memory limit, for cgroups of version 2 and 1."""
 
 
-def memory_limit(said: int | None) -> int:
+def memory_limit(limit: int | None) -> int:
     """The bytes that a call may take: the option, else the environment variable, else a share of the machine's memory."""
-    if said is not None:
-        return said
+    if limit is not None:
+        return limit
     if given := os.environ.get(VARIABLE):
         return bytes_of(given, VARIABLE)
-    return int(SHARE * _memory())
+    return int(SHARE_OF_MEMORY * _memory())
 
 
 def size_of(frame: pl.DataFrame) -> int:
@@ -41,7 +41,7 @@ def size_of(frame: pl.DataFrame) -> int:
 
 def _memory() -> float:
     """The memory of the machine, or of the container if that may take less."""
-    found = [float(UNKNOWN)]
+    found = [float(BYTES_IF_UNKNOWN)]
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
         found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
     for path in OF_CONTAINERS:

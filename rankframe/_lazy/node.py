@@ -12,9 +12,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from .._table.setup import Setup
-from ..errors import InvalidData
+from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
-from .rows_on_disk import Room, buckets_of, temporary_folder
+from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 
 __all__ = ["Run", "source"]
 
@@ -30,16 +30,16 @@ Give: TypeAlias = Callable[[pl.DataFrame], bool]
 Largest: TypeAlias = Callable[[pl.LazyFrame], float]
 """The largest label of a table."""
 
-WORK = 4
-"""The memory that a verb needs to run, as a multiple of the bytes of its rows."""
+MEMORY_OF_RUN = 4
+"""The bytes that a verb needs to run, as a multiple of those of its rows."""
 
-GIVEN = 3
+RESULTS_HELD = 3
 """The number of results in memory: one is computed, one waits, and one is read."""
 
-UNKNOWN = 4.0
-"""The assumed weight of the first batch: the size of its result is not known yet."""
+FIRST_WEIGHT = 4.0
+"""The bytes to reserve for each byte of the first batch's rows, while the size of its result is not known."""
 
-PATIENCE = 0.1
+SECONDS_OF_WAIT = 0.1
 """Seconds until a waiting thread checks whether its results are still needed."""
 
 
@@ -60,17 +60,22 @@ def source(
     ) -> Generator[pl.DataFrame, None, None]:
         of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and largest is None
         wanted = rows.filter(predicate) if of_query and predicate is not None else rows
-        kept = names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        computed = (
+            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        )
         left = n_rows
-        with closing(_aside(lambda give: _run(wanted, setup, run, kept, largest, give))) as results:
-            for found in results:
-                found = found if predicate is None else found.filter(predicate)
-                found = found if names is None else found.select(names)
-                found = found if left is None else found.head(left)
-                left = left if left is None else left - found.height
-                yield found
-                if left == 0:
-                    return
+        try:
+            with closing(_aside(lambda give: _run(wanted, setup, run, computed, largest, give))) as results:
+                for found in results:
+                    found = found if predicate is None else found.filter(predicate)
+                    found = found if names is None else found.select(names)
+                    found = found if left is None else found.head(left)
+                    left = left if left is None else left - found.height
+                    yield found
+                    if left == 0:
+                        return
+        except RankframeError as error:
+            raise without_own_frames(error) from error.__cause__
 
     return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
 
@@ -79,13 +84,13 @@ def _run(
     rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
 ) -> None:
     """Pass on the results of a verb, batch by batch."""
-    limit = max(memory_limit(setup.running.memory_limit) // WORK, 1)
+    limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if table is not None:
         give(run(table, None, names))
         return
     top = None if largest is None else largest(rows)
-    weight = UNKNOWN
+    weight = FIRST_WEIGHT
 
     def room() -> int:
         return int(limit / weight)
@@ -93,7 +98,8 @@ def _run(
     def run_and_give(batch: pl.DataFrame) -> bool:
         nonlocal weight
         found = run(batch, top, names)
-        weight = 1 + GIVEN / WORK * size_of(found) / max(size_of(batch), 1)  # results may be as large as rows
+        # results may be as large as rows
+        weight = 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(batch), 1)
         return give(found)
 
     if setup.running.grouped:
@@ -125,8 +131,7 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
 
 def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
-    rest = seen = rows.collect_schema().to_frame()
-    seen = seen.select(query)
+    rest, seen = rows.collect_schema().to_frame(), _Seen(query)
     with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
         for batch in batches:
             together = pl.concat([rest, batch])
@@ -134,26 +139,40 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
             n = int((run < run[-1]).sum())  # the last query may go on in the next batch
             whole, rest = together[:n], together[n:]
             if n:
-                seen = _with_new(whole, seen, query)
+                seen.add(whole)
                 yield whole
     if rest.height:
-        _with_new(rest, seen, query)
+        seen.add(rest)
         yield rest
 
 
-def _with_new(batch: pl.DataFrame, seen: pl.DataFrame, query: list[str]) -> pl.DataFrame:
-    """Add the batch's queries to those seen; refuse one seen before or not contiguous."""
-    starts = pl.struct(query).rle_id().diff().fill_null(1) > 0
-    runs = batch.select(query).filter(starts)
-    back = runs.filter(pl.struct(query).is_duplicated())
-    back = pl.concat([back, seen.join(runs, on=query, how="semi", nulls_equal=True)])
-    if back.height:
-        key = ", ".join(f"{name} {value!r}" for name, value in back.row(0, named=True).items())
-        raise InvalidData(
-            f"the rows of {key} come back after those of another query, and grouped=True says that each query is one run "
-            f"of rows; sort the table by {query}, or leave grouped=True out"
-        )
-    return pl.concat([seen, runs])
+class _Seen:
+    """The queries of all batches so far, and their hashes, sorted, in columns that each are longer than the next."""
+
+    def __init__(self, query: list[str]) -> None:
+        self.query = query
+        self.runs: list[pl.DataFrame] = []
+        self.hashes: list[pl.Series] = []
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add the batch's queries; refuse one seen before or not contiguous."""
+        starts = pl.struct(self.query).rle_id().diff().fill_null(1) > 0
+        runs = batch.select(self.query).filter(starts)
+        back = [runs.filter(pl.struct(self.query).is_duplicated())]
+        hashes = runs.select(hash_of_query(runs.lazy(), self.query)).to_series().sort()
+        if any((seen.search_sorted(hashes) < seen.search_sorted(hashes, "right")).any() for seen in self.hashes):
+            back += [seen.join(runs, on=self.query, how="semi", nulls_equal=True) for seen in self.runs]
+        for frame in back:
+            if frame.height:
+                key = ", ".join(f"{name} {value!r}" for name, value in frame.row(0, named=True).items())
+                raise InvalidData(
+                    f"the rows of {key} come back after those of another query, and grouped=True says that each query is "
+                    f"one run of rows; sort the table by {self.query}, or leave grouped=True out"
+                )
+        self.runs.append(runs)
+        while self.hashes and len(self.hashes[-1]) <= len(hashes):
+            hashes = pl.concat([self.hashes.pop(), hashes]).sort()
+        self.hashes.append(hashes)
 
 
 def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
@@ -184,7 +203,7 @@ def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
     def put(result: pl.DataFrame | BaseException | None) -> bool:
         while not closed.is_set():
             with suppress(Full):
-                results.put(result, timeout=PATIENCE)
+                results.put(result, timeout=SECONDS_OF_WAIT)
                 return False
         return True
 
@@ -200,7 +219,7 @@ def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
     try:
         while True:
             try:
-                result = results.get(timeout=PATIENCE)
+                result = results.get(timeout=SECONDS_OF_WAIT)
             except Empty:
                 continue
             if result is None:

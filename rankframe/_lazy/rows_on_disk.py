@@ -15,7 +15,7 @@ import polars as pl
 
 from ..errors import OutOfSpace, on
 
-__all__ = ["Room", "buckets_of", "temporary_folder"]
+__all__ = ["Room", "buckets_of", "hash_of_query", "temporary_folder"]
 
 Room: TypeAlias = Callable[[], int]
 """The bytes that rows of the next batch may have, by the results so far."""
@@ -23,19 +23,19 @@ Room: TypeAlias = Callable[[], int]
 BUCKETS = 32
 """The number of files that rows are split into at a time."""
 
-ENOUGH = 250_000_000
+BYTES_AT_ONCE = 250_000_000
 """The most bytes of files that are read together; larger batches take longer to rank and more memory."""
 
 PREFIX = "rankframe-"
 LOCK = "in-use"
 
-PAUSE, QUIET, MOST = 0.02, 25, 500
+SECONDS_OF_PAUSE, CHECKS_IN_A_ROW, MOST_CHECKS = 0.02, 25, 500
 """A folder counts as gone after 25 checks in a row without it, 0.02 seconds apart, of at most 500 checks."""
 
-OLD = 3600
+SECONDS_UNTIL_ABANDONED = 3600
 """Seconds after which a folder without a lock counts as abandoned."""
 
-FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
+DISK_IS_FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
 """Messages of the operating system for a file that cannot grow."""
 
 
@@ -61,12 +61,12 @@ def temporary_folder() -> Iterator[Path]:
 def _remove_for_good(folder: Path) -> None:
     """Remove a folder that Polars' threads may create again: after an error they write for some more milliseconds."""
     gone = 0
-    for _ in range(MOST):
+    for _ in range(MOST_CHECKS):
         shutil.rmtree(folder, ignore_errors=True)
         gone = 0 if folder.exists() else gone + 1
-        if gone == QUIET:
+        if gone == CHECKS_IN_A_ROW:
             break
-        time.sleep(PAUSE)
+        time.sleep(SECONDS_OF_PAUSE)
 
 
 def buckets_of(
@@ -78,7 +78,7 @@ def buckets_of(
     """
     taken: list[Path] = []
     for path in _split(rows, query, room, folder, 0):
-        if taken and sum(map(_size, taken)) + _size(path) > min(room(), ENOUGH):
+        if taken and sum(map(_size, taken)) + _size(path) > min(room(), BYTES_AT_ONCE):
             yield pl.scan_ipc(taken)
             _remove(taken)
         taken.append(path)
@@ -91,13 +91,13 @@ def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
     """Yield files of whole queries; split a file of several queries beyond `room()` by further hash digits."""
-    digits = (_hash(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
+    digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
     try:
         rows.sink_ipc(target, mkdir=True, engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
-        if any(word in str(error).lower() for word in FULL):
+        if any(word in str(error).lower() for word in DISK_IS_FULL):
             raise OutOfSpace(
                 f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
                 f"({error}); name a folder with more room in the environment variable TMPDIR, or say a larger limit, as ",
@@ -115,7 +115,7 @@ def _split(
     shutil.rmtree(here)
 
 
-def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
+def hash_of_query(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
     """A hash of the query's key; categories by their text, as their numbers differ from batch to batch."""
     schema = rows.collect_schema()
     texts = (pl.Categorical, pl.Enum)
@@ -126,7 +126,7 @@ def _hash(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
 def _holds_several(path: Path, query: Sequence[str]) -> bool:
     """Whether a file holds several queries that digits of their hashes can tell apart."""
     rows = pl.scan_ipc(path)
-    return bool(rows.select(_hash(rows, query).n_unique() > 1).collect(engine="streaming").item())
+    return bool(rows.select(hash_of_query(rows, query).n_unique() > 1).collect(engine="streaming").item())
 
 
 def _size(path: Path) -> int:
@@ -158,7 +158,7 @@ def _remove_abandoned(root: Path) -> None:
     for folder in root.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if not Path(folder, LOCK).exists():
-                if time.time() - folder.stat().st_mtime > OLD:
+                if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_ABANDONED:
                     shutil.rmtree(folder, ignore_errors=True)
                 continue
             file = os.open(Path(folder, LOCK), os.O_RDWR)

@@ -221,8 +221,10 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     )
 
 
-def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) -> Figure:
-    """A metric's mean in each slice of the queries, with its interval."""
+def slices(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str, given: Sequence[str] | None = None
+) -> Figure:
+    """A metric's mean in each slice of the queries, with its interval: the best above, or in the `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
@@ -239,6 +241,8 @@ def slices(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str) 
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
     order = shown.sort("y", "#slice")["#slice"].to_list()
+    if given is not None:
+        order.sort(key=list(given).index, reverse=True)
     place = pl.col("#slice").replace_strict(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )

@@ -35,8 +35,8 @@ Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
 R = TypeVar("R", pl.DataFrame, pl.LazyFrame)
 
-ROWS = 5_000_000
-"""The number of rows held in memory at once."""
+ROWS_AT_ONCE = 5_000_000
+"""The most rows, copies of a table with other labels, that are measured at once."""
 
 
 def bounds_of(call: Call) -> tuple[str, str]:
@@ -79,7 +79,7 @@ def bounds(
         found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
         found += _by_number(ranked, by_number, in_order, labels, measure)
         for call in extreme:
-            judged = extreme_labels(ranked, call, setup, labels, _just_relevant(call, setup, least))
+            judged = extreme_labels(ranked, call, setup.policies, labels, _just_relevant(call, setup, least))
             found += [measure(rows, in_order, call) for rows in judged]
     both = _extremes(found, calls, ["query"]).sort("query").drop("query")
     return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
@@ -126,7 +126,7 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     elif callable(options.get("discount")):
         reason = "nothing is known of a discount of your own; name one, as discount='log2'"
     elif isinstance(options.get("gain"), Mapping):
-        gains = gains_of(call, setup, labels)
+        gains = gains_of(call, setup.policies, labels)
         known = [gain for gain in gains if gain is not None]
         if len(known) < len(gains):
             missing = labels[0] + gains.index(None)
@@ -144,7 +144,7 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
 
 def _just_relevant(call: Call, setup: Setup, least: int) -> int:
     """The least label that makes an unjudged document relevant."""
-    return max(least, math.ceil(threshold_of(call, setup)))
+    return max(least, math.ceil(threshold_of(call, setup.policies)))
 
 
 def _follows(call: Call) -> str | None:
@@ -202,7 +202,7 @@ def _by_number(
     numbers = sizes.filter(pl.col("n_open") > 0).with_columns(
         m=pl.int_ranges(1 - pl.col("n_open"), pl.col("n_open") + 1)
     )
-    numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS)
+    numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS_AT_ONCE)
     first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
     relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
     setup = setup.changed(query=("query", "m"))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.setup import Setup
+from .._table.policies import Policies
 from ..metrics.gain import divisor_at
 
 if TYPE_CHECKING:
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST_RANGE", "extreme_labels", "gains_of", "threshold_of"]
 
-CELLS = 5_000_000
-"""The largest number of cells of an array."""
+CELLS_OF_ARRAY = 5_000_000
+"""The most numbers that an array of a batch of queries holds."""
 
 LARGEST_RANGE = 1000
+"""The largest difference of two labels that an unjudged document may have."""
 
 
-def threshold_of(call: Call, setup: Setup) -> float:
+def threshold_of(call: Call, policies: Policies) -> float:
     """The least label that the call counts as relevant."""
-    return setup.policies.relevant if call.relevant is None else call.relevant
+    return policies.relevant if call.relevant is None else call.relevant
 
 
-def gains_of(call: Call, setup: Setup, labels: tuple[int, int]) -> list[float | None]:
+def gains_of(call: Call, policies: Policies, labels: tuple[int, int]) -> list[float | None]:
     """The gain of each label from the least to the greatest; None for a label missing from the mapping."""
-    return [_worth(call, setup, float(label)) for label in range(labels[0], labels[1] + 1)]
+    return [_worth(call, policies, float(label)) for label in range(labels[0], labels[1] + 1)]
 
 
 def _option(call: Call, name: str) -> Any:
@@ -52,7 +53,7 @@ def _option(call: Call, name: str) -> Any:
     return call.arguments.get(name, None if parameter is None else parameter.default)
 
 
-def _worth(call: Call, setup: Setup, label: float) -> float | None:
+def _worth(call: Call, policies: Policies, label: float) -> float | None:
     gain = _option(call, "gain")
     if label < (_option(call, "min_label") or 0):
         label = 0.0
@@ -60,12 +61,12 @@ def _worth(call: Call, setup: Setup, label: float) -> float | None:
         worth: float | None = gain.get(label, None if label > 0 else 0.0)
         return worth
     if gain == "binary":
-        return float(label >= threshold_of(call, setup))
+        return float(label >= threshold_of(call, policies))
     return 2.0**label - 1 if gain == "exponential" else label
 
 
 def extreme_labels(
-    rows: pl.DataFrame, call: Call, setup: Setup, labels: tuple[int, int], just_relevant: int
+    rows: pl.DataFrame, call: Call, policies: Policies, labels: tuple[int, int], just_relevant: int
 ) -> Iterator[pl.DataFrame]:
     """The rows with the labels that make the call least, then with those that make it greatest."""
     import numpy as np  # imported late, to keep other calls fast
@@ -74,11 +75,11 @@ def extreme_labels(
     # whether the label changes any gain
     counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
     # where a query without relevant documents counts by `no_relevant`, one at least is to be relevant
-    threshold = threshold_of(call, setup)
-    free = setup.policies.no_relevant == "zero" or not least < just_relevant <= greatest
+    threshold = threshold_of(call, policies)
+    free = policies.no_relevant == "zero" or not least < just_relevant <= greatest
     relevant = (pl.col("open") & ~counts) | (~pl.col("open") & (pl.col("label") >= threshold)).fill_null(False)
     judged = rows.filter(~pl.col("open"))["label"].unique().drop_nulls()
-    worths = {label: _worth(call, setup, label) for label in judged if label >= 0}
+    worths = {label: _worth(call, policies, label) for label in judged if label >= 0}
     worth = pl.col("label").replace_strict(list(worths), list(worths.values()), default=None, return_dtype=pl.Float64)
     rows = rows.with_row_index("row").with_columns(
         worth=pl.when(counts & ~pl.col("open")).then(worth),
@@ -88,7 +89,7 @@ def extreme_labels(
     start = rows.select(pl.when("unseen").then(float(greatest)).otherwise("label")).to_series().to_numpy()
     found = [start.copy(), start.copy()]
     levels = greatest - least
-    gains = np.array(gains_of(call, setup, labels), dtype=float)
+    gains = np.array(gains_of(call, policies, labels), dtype=float)
     for part in _parts(rows, levels, pl.lit(free) | relevant.any()):
         of_part = rows.join(part, on="query")
         q, nth, row = (of_part.filter("open")[name].to_numpy() for name in ("q", "nth", "row"))
@@ -110,7 +111,7 @@ def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.Da
     )
     queries = queries.filter(u > 0).with_columns((u + 1).log(2).floor().alias("class"))
     cells = (2 * (u + 1) * (levels + 2) + size).cum_sum().over("class")
-    parts = queries.with_columns(part=cells // CELLS).partition_by("class", "part")
+    parts = queries.with_columns(part=cells // CELLS_OF_ARRAY).partition_by("class", "part")
     return [part.select("query", "has_relevant", pl.int_range(pl.len()).alias("q")) for part in parts]
 
 

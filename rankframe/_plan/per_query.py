@@ -18,7 +18,7 @@ from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption
 from . import shortcuts
 from .bounds import bounds, bounds_of
-from .plan import add_up, run_formulas, source_of, values_of, with_rank
+from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
 from .rank_order import Part, fault_of, in_rank_order
 from .shortcuts import in_threads, largest_whole_label, side_by_side, with_gain
 from .subtopics import evaluate as evaluate_subtopics
@@ -29,7 +29,6 @@ __all__ = [
     "Frame",
     "by_document",
     "collect",
-    "columns_of_largest",
     "largest_of",
     "like",
     "measure",
@@ -37,6 +36,7 @@ __all__ = [
     "needs_largest_label",
     "refuse_faults",
     "refuse_names",
+    "setup_of_largest",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -52,19 +52,19 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
     refuse_names(names, setup.roles.query, "the query")
     if isinstance(frame, pl.LazyFrame):
         return _as_source(frame, setup, calls)
-    return _eager(frame, setup, calls, largest_label)
+    return _measure_frame(frame, setup, calls, largest_label)
 
 
-def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     if setup.convention is None or not calls:
-        return _resolved(frame, setup, calls, largest)
+        return _measure_by_kind(frame, setup, calls, largest)
     of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
     for call in calls:
         resolved, meant = setup.resolve(call)
         of_setups.setdefault(resolved, {})[call] = meant
     query = list(setup.roles.query)
     results = [
-        _resolved(frame, resolved, list(dict.fromkeys(named.values())), largest)
+        _measure_by_kind(frame, resolved, list(dict.fromkeys(named.values())), largest)
         .lazy()
         .select(
             *query,
@@ -83,13 +83,13 @@ def _eager(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: fl
     return collect(result.select(*query, *names), frame, setup)
 
 
-def _resolved(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     """The metrics of a table, once the convention is resolved."""
     names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
         refuse_without_subtopics(of_subtopics)
-        return _measure(frame, setup, *calls, largest=largest)
+        return _measure_documents(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
             f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it apart"
@@ -97,11 +97,11 @@ def _resolved(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest:
     others = [call for call in calls if call not in of_subtopics]
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
-        return _measure(docs, of_docs, *calls, largest=largest)
+        return _measure_documents(docs, of_docs, *calls, largest=largest)
     table = Table.of(setup, frame.collect_schema(), label=False)
     result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
     if others:
-        values = _measure(docs, of_docs, *others, largest=largest).lazy()
+        values = _measure_documents(docs, of_docs, *others, largest=largest).lazy()
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
     return collect(result.select(*setup.roles.query, *names), frame, setup)
 
@@ -111,7 +111,7 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
 
     def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
         asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
-        return _eager(rows, setup, asked, largest)
+        return _measure_frame(rows, setup, asked, largest)
 
     reads = [name for call in calls for name in call.columns]
     return source(frame, setup, run, "evaluate", reads=reads, largest=largest_of(frame, setup, calls))
@@ -126,15 +126,15 @@ def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Call
 
 def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> float:
     """The largest label of a table that may be larger than memory."""
-    setup, shown = columns_of_largest(setup, rows.collect_schema(), calls)
+    setup, is_plain = setup_of_largest(setup, rows.collect_schema(), calls)
     label = pl.col(setup.roles.label)
-    if not shown:  # policies may leave labels out: rank each query first
+    if not is_plain:  # policies may leave labels out: rank each query first
         rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
     label = label.cast(pl.Float64)
     return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
 
 
-def columns_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
+def setup_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
     """The setup under which `LARGEST` sees the calls' labels, and whether a maximum over all rows is the same."""
     if setup.policies.unjudged == "bounds":
         setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
@@ -163,12 +163,12 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
     return like(frame, docs, setup), of_docs
 
 
-def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
+def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
     if setup.policies.unjudged == "bounds":
-        return bounds(frame, setup, calls, partial(_measure, largest=largest), largest)
+        return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
     table = Table.of(setup, frame.schema)
     names = dict(zip(table.key, setup.roles.query, strict=True))
-    large = frame.height > shortcuts.SMALL
+    large = frame.height > shortcuts.ROWS_OF_SMALL_TABLE
     gains_only = [call for call in calls if large and call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
     top = largest_whole_label(frame, table)
@@ -177,7 +177,7 @@ def _measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | N
     faults = partial(refuse_faults, frame, setup, table)
     in_order = partial(in_rank_order, ranked, table, whole=any(asked.whole_table for asked in plans))
     _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
-    sources = [source_of(ranked, table, asked.source) for asked in plans]
+    sources = [in_frame_order(ranked, table, asked.source) for asked in plans]
     run = partial(collect, frame=frame, setup=setup)
 
     def sums_of(part: Part) -> list[pl.DataFrame]:
@@ -242,7 +242,7 @@ def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
     """Run an eager call's plan; a failed guard raises our own error."""
     # optimizing the plan of a small table takes longer than it saves
-    how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.SMALL else pl.QueryOptFlags.none()
+    how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.ROWS_OF_SMALL_TABLE else pl.QueryOptFlags.none()
     try:
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:

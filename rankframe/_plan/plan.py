@@ -13,20 +13,20 @@ from .._table.setup import Setup
 from .._table.table import Fault, Table, failing, naming
 from .._words.asked import POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
 from .._words.expected_ties import Expectation
+from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import LABEL, RANK, RAW, SortedRows
 from ..errors import InvalidOption, on, option
-from .sort import starts_of
 
 __all__ = [
     "add_up",
     "by_row",
     "guarded",
+    "in_frame_order",
     "position",
     "ranks",
     "run_formulas",
-    "source_of",
     "values_of",
     "with_rank",
     "with_row",
@@ -50,21 +50,23 @@ def position(table: Table) -> pl.Expr:
 def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
     """The rows with their positions, and an expression for the rank; null for rows without a rank."""
     rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
-    kept = _kept(table, place, table.score, pl.col(table.setup.roles.label))
+    retrieved = _retrieved(table, place, table.score, pl.col(table.setup.roles.label))
     rank = (
-        kept.cum_sum().over(table.setup.roles.query, order_by=place) if table.setup.policies.drops_after_cut else place
+        retrieved.cum_sum().over(table.setup.roles.query, order_by=place)
+        if table.setup.policies.drops_after_cut
+        else place
     )
-    return rows, pl.when(kept).then(rank).cast(pl.UInt32)
+    return rows, pl.when(retrieved).then(rank).cast(pl.UInt32)
 
 
-def _kept(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
+def _retrieved(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
     """Whether each row, in rank order, is a retrieved document within ``depth``."""
-    kept = score.is_not_null()
+    retrieved = score.is_not_null()
     if table.setup.policies.depth is not None:
-        kept &= place <= table.setup.policies.depth
+        retrieved &= place <= table.setup.policies.depth
     if table.setup.policies.drops_after_cut:
-        kept &= (raw >= 0).fill_null(False)
-    return kept
+        retrieved &= (raw >= 0).fill_null(False)
+    return retrieved
 
 
 def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
@@ -72,12 +74,12 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
 
     In a `complete` table every document has a score.
     """
-    along = {column.name: pl.lit(column).gather("#row") for column in source}
-    rows = rows.with_columns(**{**along, "#raw": along["#raw"].cast(pl.Float64)}).drop("#row")
+    gathered = {column.name: pl.lit(column).gather("#row") for column in source}
+    rows = rows.with_columns(**{**gathered, "#raw": gathered["#raw"].cast(pl.Float64)})
     if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # no score is null
     if table.setup.policies.depth is not None:
-        rows = rows.with_columns(pl.when(_kept(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
+        rows = rows.with_columns(pl.when(_retrieved(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
     if table.setup.policies.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
@@ -88,9 +90,9 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
-def source_of(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """Select the columns that are needed in rank order: the unchanged labels, and `columns`."""
-    return frame.select(pl.col(table.setup.roles.label).alias("#raw"), **columns)
+def in_frame_order(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The columns that `with_rank` brings into rank order: the unchanged labels, and `columns`."""
+    return frame.select_seq(pl.col(table.setup.roles.label).alias("#raw"), **columns)
 
 
 # ----------------------------------------------------------------------------------------------------- columns and sums
@@ -111,7 +113,7 @@ def run_formulas(
     The result is cached if all formulas are the library's own, without functions as options.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
-    run = _kept_formulas if all(call.is_constant for call in calls) else _run_formulas
+    run = _cached_formulas if all(call.is_constant for call in calls) else _run_formulas
     return run(tuple(calls), texts, setup, top, answer, largest_label)
 
 
@@ -146,7 +148,7 @@ def _run_formulas(
     return asked
 
 
-_kept_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
+_cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
 
 
 def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
@@ -158,20 +160,22 @@ def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.Laz
 
     flags, constant = _refused_labels(asked), _constant(asked)
     found = run(_compute(rows, asked, table).select("#query", *constant, **asked.sums, **asked.maxima, **flags))
-    starts = starts_of(found["#query"].to_numpy())
-    columns = []
+    number = found["#query"].to_numpy()
+    starts = starts_of(number)
+    columns = found[constant][pl.Series(starts.astype(np.uint32))].get_columns() if constant else []
+    columns.append(pl.Series("#query", number[starts]))
     for names, add, nothing in ((asked.sums, np.add, 0.0), ([*asked.maxima, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
             sums = add.reduceat(numbers.to_numpy(), starts)
             columns.append(pl.Series(name, sums, nan_to_null=add is np.fmax))
-    return found[["#query", *constant]][pl.Series(starts)].hstack(columns)
+    return pl.DataFrame(columns)
 
 
 def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
-    """The values of each query."""
-    return sums.lazy().select("#query", *guarded(asked, [])).drop("#query")  # the key sets the number of rows
+    """The values of each query, beside its number."""
+    return sums.lazy().select("#query", *guarded(asked, []))
 
 
 def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:
@@ -208,13 +212,13 @@ def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
 
 def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
     """The values; each fails with the message of the first fault or refused label found."""
-    refused = [(pl.col(fault.column), fault.in_plan) for fault in asked.refused.values()]
+    refused = [(pl.col(fault.column), fault.message) for fault in asked.refused.values()]
     if not faults and not refused:
         return [value.alias(text) for text, value in asked.values.items()]
     guard = failing(
         [
             *((label.is_not_null(), naming(message, label)) for label, message in refused),
-            *((pl.col(fault.column), fault.in_plan) for fault in faults),
+            *((pl.col(fault.column), fault.message) for fault in faults),
         ]
     )
     return [pl.coalesce(guard, value).alias(text) for text, value in asked.values.items()]

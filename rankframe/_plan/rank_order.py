@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.table import Fault, Table
+from .._words.pairs import starts_of
 from .shortcuts import parts_of
-from .sort import differ, sort_rows, starts_of
+from .sort import differ, sort_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,17 +27,17 @@ Part: TypeAlias = Callable[[], pl.LazyFrame]
 def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
     """The first fault found in the frame, or None."""
     faults = table.faults()
-    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.once is None]
+    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
     seen = frame.select(plain).row(0, named=True) if plain else {}
     for fault in faults:
-        if seen[fault.column] if fault.once is None else _repeats(frame, table, fault.once, fault.rows):
+        if seen[fault.column] if fault.repeated is None else _repeats(frame, table, fault.repeated, fault.rows):
             return fault
     return None
 
 
 def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
-    hashes = frame.select(*table.query, value.alias("#value")).hash_rows()
+    hashes = frame.select_seq(*table.query, value.alias("#value")).hash_rows()
     if differ(hashes):
         return False
     return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
@@ -64,10 +65,10 @@ class InOrder(NamedTuple):
 def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
     """The frame in rank order, in parts of whole queries; in a single part if `whole`."""
     ordered = sort_rows(frame, table)
-    along = pl.lit(ordered.score).gather("#row").alias("#score")
+    score = pl.lit(ordered.score).gather("#row").alias("#score")
 
     def part(start: int, length: int) -> pl.LazyFrame:
-        return ordered.of(start, length).lazy().with_columns(along)
+        return ordered.of(start, length).lazy().with_columns(score)
 
     cuts = _cuts(ordered.ends, 1 if whole else parts_of(frame.height))
     return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())

@@ -14,34 +14,34 @@ import polars as pl
 
 from .._table.table import Table
 
-__all__ = ["SMALL", "in_threads", "largest_whole_label", "parts_of", "side_by_side", "with_gain"]
+__all__ = ["ROWS_OF_SMALL_TABLE", "in_threads", "largest_whole_label", "parts_of", "side_by_side", "with_gain"]
 
-SMALL = 2**16
-"""The number of rows up to which one unoptimized plan for all metrics is the fastest."""
+ROWS_OF_SMALL_TABLE = 2**16
+"""The most rows for which one unoptimized plan for all metrics is the fastest."""
 
-FEW = 256
-"""Functions of whole labels below this number are looked up."""
+LOOKED_UP_LABELS = 256
+"""The most different whole labels, from 0 on, for which their functions are looked up."""
 
-SPARSE = 1 / 64
-"""The share of rows with a label above 0 up to which dropping queries without one pays."""
+SHARE_WITH_GAIN = 1 / 64
+"""The largest share of rows with a label above 0 for which dropping queries without one pays."""
 
-PART = 3 * 2**16
-"""The number of rows per part, so that memory for their columns does not grow with the table."""
+ROWS_OF_PART = 3 * 2**16
+"""The most rows of a part, so that memory for their columns does not grow with the table."""
 
-LEAST = 2**17
-"""The least number of rows per thread."""
+ROWS_OF_THREAD = 2**17
+"""The least rows for each thread."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
-    """The largest label, at least 0, if all are whole numbers below `FEW`: functions of them can be looked up."""
+    """The largest label, at least 0, if all are whole numbers that few that functions of them can be looked up."""
     label = frame[table.setup.roles.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
         return None
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
-    return int(top) if top < FEW else None
+    return int(top) if top < LOOKED_UP_LABELS else None
 
 
 def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -53,7 +53,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
     gains = frame.select(table.label > 0).to_series()
-    if gains.sum() > SPARSE * frame.height:
+    if gains.sum() > SHARE_WITH_GAIN * frame.height:
         return frame
     query, relevant = pl.col(name), frame[name].filter(gains).unique()
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
@@ -61,7 +61,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 def parts_of(rows: int) -> int:
     """The number of parts: each is small, and there are at least as many as run at once if threads pay."""
-    return max(-(-rows // PART), min(_at_once(), rows // LEAST), 1)
+    return max(-(-rows // ROWS_OF_PART), min(_at_once(), rows // ROWS_OF_THREAD), 1)
 
 
 def _at_once() -> int:
@@ -92,4 +92,5 @@ def _apart(rows: int) -> bool:
 
     Inside a callback of Polars they do not: it holds a Polars thread and must not wait for others.
     """
-    return rows > LEAST and _at_once() > 1 and not isinstance(threading.current_thread(), threading._DummyThread)
+    in_callback = isinstance(threading.current_thread(), threading._DummyThread)
+    return rows > ROWS_OF_THREAD and _at_once() > 1 and not in_callback

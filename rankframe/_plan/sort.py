@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from .._table.table import Table
+from .._words.pairs import starts_of
 from .shortcuts import side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PackedRows", "differ", "sort_rows", "starts_of"]
+__all__ = ["PackedRows", "differ", "sort_rows"]
 
-DIGITS = 64
+CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
-SPAN = 4
-"""The largest range of whole query ids, as a multiple of the rows, for which a lookup table is used."""
+IDS_PER_ROW = 4
+"""The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
 
 
 @dataclass(frozen=True)
@@ -57,32 +58,33 @@ class PackedRows:
 
         ends = self.ends[start : start + length + 1]
         sizes, first, last = np.diff(ends), int(ends[0]), int(ends[-1])
-        codes, bits = self.codes[first:last], np.uint64(self.bits)
-        row = pl.Series(codes & _ones(bits)).cast(pl.get_index_type())
+        query = np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)
         return pl.DataFrame(
             {
-                "#query": pl.Series(np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)).set_sorted(),
-                "#row": self._with_ties_in_order(row, codes >> bits),
+                "#query": pl.Series(query).set_sorted(),
+                "#row": self._with_ties_in_order(self.codes[first:last]),
                 "#position": np.arange(first + 1, last + 1) - np.repeat(ends[:-1], sizes),
             }
         )
 
-    def _with_ties_in_order(self, row: pl.Series, code: NDArray[np.uint64]) -> pl.Series:
-        """The rows, with runs of equal codes sorted by the full sort keys."""
+    def _with_ties_in_order(self, code: NDArray[np.uint64]) -> pl.Series:
+        """The row numbers; rows whose codes differ in nothing else are sorted by the full sort keys."""
         import numpy as np
 
-        again = code[1:] == code[:-1]
-        if not again.any():
-            return row
-        tied = np.concatenate([again, [False]])
-        tied[1:] |= again
-        where = pl.Series(np.flatnonzero(tied))
-        some, (keys, descending) = row.gather(where), self.table.order()
-        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
-        ties = self.frame[some].select(pl.Series("#code", code[tied]), *held, some.alias("#row"))
-        falling = [False, *[descending] * len(keys)]
-        ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
-        return row.scatter(where, ties["#row"])
+        ones = _ones(np.uint64(self.bits))
+        row = code.astype(np.uint32)
+        row &= ones.astype(np.uint32)
+        again = (code[1:] ^ code[:-1]) <= ones
+        if again.any():
+            tied = np.concatenate([again, [False]])
+            tied[1:] |= again
+            some, (keys, descending) = pl.Series("#row", row[tied]), self.table.order()
+            held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+            ties = self.frame[some].select(pl.Series("#code", code[tied] & ~ones), *held, some)
+            falling = [False, *[descending] * len(keys)]
+            ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
+            row[tied] = ties["#row"].to_numpy()
+        return pl.Series(row)
 
 
 class Queries(NamedTuple):
@@ -105,25 +107,26 @@ class Queries(NamedTuple):
     sizes: NDArray[np.int64]
     by_hash: bool = False
 
-    def are(self, ids: pl.DataFrame) -> bool:
-        """Whether each row has its query's id."""
-        return not self.by_hash or ids[pl.Series(self.first)][pl.Series(self.number)].equals(ids)
+    def are(self, ids: pl.DataFrame, keys: pl.DataFrame) -> bool:
+        """Whether each row has its query's id; `keys` are those of the queries."""
+        return not self.by_hash or keys[pl.Series(self.number)].equals(ids)
 
 
 def sort_rows(frame: pl.DataFrame, table: Table) -> PackedRows:
     """Sort the rows by query and score; `PackedRows.of` later sorts rows whose codes are equal."""
     import numpy as np  # imported late, as it is slow to import
 
-    keyed, rows = frame.select(*table.query, table.score.alias("#score")), np.arange(frame.height, dtype=np.uint32)
-    ids, score = keyed.drop("#score"), keyed["#score"]
+    *key, score = frame.select_seq(*table.query, table.score.alias("#score")).get_columns()
+    ids, rows = pl.DataFrame(key), np.arange(frame.height, dtype=np.uint32)
     digits = partial(_from_the_top, score)
     queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
-    codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids), frame.height)
+    keys = ids[pl.Series(queries.first)]
+    codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids, keys), frame.height)
     if not right:
         queries = _by_group(ids)
-        codes = _codes(queries, digits(), rows)
+        keys, codes = ids[pl.Series(queries.first)], _codes(queries, digits(), rows)
     ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
-    return PackedRows(frame, table, score, ids[pl.Series(queries.first)], ends, codes, frame.height.bit_length())
+    return PackedRows(frame, table, score, keys, ends, codes, frame.height.bit_length())
 
 
 def differ(values: pl.Series) -> bool:
@@ -136,7 +139,7 @@ def _codes(queries: Queries, score: NDArray[np.uint64], rows: NDArray[np.uint32]
     """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
     import numpy as np
 
-    room = DIGITS - len(rows).bit_length() - len(queries.first).bit_length()
+    room = CODE_BITS - len(rows).bit_length() - len(queries.first).bit_length()
     score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     score |= np.left_shift(queries.number, np.uint64(room), dtype=np.uint64)
     return _sorted_with(rows, score)
@@ -161,14 +164,16 @@ def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
     """Number queries by a lookup table over the range of whole ids; None if the range is too wide."""
     import numpy as np
 
+    if ids.width > 1 or ids.dtypes[0] == pl.String:
+        return None
     values = ids.to_series().to_physical()
-    if ids.width > 1 or not values.dtype.is_integer():
+    if not values.dtype.is_integer():
         return None
     values = values.cast(pl.Int64, strict=False)
     if values.has_nulls() or values.is_empty():
         return None
     value = values.to_numpy()
-    low, high, room = int(value.min()), int(value.max()), SPAN * ids.height
+    low, high, room = int(value.min()), int(value.max()), IDS_PER_ROW * ids.height
     if high - low >= room:
         return None
     value = value if low >= 0 and high < room else value - low
@@ -205,13 +210,6 @@ def _by_group(ids: pl.DataFrame) -> Queries:
     number = np.empty(ids.height, dtype=np.uint32)
     number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
     return Queries(number, row.list.first().to_numpy(), sizes)
-
-
-def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal numbers starts."""
-    import numpy as np
-
-    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
 
 
 def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:

@@ -1,57 +1,84 @@
-"""Verbs that are asked for metrics: what to write instead of an option that they do not have."""
+"""Names that a ranker or a method does not have, and what to write instead."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
 
 from .._catalog.parse import parse
-from .._table.roles import refuse_tables
-from .._table.setup import OPTIONS
-from ..errors import InvalidOption, did_you_mean, shown
+from .._catalog.registry import METRICS, elsewhere, find
+from .._table.roles import USUAL_NAMES, refuse_tables
+from .._table.setup import OPTIONS, Setup
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 
-__all__ = ["asks_for_metrics"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
+__all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
 OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
 
+METRICS_OF = ("metrics", "budgets")
+"""Parameters that take metrics."""
 
-def asks_for_metrics(verb: Callable[P, R]) -> Callable[P, R]:
-    """The method of a ranker, which refuses tables among its metrics, and options that it does not have."""
+
+def options_of(function: Callable[..., object]) -> list[str]:
+    """The options that a function names."""
+    parameters = inspect.signature(function).parameters.values()
+    return [x.name for x in parameters if x.kind is x.KEYWORD_ONLY]
+
+
+def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Refuse unknown options, and propose the likely one."""
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidOption(f"{where} has no option {name!r}{_meant(where, name, value, known)}")
+
+
+def _meant(where: str, name: str, value: object, known: Sequence[str]) -> str:
+    if name in ("descending", "reverse", "lower_is_better", "higher_is_better") and isinstance(value, bool):
+        return f". Did you mean ascending={value if name in ('reverse', 'lower_is_better') else not value}?"
+    usual = [
+        role for role, names in USUAL_NAMES.items() if name.lower() in names and isinstance(value, (str, list, tuple))
+    ]
+    entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
+    near = next(iter(usual), None) or (None if entry else nearest(name, known))
+    if near is not None:
+        return f". Did you mean {near}={value!r}?"
+    if entry is not None:
+        return f", which is one of metrics; say it there, as in df.rank.{entry.formula.__name__}({name}={value!r})"
+    return f"; it has {', '.join(known)}"
+
+
+def refuse_misplaced(
+    verb: Callable[..., object], setup: Setup, args: Sequence[object], options: Mapping[str, object]
+) -> None:
+    """Refuse tables among the metrics of a verb, and options that it does not have."""
     _, *parameters = inspect.signature(verb).parameters.values()  # without the ranker
-    passes_on = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    first = next((i for i, parameter in enumerate(parameters) if parameter.name in METRICS_OF), None)
+    metrics = None if first is None else args[first:]
+    refuse_tables(metrics or ())
     known = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
-
-    @wraps(verb)
-    def method(*args: P.args, **options: P.kwargs) -> R:
-        ranker, *metrics = args
-        refuse_tables(metrics)
-        for name, value in options.items():
-            if name not in known and not passes_on:
-                advice = _instead(verb.__name__, ranker, metrics, name, value)
-                advice = advice or f"its options are: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
-                raise InvalidOption(f"{verb.__name__} has no option {name!r}; {advice}")
-        return verb(*args, **options)
-
-    return method
+    for name, value in options.items():
+        if name not in known:
+            advice = _instead(verb.__name__, setup, args, metrics, name, value)
+            advice = advice or f"its options are: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+            raise InvalidOption(f"{verb.__name__} has no option {name!r}; {advice}")
 
 
-def _instead(verb: str, ranker: Any, metrics: list[Any], name: str, value: object) -> str | None:
+def _instead(
+    verb: str, setup: Setup, args: Sequence[object], metrics: Sequence[object] | None, name: str, value: object
+) -> str | None:
     """What to write for an option that belongs elsewhere."""
-    asked = ", ".join(repr(metric) if isinstance(metric, (str, Mapping)) else "..." for metric in metrics)
+    asked = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
+    if name in OPTIONS:
+        return f"columns and policies belong to `on`: df.rank.on({name}={shown(value)}).{verb}({asked})"
+    if metrics is None:
+        return None
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
-    if name in OPTIONS:
-        return f"columns and policies belong to `on`: df.rank.on({name}={shown(value)}).{verb}({asked})"
     if name == "run":
-        query = [str(value), *ranker._setup.roles.query]
-        by = f", by={value!r}" if verb == "summarize" else ""
+        query = [str(value), *setup.roles.query]
+        by = f", by={value!r}" if verb in ("mean", "summarize") else ""
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
@@ -63,3 +90,16 @@ def _instead(verb: str, ranker: Any, metrics: list[Any], name: str, value: objec
         ]
         return f"an option of a metric stands in its text: df.rank.{verb}({', '.join(map(repr, texts))})"
     return None
+
+
+def advice_for_name(name: str, methods: Sequence[str]) -> str:
+    """The method to write instead of an unknown name: the metric that other tools call so, or the nearest name."""
+    if (said := elsewhere(name, name)) is not None:
+        return f"; {worded(said)}"
+    if name in ("average", "avg") and "mean" in methods:
+        return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
+    try:
+        metric, _ = find(name, name, METRICS)
+    except UnknownMetric:
+        return did_you_mean(name, methods).replace(" Did", ". Did")
+    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import wraps
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -14,13 +13,14 @@ import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._table.roles import USUAL_NAMES, NotNumbers, carried
+from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, verb_of
-from ..errors import InvalidData, RankframeError
+from ..errors import InvalidData, MissingColumn, RankframeError
+from .display import Shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
-from .verb_methods import FrameRanker
+from .ranker import FrameRanker
 
 __all__ = ["PandasRanker", "RankMethod", "Source", "as_pandas", "of_pandas"]
 
@@ -43,41 +43,45 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     """
 
     _plots_with = "matplotlib"
+    _library = "pandas "
 
     def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         super().__init__(setup)
         self._frame = frame
 
-    if not TYPE_CHECKING:  # a column may be named by a label that is no text, such as 0
-
-        @wraps(FrameRanker.on)
-        def on(self, *unnamed: Any, **given: Any) -> PandasRanker:
-            roles = given.keys() & {*ROLES}
-            try:
-                return super().on(*unnamed, **given | {role: _as_text(given[role]) for role in roles})
-            except RankframeError as error:
-                raise of_pandas(error, self._frame) from None
+    def _on(self, options: Mapping[str, object]) -> PandasRanker:
+        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # a label may be no text
+        try:
+            return super()._on(named)
+        except RankframeError as error:
+            raise of_pandas(error, self._frame) from None
 
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any, **known: Any) -> Any:
+    def _run(self, verb: Callable[..., object], *args: object, **known: object) -> pd.DataFrame:
         declared = verb_of(verb)
-        args = declared.with_names(args, _as_text)
+        named = declared.with_names(args, _as_text)
         try:
-            return SHAPES[declared.gives](self._frame, self._setup, verb, *args, **known)
+            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
+        return result
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         try:
             source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
             return work(source.polars, self._setup, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
 
-    def __repr__(self) -> str:
-        return f".rank of a pandas {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
+    @property
+    def _kind(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _table(self) -> tuple[str, Sequence[str] | None]:
+        columns = [text_of(label) for label in self._frame.columns]
+        return f"{len(self._frame):,} rows, {len(columns)} columns", [*columns, *_levels(self._frame, columns)]
 
 
 class RankMethod(PandasRanker):
@@ -100,13 +104,8 @@ class RankMethod(PandasRanker):
     def __call__(self) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
         return self._method
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            return getattr(self._method, name)
-        return super().__getattr__(name)  # type: ignore[misc]
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(type(self)), *dir(self._method)})
+    def _later(self, name: str) -> Any:
+        return getattr(self._method, name) if name.startswith("__") else super()._later(name)
 
     def __eq__(self, other: object) -> bool:
         return bool(self._method == (other._method if type(other) is type(self) else other))
@@ -117,8 +116,9 @@ class RankMethod(PandasRanker):
     def __reduce__(self) -> Any:
         return self._method.__reduce__()
 
-    def __repr__(self) -> str:
-        return repr(self._method)
+    def _shown(self) -> Shown:
+        found = super()._shown()
+        return replace(found, facts=[*found.facts, ("a call", ".rank(...) is pandas' own method, which ranks values")])
 
 
 class Source:
@@ -240,7 +240,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
@@ -254,7 +254,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
         )
         for x in (frame, _as_pandas(qrels))
     )
-    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args)
+    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # these have a value in the run's columns only if those tell runs apart
@@ -277,6 +277,7 @@ def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.Data
     return as_pandas(verb(source.polars, setup, *args, *spell))
 
 
+LISTS = (list, tuple, set, np.ndarray)
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
 SHAPES: dict[Gives, Shape] = {
@@ -361,4 +362,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
     if isinstance(error, NotNumbers):
         error = error.among(Source(frame, {error.column}).polars)
+    if isinstance(error, MissingColumn):
+        lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
+        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else ())
     return in_words_of_pandas(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from pandas.api.types import infer_dtype
 
 from ..errors import InvalidData
 
-__all__ = ["cross", "cross_lists", "text_of"]
+__all__ = ["cross", "cross_lists", "in_lists", "text_of"]
 
 
 def text_of(label: object) -> str:
@@ -72,16 +73,30 @@ def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
     there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
     if not any(there) or not column[[not is_list for is_list in there]].isna().all():
         return None
+    lists = [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)]
+    elements = pd.Series([x for each in lists for x in each or ()], dtype=object)
     try:
-        return pl.Series(name, [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)])
+        return in_lists(_cross(elements, name), [None if each is None else len(each) for each in lists])
+    except InvalidData:
+        kinds = " and ".join(sorted({type(x).__name__ for x in elements}))
+        raise InvalidData(f"column {name!r} holds lists of several types, {kinds}; make them all text") from None
     except UnicodeEncodeError:
         whole = next(i for i, value in enumerate(values) if there[i] and any(text_of(x) != str(x) for x in value))
         raise InvalidData(
             f"column {name!r} holds {values[whole]!r} at df.iloc[{whole}], with half of a character (a lone surrogate), which "
             "UTF-8 cannot write; spell it out, as with text.encode('utf-8', 'backslashreplace').decode('utf-8')"
         ) from None
-    except TypeError as error:
-        raise InvalidData(f"column {name!r} holds lists of things of several types; make them all text") from error
+
+
+def in_lists(elements: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
+    """The elements cut into lists of these lengths; ``None`` for a list that is missing."""
+    rows = pl.DataFrame({"length": pl.Series(lengths, dtype=pl.Int64)}).with_row_index("row")
+    of_rows = rows.select(pl.col("row").repeat_by(pl.col("length").fill_null(0)).explode()).drop_nulls()
+    lists = of_rows.with_columns(elements.alias("lists")).group_by("row", maintain_order=True).agg("lists")
+    joined = rows.join(lists, on="row", how="left", maintain_order="left")
+    empty = pl.lit([], pl.List(elements.dtype))
+    filled = pl.when(pl.col("length") == 0).then(empty).otherwise("lists").alias(elements.name)
+    return joined.select(filled).to_series()
 
 
 def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:

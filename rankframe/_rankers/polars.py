@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import polars as pl
 
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from .verb_methods import FrameRanker
+from .ranker import FrameRanker
 
 __all__ = ["PolarsRanker"]
 
@@ -28,15 +28,15 @@ class PolarsRanker(FrameRanker[R]):
     def _with(self, setup: Setup) -> PolarsRanker[R]:
         return PolarsRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> R:
+    def _run(self, verb: Callable[..., object], *args: object) -> R:
         verb_of(verb)
         try:
-            result: R = verb(self._frame, self._setup, *args)
+            result = cast(R, verb(self._frame, self._setup, *args))
         except NotNumbers as error:
             raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
         return result
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
         wanted = {*self._setup.roles.names, *names}
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
@@ -45,5 +45,11 @@ class PolarsRanker(FrameRanker[R]):
         except NotNumbers as error:
             raise error.among(frame) from None
 
-    def __repr__(self) -> str:
-        return f".rank of a {type(self._frame).__name__}, such as .rank.evaluate('ndcg@10', 'map')"
+    def _table(self) -> tuple[str, Sequence[str] | None]:
+        frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
+        try:
+            columns = frame.collect_schema().names()
+        except (pl.exceptions.PolarsError, OSError):  # a plan that cannot run
+            return "its columns are not known", None
+        size = f"{len(columns)} columns"
+        return size if isinstance(frame, pl.LazyFrame) else f"{frame.height:,} rows, {size}", columns

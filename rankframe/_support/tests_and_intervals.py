@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-__all__ = ["CORRECTIONS", "TESTS", "Correction", "Method", "PairedTest", "Test"]
+__all__ = ["CORRECTIONS", "TESTS", "Correction", "Family", "Method", "PairedTest", "Test"]
 
 Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
 
@@ -24,3 +24,6 @@ CORRECTIONS: Mapping[Correction, str] = {
     "bh": "Benjamini and Hochberg's correction",
     "by": "Benjamini and Yekutieli's correction",
 }
+
+Family: TypeAlias = Literal["all", "metric"]
+"""The p-values that are corrected together: all, or those of each metric."""

@@ -24,11 +24,11 @@ from ..errors import (
 from .roles import USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
-from .steps import negated, renamed
+from .steps import renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
 
-__all__ = ["check", "fault_in"]
+__all__ = ["check", "fault_in", "findings"]
 
 SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
@@ -146,12 +146,15 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         *(pl.col(name).alias(key) for name, key in zip(setup.roles.query, at, strict=True)),
         (pl.len().over(*setup.roles.query, table.score) > 1).alias("#tied"),
         table.score.cast(pl.Float64).alias("#score"),
+        pl.col(setup.roles.score).cast(pl.Float64).alias("#given"),
     )
     score, whole = pl.col("#score"), (pl.col("#score") == pl.col("#score").floor()).all()
     queries = retrieved.group_by(at, maintain_order=True).agg(
         pl.len().alias("#n"),
         pl.col("#tied").sum(),
         (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
+        (whole & (pl.col("#given").min() >= 1)).alias("#whole"),
+        (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
     )
     n, tied = pl.col("#n"), pl.col("#tied")
     if setup.policies.ties != "error":
@@ -172,10 +175,21 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         )
     figures = queries.select(n.sum().alias("rows"), (pl.col("#ranks").all() & (n > 1).any()).alias("#holds"))
     says = (
-        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, turn them round",
-        negated(setup.roles.score, ": {}"),
+        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
+        on(rank=setup.roles.score),
     )
     yield note(figures.filter("#holds"), "scores like ranks", says)
+    if setup.policies.ascending:
+        figures = queries.select(
+            *(pl.col(key).filter("#gap").first() for key in at),
+            pl.col("#gap").sum().alias("#queries"),
+            pl.len().alias("#all"),
+            n.filter("#gap").sum().alias("rows"),
+            pl.col("#whole").all(),
+        )
+        says = "ranks leave numbers out in {} of {} queries, the first of which is named; documents keep their order"
+        found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
+        yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
 
 
 def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:

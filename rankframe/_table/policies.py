@@ -95,6 +95,7 @@ class Policies:
     """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
     relevant: Annotated[Label, "the least label that is relevant"] = 1
+    ascending: Annotated[bool, "whether the lowest score is the best, as of distances and ranks"] = False
     ties: Annotated[Ties, "how documents with equal scores stand"] = "doc_desc"
     unjudged: Annotated[Unjudged, "what retrieved documents are that nobody judged"] = "nonrelevant"
     unjudged_labels: Annotated[

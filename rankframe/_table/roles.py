@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, judge, nearest, on, option
-from .steps import cast, mapped, ones, renamed, turned_round
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
+from .name_presets import PRESETS, presets_for
+from .steps import cast, mapped, ones, renamed
 
 __all__ = [
     "USUAL_NAMES",
     "NotNumbers",
     "carried",
+    "of_lists",
     "refuse_tables",
     "require",
     "require_all",
@@ -31,8 +34,9 @@ USUAL_NAMES = {
 }
 """What the columns are called elsewhere, for the hint in an error; taken unasked only where there is no doubt."""
 
-LEAST_FIRST = ("rank", "ranking", "position", "pos", "place", "distance", "dist")
-"""What columns are called whose least value is the best, which scores are not."""
+RANKS = ("rank", "ranking", "position", "pos", "place")
+DISTANCES = ("distance", "dist")
+"""The usual names of columns whose least value is the best."""
 
 JUDGE = ("; or bring the judgments of another table: ", judge())
 """What else may be done where labels are lacking."""
@@ -78,24 +82,36 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]]) -> No
 
 def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
     """What to write for columns that are lacking, given with their roles."""
-    meant = {role: _meant(_of_caller(schema), name, role) for name, role in lacking}
-    said: list[Text] = []
-    rank = meant.get("score")
-    if rank is not None and rank.lower() in LEAST_FIRST:
-        unsigned = (
-            isinstance(schema, Mapping) and schema[rank].is_unsigned_integer()
-        )  # Polars does not negate unsigned integers
-        turn = f"The highest score is the best, the lowest {rank} is: turn it round"
-        said += [turn, turned_round(rank, unsigned=unsigned)]
-        meant["score"] = "score"
-        if ("score", "score") in lacking:
-            del meant["score"]
-    if meant:
-        advice = on(**{role: near or ... for role, near in meant.items()})
-        said += [". " if said else "", "Say ", advice]
-    if None in meant.values():
+    there = _of_caller(schema)
+    meant: dict[str, Any] = {role: _meant(there, name, role) for name, role in lacking}
+    unknown = None in meant.values()
+    preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant)), None)
+    least_first = meant.get("score")
+    if least_first is not None and least_first.lower() in RANKS:
+        meant = {("rank" if role == "score" else role): near for role, near in meant.items()}
+    elif least_first is not None and least_first.lower() in DISTANCES:
+        meant["ascending"] = Verbatim(True)
+    said: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()})]
+    if preset is not None:
+        said += [", or ", on(names=preset)]
+    if unknown:
         said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
+    if isinstance(schema, Mapping):
+        lists = [name for name in there if isinstance(schema[name], (pl.List, pl.Array))]
+        said += [part for name in lists[:1] for part in of_lists(name, str(schema[name]))]
     return (*said, JUDGE if "label" in meant else "")
+
+
+def of_lists(name: str, kind: str) -> tuple[Text, Text]:
+    """The advice for a table with a column of lists."""
+    return f". Column {name!r} holds {kind}; ", Code(
+        "rf.from_lists(df)", phrase="if a row is a query with its lists, write {}"
+    )
+
+
+def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None]) -> bool:
+    """Whether a preset names the columns that are meant, and one more."""
+    return all(preset.get(role) == near for role, near in meant.items()) and len(preset) > len(meant)
 
 
 def _of_caller(schema: Iterable[str]) -> list[str]:
@@ -104,7 +120,7 @@ def _of_caller(schema: Iterable[str]) -> list[str]:
 
 def _meant(there: Sequence[str], name: str, role: str) -> str | None:
     """The column that is meant to play a role, if one is called as it often is, or nearly as was said."""
-    usual = (USUAL_NAMES.get(role, ()), LEAST_FIRST if role == "score" else ())
+    usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
     return next((n for names in usual for n in there if n.lower() in names), None) or nearest(name, there)
 
 

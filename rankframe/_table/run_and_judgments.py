@@ -13,7 +13,7 @@ import polars.selectors as cs
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
-from .steps import filled, last_kept, of_one_type
+from .steps import best_kept, filled, last_kept, of_one_type
 from .table import failing, fresh, is_list
 
 __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
@@ -232,7 +232,7 @@ class Tables:
             "the run holds a document of a query more than once. ",
             several,
             ". If it is one run, keep one row of each, such as the best",
-            last_kept(self.setup.roles.score, self.key, ": {}"),
+            best_kept(self.setup.roles.score, self.key, ": {}", ascending=self.setup.policies.ascending),
         )
         return Refusal(message, _repeated(self.run, self.key), CHECK)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from types import EllipsisType
-from typing import Annotated, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
 from .conventions import convention_of
+from .name_presets import roles_of
 from .policies import Policies, read_fields
 from .steps import computed, renamed
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
 
@@ -113,7 +117,7 @@ class Setup:
         The columns, the rules for counting, and how to run.
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
-    said
+    given
         Options given beside the convention, which does not change them.
     """
 
@@ -121,7 +125,7 @@ class Setup:
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
-    said: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
@@ -134,13 +138,19 @@ class Setup:
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        if "names" in given:
+            given = {**roles_of(given.pop("names")), **given}
+        if "rank" in given:
+            if options.get("score") is not None:
+                raise InvalidOption("rank and score both name the column to rank by; name one of them")
+            given |= {"score": given.pop("rank"), "ascending": True}
         convention = given.pop("convention", None)
         setup = self
         if convention is not None:
             policies = Policies(**convention_of(convention).policies)
             setup = Setup(self.roles, policies, self.running, convention)
         setup = setup.changed(**given)
-        return setup if setup.convention is None else replace(setup, said=setup.said.union(given))
+        return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -164,7 +174,7 @@ class Setup:
         settings = metrics[call.metric.name]
         options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
         policies = {
-            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.said
+            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.given
         }
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
@@ -182,5 +192,5 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-OPTIONS = (*ROLES, *PARTS["policies"], "convention", *PARTS["running"])
+OPTIONS = (*ROLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""

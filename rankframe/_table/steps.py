@@ -16,12 +16,10 @@ __all__ = [
     "filled",
     "last_kept",
     "mapped",
-    "negated",
     "of_one_type",
     "one_kept",
     "ones",
     "renamed",
-    "turned_round",
     "without_nan",
 ]
 
@@ -73,25 +71,6 @@ def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
     )
 
 
-def negated(name: str, phrase: str) -> Code:
-    """A column turned round, as floats."""
-    return Code(
-        f"df.with_columns(-pl.col({name!r}).cast(pl.Float64))",
-        f"df.assign(**{{{name!r}: -df[{name!r}].astype(float)}})",
-        phrase=phrase,
-    )
-
-
-def turned_round(name: str, *, unsigned: bool) -> Code:
-    """Scores made of a column that goes the other way; Polars negates no unsigned numbers."""
-    polars, pandas = (".cast(pl.Int64)", ".astype('int64')") if unsigned else ("", "")
-    return Code(
-        f"df.with_columns(score=-pl.col({name!r}){polars})",
-        f"df.assign(score=-df[{name!r}]{pandas})",
-        phrase=", as in {}",
-    )
-
-
 def without_nan() -> Code:
     """Null in the place of NaN, which pandas does not tell apart."""
     return Code("df.fill_nan(None)", "", phrase=", as {} does")
@@ -119,11 +98,12 @@ def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "") -> C
     return Code(f"df.unique({key}){then}", f"df.drop_duplicates({key}){then}", phrase=phrase)
 
 
-def best_kept(score: str, key: Sequence[str], phrase: str) -> Code:
+def best_kept(score: str, key: Sequence[str], phrase: str, *, ascending: bool = False) -> Code:
     """Of the rows with the same values of `key` the first in rank order."""
+    polars = "" if ascending else "descending=True, "
     return Code(
-        f"df.sort({score!r}, descending=True, nulls_last=True).unique({key}, keep='first', maintain_order=True)",
-        f"df.sort_values({score!r}, ascending=False).drop_duplicates({key})",
+        f"df.sort({score!r}, {polars}nulls_last=True).unique({key}, keep='first', maintain_order=True)",
+        f"df.sort_values({score!r}, ascending={ascending}).drop_duplicates({key})",
         phrase=phrase,
     )
 

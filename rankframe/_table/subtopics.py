@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from .table import Fault, Table, failing, in_plan
+from .table import Fault, Table, failing, message_of
 
 __all__ = ["documents", "row_faults"]
 
@@ -41,7 +41,7 @@ def documents(
     )
     if not check:
         return rows
-    failure = failing([(pl.col(name), in_plan(name[1:], setup)) for name in flags])
+    failure = failing([(pl.col(name), message_of(name[1:], setup)) for name in flags])
     return rows.filter(failure.is_null()).drop(list(flags))
 
 

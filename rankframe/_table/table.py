@@ -23,10 +23,10 @@ __all__ = [
     "failed",
     "failing",
     "fresh",
-    "in_plan",
     "is_finite",
     "is_list",
     "is_weight",
+    "message_of",
     "naming",
 ]
 
@@ -51,7 +51,9 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "repeated document": lambda x: (
         f"a query holds the same {x.roles.doc_name!r} twice; keep the best row of each",
-        steps.best_kept(x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}"),
+        steps.best_kept(
+            x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
+        ),
         Code(f"query={['run', *x.roles.query]}", phrase=", or name the columns that tell them apart, as {}"),
     ),
     "repeated subtopic": lambda x: (
@@ -93,25 +95,25 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
 """The message for each kind of fault: a table for which no metric is defined."""
 
 
-def in_plan(kind: str, setup: Setup) -> str:
-    """The message for an error raised by Polars: the kind of the fault, then the sentence."""
+def message_of(kind: str, setup: Setup) -> str:
+    """The message with which a plan of Polars fails: the kind of the fault, then the sentence."""
     return f"{kind}: {worded(TEXTS[kind](setup))}"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that leaves metrics undefined: its kind, column, rows, and message in a plan."""
+    """A fault that leaves metrics undefined: its kind, column, rows, and the message with which a plan fails."""
 
     kind: str
     at: str
     rows: pl.Expr
-    in_plan: str
-    once: pl.Expr | None = None  # the value repeated within a query, if that is the fault
+    message: str
+    repeated: pl.Expr | None = None  # the value that a query holds twice, if that is the fault
 
     @classmethod
-    def of(cls, kind: str, at: str, rows: pl.Expr, setup: Setup, *, once: pl.Expr | None = None) -> Fault:
+    def of(cls, kind: str, at: str, rows: pl.Expr, setup: Setup, *, repeated: pl.Expr | None = None) -> Fault:
         """A fault of a kind in `TEXTS`."""
-        return cls(kind, at, rows, in_plan(kind, setup), once)
+        return cls(kind, at, rows, message_of(kind, setup), repeated)
 
     @property
     def column(self) -> str:
@@ -210,16 +212,23 @@ class Table:
 
     @property
     def score(self) -> pl.Expr:
-        """The score; null for a document that was not retrieved, or is dropped before ranking."""
+        """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
         score = pl.col(self.setup.roles.score)
         dtype = self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
             score = score.cast(pl.UInt8)
         if self.setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
+        if self.setup.policies.ascending:
+            score = reverse(score, self.score_type)
         if self.setup.policies.drops_first:
             score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
+
+    @property
+    def score_type(self) -> pl.DataType:
+        """The type in which scores are compared."""
+        return pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
 
     @property
     def label(self) -> pl.Expr:
@@ -275,27 +284,24 @@ class Table:
         last = row if doc is None else doc
         if last is None:
             return keys, True
-        dtype = pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
-        return [reverse(self.score, dtype), *(-x for x in keys[1:]), last], False
+        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), last], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
         found = []
         score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
         if self.schema[setup.roles.score].is_float():
-            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan().fill_null(False), setup))
+            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan(), setup))
         if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
-            found.append(
-                Fault.of("label not finite", setup.roles.label, (~is_finite(self.label)).fill_null(False), setup)
-            )
+            found.append(Fault.of("label not finite", setup.roles.label, ~is_finite(self.label), setup))
         if doc is not None:
-            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), setup, once=pl.col(doc)))
+            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
         if label and setup.roles.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
             found.append(Fault.of("weight", setup.roles.weight, unfit, setup))
         if setup.policies.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault.of("tied score", setup.roles.score, tied, setup, once=score))
+            found.append(Fault.of("tied score", setup.roles.score, tied, setup, repeated=score))
         return found
 
 

@@ -11,9 +11,9 @@ import polars as pl
 from .._support.extras import load
 from ..errors import InvalidOption
 from .result_table import Cell, Grid
-from .user_text import CONTROL
+from .user_text import CONTROL, visible
 
-__all__ = ["great_html", "html", "latex", "markdown", "markdown_text"]
+__all__ = ["great_html", "html", "latex", "markdown", "markdown_text", "text"]
 
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
@@ -40,6 +40,19 @@ def markdown(grid: Grid) -> str:
         for row in [head, rule, *rows]
     ]
     return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
+
+
+def text(grid: Grid) -> str:
+    """Plain text for a terminal: columns that line up, and the notes below."""
+    rows = [[visible(cell.text) for cell in row] for row in grid.rows]
+    head = [visible(name) for name in grid.head]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    first = len(head) - grid.numbers
+    lines = [
+        "  ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
+        for row in [head, *rows]
+    ]
+    return "\n".join(line.rstrip() for line in [*lines, *grid.notes])
 
 
 def _markdown_cell(cell: Cell) -> str:

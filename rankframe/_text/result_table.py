@@ -13,12 +13,40 @@ from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
-__all__ = ["Cell", "Grid", "grid_of", "letters", "plain", "records"]
+__all__ = [
+    "Cell",
+    "Grid",
+    "by_kind",
+    "correction_of",
+    "grid_of",
+    "higher_is_better",
+    "letters",
+    "name_of",
+    "number",
+    "plain",
+    "queries_of",
+    "records",
+    "test_of",
+]
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
+FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")  # beside the place
+KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
+PLACES = 3  # shown of each kind of finding
 MOST_DIGITS = 17  # a float has no more
-COMPARED = {"metric", "baseline", "run", "mean", "difference", *INTERVAL, "p_value", "p_adjusted", "effect_size"} | {
+COMPARED = {
+    "metric",
+    "baseline",
+    "run",
+    "baseline_mean",
+    "mean",
+    "difference",
+    *INTERVAL,
+    "p_value",
+    "p_adjusted",
+    "effect_size",
+} | {
     "wins",
     "ties",
     "losses",
@@ -64,8 +92,9 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     if hasattr(of, "settings"):
         return _of_comparison(records(of.table), of.settings, digits, alpha)
     if hasattr(of, "collect_schema") or hasattr(of, "columns"):
-        return _of_summary(records(of), digits)
-    raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare or summarize made")
+        names = of.collect_schema().names() if hasattr(of, "collect_schema") else of.columns
+        return _of_findings(records(of)) if {*FINDING} <= {*names} else _of_summary(records(of), digits)
+    raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare, summarize or check made")
 
 
 def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
@@ -79,35 +108,54 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
         at = (tuple(row[name] for name in by), row["metric"])
         run, base, difference = row["run"], row["baseline"], row["difference"]
         means[(*at, run)] = row["mean"]
-        if row["mean"] is not None and difference is not None:
-            means.setdefault((*at, base), row["mean"] - difference)
+        if row["baseline_mean"] is not None:
+            means.setdefault((*at, base), row["baseline_mean"])
         if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
-            better = (difference > 0) == _higher_is_better(row["metric"])
+            better = (difference > 0) == higher_is_better(row["metric"])
             beaten.setdefault((*at, run if better else base), []).append(letter[base if better else run])
     rows = []
     for part in slices:
         cells = {}
         for metric in metrics:
-            shown = {run: _number(means.get((part, metric, run)), digits) for run in runs}
+            shown = {run: number(means.get((part, metric, run)), digits) for run in runs}
             there = [value for run in runs if (value := means.get((part, metric, run))) is not None]
-            top = (max if _higher_is_better(metric) else min)(there) if there else None
-            best = None if top is None else _number(top, digits)
+            top = (max if higher_is_better(metric) else min)(there) if there else None
+            best = None if top is None else number(top, digits)
             for run in runs:
                 marks = sorted(beaten.get((part, metric, run), ()), key=lambda mark: (len(mark), mark))
                 cells[run, metric] = Cell(shown[run], shown[run] == best, tuple(marks))
         for run in runs:
-            head = (*(Cell(_text(value)) for value in part), Cell(letter[run]), Cell(run))
+            head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
             rows.append((*head, *(cells[run, metric] for metric in metrics)))
-    pairs = len(table)
-    correction = settings["correction"] if settings["test"] != "tukey" else None
-    after = f", after {CORRECTIONS[correction]} for {pairs} comparisons" if correction and pairs > 1 else ""
-    n = sorted({row["n_queries"] for row in table})
-    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
     notes = (
-        f"Letters name the runs that a run is significantly better than: p < {alpha:g} by {TESTS[settings['test']]}{after}.",
-        f"Bold: the best of its column. Means over {counted} queries.",
+        f"Letters name the runs that a run is significantly better than: p < {alpha:g} by {test_of(table, settings)}.",
+        f"Bold: the best of its column. Means over {queries_of(table)}.",
     )
     return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
+
+
+def test_of(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+    """The test of a comparison, and how its p-values are corrected."""
+    corrected = correction_of(settings, len(table))
+    return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
+
+
+def queries_of(table: Sequence[Mapping[str, Any]]) -> str:
+    """How many queries count in the rows of a table."""
+    n = sorted({row["n_queries"] for row in table})
+    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
+    return "1 query" if n == [1] else f"{counted} queries"
+
+
+def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
+    """The correction of a comparison's p-values and the family that it is for; None where nothing is corrected."""
+    correction, metrics = settings["correction"], len(settings["metrics"])
+    if correction is None or settings["test"] == "tukey":
+        return None
+    by_metric = settings.get("family") == "metric" and metrics > 1
+    n = comparisons // metrics if by_metric else comparisons
+    family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
+    return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
 def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
@@ -118,23 +166,55 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
         )
     by = [name for name in names if name not in {*NAMES, *INTERVAL}]
     with_interval = set(INTERVAL) <= set(names)
-    figures = [
-        "mean",
-        *(["interval"] if with_interval else []),
-        *(x for x in ("std", "n_queries", "total") if x in names),
-    ]
+    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
+    if any(row.get("total") is not None for row in table):
+        figures.append("total")
     rows = []
     for row in table:
-        cells = [Cell(_text(row[name])) for name in (*by, "metric")]
+        cells = [Cell(name_of(row[name])) for name in (*by, "metric")]
         for figure in figures:
             if figure == "interval":
-                ends = [_number(row[end], digits) for end in INTERVAL]
+                ends = [number(row[end], digits) for end in INTERVAL]
                 cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
             else:
-                cells.append(Cell(_number(row[figure], digits)))
+                cells.append(Cell(number(row[figure], digits)))
         rows.append(tuple(cells))
     head = (*by, "metric", *(NAMES.get(figure, figure) for figure in figures))
     return Grid(head, tuple(rows), len(figures))
+
+
+def by_kind(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The findings of a check, a row per kind, errors first: how many there are, and where the first few are."""
+    kinds: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in findings:
+        kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
+    return [
+        {
+            "severity": severity,
+            "problem": problem,
+            "findings": len(found),
+            "rows": sum(row["rows"] for row in found),
+            "where": "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES),
+            "advice": advice,
+        }
+        for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: kind[0][0] != "error")
+    ]
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    """The query and the document that a finding concerns; nothing if it concerns the whole table."""
+    at = {name: value for name, value in finding.items() if name not in FINDING and value is not None}
+    share = finding["tied_fraction"]
+    tied = [] if share is None else [f"{100 * share:.3g}% of documents tied"]
+    return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
+
+
+def _of_findings(findings: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = tuple(
+        tuple(Cell(number(x, 0) if isinstance(x, int) else x, x == "error") for x in row.values())
+        for row in by_kind(findings)
+    )
+    return Grid(KINDS, rows, 0, () if rows else ("Nothing found.",))
 
 
 def records(frame: Any) -> list[dict[str, Any]]:
@@ -159,18 +239,20 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _higher_is_better(metric: str) -> bool:
+def higher_is_better(metric: str) -> bool:
     try:
         return parse(metric)[0].metric.higher_is_better
     except UnknownMetric:  # a user's metric that was unregistered in the meantime
         return True
 
 
-def _number(value: Any, digits: int) -> str:
+def number(value: Any, digits: int) -> str:
+    """A figure with so many decimals; whole numbers in full, nothing for null."""
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
-def _text(value: Any) -> str:
+def name_of(value: Any) -> str:
+    """A value that names a slice or a run."""
     return "null" if value is None else str(value)

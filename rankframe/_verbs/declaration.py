@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import polars as pl
 
@@ -22,12 +22,22 @@ Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "compari
 
 ``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
 or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
-verb's first argument is the second table, its last is `part`, true if both are parts of tables. ``table``: a new table.
+verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "join"])
 """Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
+
+
+@runtime_checkable
+class NamesColumns(Protocol):
+    """An argument that names columns, such as a design of a comparison."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Iterable[str]:
+        """The columns."""
 
 
 class Mergeable(Protocol):
@@ -73,7 +83,7 @@ class Verb:
     gives
         The shape of its result.
     reads
-        Parameters that name columns: by a name, several, None, or an object with `names`.
+        Parameters that name columns: by a name, several, None, or as `NamesColumns`.
     labels
         Whether it reads labels for more than the order; only then are its requests metrics.
     in_parts
@@ -144,7 +154,7 @@ def verb(
 
     def declare(function: F) -> F:
         _, _, *parameters = inspect.signature(function).parameters.values()
-        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD and x.name != "carry")
+        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD)
         if unknown := [name for name in reads if name not in names]:
             raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r} that could name a column")
         declared = Verb(function.__name__, gives, tuple(reads), labels, in_parts, names)
@@ -166,9 +176,9 @@ def verb_of(function: Callable[..., Any]) -> Verb:
     return declared
 
 
-def names_in(given: Any) -> Iterator[str]:
+def names_in(given: str | Iterable[str] | NamesColumns | None) -> Iterator[str]:
     """The column names in an argument."""
     if isinstance(given, str):
         yield given
     elif given is not None:
-        yield from given.names if hasattr(given, "names") else given
+        yield from given.names if isinstance(given, NamesColumns) else given

@@ -25,7 +25,7 @@ from .._plan.per_query import (
     refuse_faults,
     refuse_names,
 )
-from .._plan.plan import by_row, guarded, position, ranks, run_formulas, source_of, with_rank, with_row
+from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
 from .._plan.rank_order import Part, in_rank_order
 from .._plan.shortcuts import in_threads, largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
@@ -125,7 +125,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
         joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
         return like(frame, joined, setup)
     rows, rank = ranks(frame.lazy(), table)
-    faults = [(f.rows.over(setup.roles.query), f.in_plan) for f in table.faults(label=False)]
+    faults = [(f.rows.over(setup.roles.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
@@ -210,7 +210,7 @@ def _eager_rows(
 
     refuse_faults(frame, setup, table)
     queries, parts, complete = in_rank_order(frame, table, whole=asked.whole_table)
-    brought = source_of(frame, table, {**along, **asked.source})
+    brought = in_frame_order(frame, table, {**along, **asked.source})
     query = {
         name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, setup.roles.query, strict=True)
     }
@@ -236,6 +236,7 @@ def judge(
     run: str | None = None,
     judged_only: Missing = "keep",
     run_only: Missing | None = None,
+    *,
     part: bool = False,
 ) -> Frame:
     """The full join of a run and its judgments, by query and document.

@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from .._table.setup import Setup
-from .._table.table import BY_DOCUMENT, TEXTS, in_plan, is_finite, is_weight, naming
+from .._table.table import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
 from ..errors import InvalidOption
 from .rows import Pairs, Rows
 
@@ -36,6 +36,8 @@ class GroupRows(Rows):
         score = pl.col(setup.roles.score)
         if setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
+        if setup.policies.ascending:  # of any type, unsigned ones too
+            score = score.rank("dense", descending=True)
         if setup.policies.drops_first:
             score = pl.when(label >= 0).then(score)
         key, descending = _order(setup, score, label)
@@ -43,22 +45,22 @@ class GroupRows(Rows):
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
-        self._ranked, kept = ranked, ranked(score).is_not_null()
+        self._ranked, retrieved = ranked, ranked(score).is_not_null()
         if setup.policies.depth is not None:
-            kept &= self.place <= setup.policies.depth
+            retrieved &= self.place <= setup.policies.depth
         if setup.policies.drops_after_cut:
-            within = kept & (ranked(label) >= 0).fill_null(False)
+            within = retrieved & (ranked(label) >= 0).fill_null(False)
             self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
-            kept = within.sort_by(within, descending=True)
-        self._score = pl.when(kept).then(self._ranked(score))
-        self.rank = pl.when(kept).then(self.place)
+            retrieved = within.sort_by(within, descending=True)
+        self._score = pl.when(retrieved).then(self._ranked(score))
+        self.rank = pl.when(retrieved).then(self.place)
         self.raw = self._ranked(label)
         if setup.policies.unretrieved == "drop":
-            self.raw = pl.when(kept).then(self.raw)
+            self.raw = pl.when(retrieved).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
         if setup.roles.weight is not None:
             self._fault(
-                (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), in_plan("weight", setup)
+                (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), message_of("weight", setup)
             )
         self._check(score, label)
 
@@ -73,14 +75,14 @@ class GroupRows(Rows):
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
             self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self._fault(is_nan, in_plan("NaN score", self.setup))
-        self._fault(~is_finite(label), in_plan("label not finite", self.setup))
-        self._fault(pl.any_horizontal(none, doc.is_duplicated()), in_plan("repeated document", self.setup))
+        self._fault(is_nan, message_of("NaN score", self.setup))
+        self._fault(~is_finite(label), message_of("label not finite", self.setup))
+        self._fault(pl.any_horizontal(none, doc.is_duplicated()), message_of("repeated document", self.setup))
         if self.setup.policies.ties == "trec_eval":
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self._fault(nested, in_plan("nested document", self.setup))
+            self._fault(nested, message_of("nested document", self.setup))
         if self.setup.policies.ties == "error":
-            self._fault(score.is_duplicated() & score.is_not_null(), in_plan("tied score", self.setup))
+            self._fault(score.is_duplicated() & score.is_not_null(), message_of("tied score", self.setup))
 
     @property
     def place(self) -> pl.Expr:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     Places = NDArray[np.integer[Any]]
     Counts = NDArray[np.int32]
 
-__all__ = ["greater_before", "lower_before", "lower_labelled"]
+__all__ = ["greater_before", "lower_before", "lower_labelled", "starts_of"]
 
-BITS = 4
+BITS_OF_STEP = 4
 """The number of binary digits of a level used in one step."""
 
 
@@ -33,8 +33,8 @@ def lower_before(level: Places, first: Places, last: Places, *before: Places) ->
     counts = [np.zeros(len(level), dtype=np.int32) for _ in before]
     at: Places = np.arange(len(level))
     places = list(before)
-    for step in reversed(range(-(-int(level.max(initial=0)).bit_length() // BITS))):
-        digit = ((level >> (BITS * step)) & (2**BITS - 1)).astype(np.uint8)
+    for step in reversed(range(-(-int(level.max(initial=0)).bit_length() // BITS_OF_STEP))):
+        digit = ((level >> (BITS_OF_STEP * step)) & (2**BITS_OF_STEP - 1)).astype(np.uint8)
         ordered = np.empty_like(digit)
         ordered[at] = digit
         runs = [x.copy() for x in (at, first, last, *places)] if step else []
@@ -101,10 +101,17 @@ def greater_before(rows: pl.Series) -> pl.Series:
     return pl.Series(rows.name, found)
 
 
+def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal numbers starts."""
+    import numpy as np
+
+    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
+
+
 def _runs(of: NDArray[np.generic]) -> tuple[Places, Places]:
     """Where each row's run of equal values begins, and where it ends."""
     import numpy as np
 
-    starts = np.flatnonzero(np.concatenate([np.ones(len(of[:1]), dtype=bool), of[1:] != of[:-1]]))
+    starts = starts_of(of)
     sizes = np.diff(starts, append=len(of))
     return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)

@@ -34,6 +34,7 @@ class SortedRows(Rows):
 
     def __init__(self, asked: Asked, answer: Answer = "query", largest_label: float | None = None) -> None:
         self.asked, self.answer, self.known_largest_label = asked, answer, largest_label
+        self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
     def column(self, x: pl.Expr) -> pl.Expr:
         return self.asked.from_table(x)
@@ -131,9 +132,12 @@ class SortedRows(Rows):
             return super().falling(label)
         # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
         numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
-        return self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        falling = self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        self._labels.add(falling.meta.output_name())
+        return falling
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
-        known = self.asked.top is not None and {*bad.meta.root_names()} == {"#label"}
-        if not known or pl.select(self.asked.labels.alias("#label")).select(bad.any()).item():
+        of = {*bad.meta.root_names()}
+        known = self.asked.top is not None and len(of) == 1 and of <= self._labels
+        if not known or pl.select(self.asked.labels.alias(*of)).select(bad.any()).item():
             self.asked.refuse(bad, message)

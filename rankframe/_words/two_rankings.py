@@ -100,13 +100,13 @@ class Common:
     def __init__(self, asked: Asked, complete: bool) -> None:
         self.asked = asked
         self.complete = complete
-        self.kept = self.score.is_not_null()
+        self.counted = self.score.is_not_null()
 
     def top(self, k: int | None) -> Common:
         """Only those of these documents that are in the top `k` of the first ranking."""
         top = copy(self)
         if k is not None:
-            top.kept = self.kept & (self.rank <= k)
+            top.counted = self.counted & (self.rank <= k)
         return top
 
     @property
@@ -133,7 +133,7 @@ class Common:
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over these documents."""
-        return self.asked.sum(pl.when(self.kept).then(x).cast(pl.Float64))
+        return self.asked.sum(pl.when(self.counted).then(x).cast(pl.Float64))
 
     @property
     def rising(self) -> pl.Expr:
@@ -155,7 +155,7 @@ class Common:
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
         """For each of these documents, the number before it by `order` with a greater `value`; 0 for other documents."""
-        rows = pl.struct(query=QUERY, order=order, value=pl.when(self.kept).then(value.cast(pl.Int64)))
+        rows = pl.struct(query=QUERY, order=order, value=pl.when(self.counted).then(value.cast(pl.Int64)))
         before = rows.map_batches(greater_before, return_dtype=pl.Float64)
         return self.asked.column(before, b"greater" + rows.meta.serialize())
 

@@ -119,7 +119,7 @@ def test_bounds_of_the_unjudged_are_two_metrics(rows: Out) -> None:
 def test_every_policy_of_on_is_an_option_with_its_words(capsys: pytest.CaptureFixture[str]) -> None:
     of_lazy_frames = {"memory_limit", "grouped"}  # which no command reads
     policies = signature(rf.rank(pl.DataFrame()).on).parameters.keys() - of_lazy_frames
-    columns = {*(column.removesuffix("_id") for column in COLUMNS), "subtopic", "weight"}
+    columns = {*(column.removesuffix("_id") for column in COLUMNS), "subtopic", "weight", "rank", "names"}
     assert policies == POLICIES.keys() | columns
     with pytest.raises(SystemExit):
         main(["evaluate", "--help"])
@@ -446,7 +446,16 @@ def test_a_report_is_written_of_files(out: Out) -> None:
     page = Path("r.html").read_text(encoding="utf-8")
     assert "<h1>Ours</h1>" in page
     assert "b against a" in page
-    assert "&quot;seed&quot;: 3" in page
+    assert "&#34;seed&#34;: 3" in page
+
+
+def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
+    asked = "a.run b.run --qrels qrels.txt --baseline a --budget rr=0.9 --budget ndcg=0.01 --resamples 50"
+    assert out(f"report {asked} -m rr -o r.html") == ""
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Gate: not passed" in page
+    lines = out(f"gate {asked}", code=1).splitlines()
+    assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
 
 
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:

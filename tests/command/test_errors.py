@@ -52,12 +52,20 @@ NOT_HERE = (
         "_rankers/misplaced_options",
         "_table/steps",
     ),
-    *("_decisions/power", "_text/result_table", "plot", "report", "__init__"),
-    *("_rankers/metric_methods", "_rankers/verb_methods", "_rankers/decision_methods"),
+    *("_text/result_table", "plot", "report", "__init__"),
+    *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display"),
+    *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
+    "_shapes",  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
 UNREACHED = (
-    *("compare('ndcg@10'", "gate({'ndcg@10'", "differences('ndcg@10'", "slices('ndcg@10'"),  # which `asked_as` takes
+    *(
+        "compare('ndcg@10'",
+        "gate({'ndcg@10'",
+        "power('ndcg@10'",
+        "differences('ndcg@10'",
+        "slices('ndcg@10'",
+    ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
     *("write an expression for each", "is no metric; write text"),  # expressions
     "judge joins by document",  # which every run has
@@ -349,9 +357,26 @@ WRONG = [
     # output
     ("evaluate t.csv --format trec --by lang", "--format trec has no place for --by. Leave one of them out"),
     ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
+    (
+        "evaluate t.csv -o t.pdf",
+        "-o t.pdf: write a file that ends in .csv or .json or .md or .tex or .html or .parquet",
+    ),
+    ("check t.csv -o nowhere/c.csv", "-o nowhere/c.csv: there is no folder nowhere"),
+    ("metrics -o folder --format csv", "folder: Is a directory"),
+    ("evaluate t.csv --format parquet", "--format parquet is no text; name the file to write, as -o table.parquet"),
     ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
+    ("report t.csv -o r.html --worst=-1", "--worst -1: write how many queries to show, a whole number from 0 on"),
+    ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write the difference"),
+    ("power t.csv --runs score,label -m rr --difference 0.1 --alpha 2", "--alpha 2.0: write a number between 0 and 1"),
+    ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
+    (
+        "compare t.csv --runs score,label --ci 95",
+        "--ci 95.0 is no confidence; write a number between 0 and 1, as --ci 0.95",
+    ),
+    ("compare t.csv --runs score,label --weights w", "no column 'w'"),
+    ("compare t.csv --runs score,label --weights lang", "'lang'"),
     ("report t.csv -o r.html -m nothing", "unknown metric 'nothing'"),
 ]
 
@@ -375,13 +400,13 @@ def test_a_mistake_is_one_line_on_standard_error(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("", "the following arguments are required: COMMAND; rankframe --help shows"),
+        ("--zzz", "there is no option --zzz; rankframe --help shows"),
         ("evaluat t.csv", "'evaluat'"),
         ("evaluate", "the following arguments are required: RUN; rankframe evaluate --help shows"),
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
+        ("evaluate t.csv -m ndcg@10,,map", "argument -m/--metric: 'ndcg@10,,map' has a comma without a metric"),
         ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
         ("curve t.csv --to 0", "argument --to: '0' is no whole number from 1 on"),
-        ("report t.csv -o r.html --worst=-1", "argument --worst: '-1' is no whole number from 0 on"),
         (
             "evaluate t.csv --unjudged-labels a,b",
             "'a,b' is no pair of labels; write the least and the greatest, as 0,3",
@@ -396,7 +421,7 @@ def test_a_mistake_is_one_line_on_standard_error(
             "b.run is one word too many for 'rankframe evaluate [options] RUN'; ",
         ),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
-        ("gate t.csv --runs a,b", "--baseline, --budget"),
+        ("gate t.csv --runs a,b", "--budget, --baseline"),
         ("report t.csv", "-o/--output"),
     ],
 )
@@ -494,7 +519,7 @@ def test_a_file_may_have_a_name_that_is_no_text(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "recip_rank            \tall\t0.5000\n"
     baseline = ["--baseline", name.removesuffix(".run")]
     assert main(["compare", name, "b.run", "--qrels", "qrels.txt", "-m", "rr", *baseline, "--format", "csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("rr,x\N{REPLACEMENT CHARACTER},b,1.0,0.5,")
+    assert capsys.readouterr().out.splitlines()[1].startswith("rr,x\N{REPLACEMENT CHARACTER},b,0.5,1.0,0.5,")
     Path(name).write_text("q1 Q0\n")
     assert main(["evaluate", name, "--qrels", "qrels.txt"]) == 2
     assert capsys.readouterr().err.startswith("rankframe: error: x\N{REPLACEMENT CHARACTER}.run, line 1: 2 fields")

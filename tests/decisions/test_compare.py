@@ -13,44 +13,14 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
+from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from statsmodels.stats.multitest import multipletests
 
-COLUMNS = ["metric", "baseline", "run", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted"]
-COLUMNS += ["effect_size", "wins", "ties", "losses", "n_queries"]
-
-
-def table(queries: int = 40, seed: int = 1) -> pl.DataFrame:
-    """Ten documents a query, three score columns, one of them null throughout for a query."""
-    rng = np.random.default_rng(seed)
-    n = 10 * queries
-    label = rng.integers(0, 3, n)
-    df = pl.DataFrame(
-        {
-            "query_id": np.repeat([f"q{i}" for i in range(queries)], 10),
-            "doc_id": np.tile([f"d{i}" for i in range(10)], queries),
-            "label": label,
-            "day": np.repeat(rng.choice(["mo", "tu"], queries), 10),
-            "asked": np.repeat(rng.integers(1, 9, queries), 10),
-            "old": label + rng.normal(0, 2.0, n),
-            "new": label + rng.normal(0, 1.5, n),
-            "odd": rng.normal(0, 1.0, n),
-        }
-    )
-    return df.with_columns(odd=pl.when(pl.col("query_id") != "q3").then("odd"))
-
-
-DF = table()
-RUNS = ["old", "new", "odd"]
-LONG = pl.concat(
-    [DF.select("query_id", "doc_id", "label", "day", "asked", score=run, system=pl.lit(run)) for run in RUNS]
-)
-
-
-def values(run: str, metric: str, df: pl.DataFrame = DF) -> Any:
-    return df.rank.on(score=run).evaluate(metric)[metric].to_numpy()
+COLUMNS = ["metric", "baseline", "run", "baseline_mean", "mean", "difference", "ci_low", "ci_high", "p_value"]
+COLUMNS += ["p_adjusted", "effect_size", "wins", "ties", "losses", "n_queries"]
 
 
 def test_the_table_is_what_the_values_say() -> None:
@@ -63,7 +33,7 @@ def test_the_table_is_what_the_values_say() -> None:
         a, b = (values(row[run], row["metric"]) for run in ("baseline", "run"))
         test = scipy_stats.ttest_rel(b, a)
         interval = test.confidence_interval(0.9)
-        assert row["mean"] == pytest.approx(b.mean())
+        assert (row["baseline_mean"], row["mean"]) == pytest.approx((a.mean(), b.mean()))
         assert row["difference"] == pytest.approx(b.mean() - a.mean())
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((interval.low, interval.high))
         assert row["p_value"] == pytest.approx(test.pvalue)
@@ -147,6 +117,20 @@ def test_p_values_are_corrected_over_all_rows(correction: Any, theirs: str) -> N
     assert found["p_adjusted"].to_numpy() == pytest.approx(wanted)
 
 
+def test_the_p_values_of_each_metric_may_be_a_family_of_their_own() -> None:
+    found = DF.rank.compare("map", "rr", runs=RUNS, by="day", family="metric", test="t")
+    assert found.settings["family"] == "metric"
+    table = found.table
+    for metric in ("map", "rr"):
+        of_metric = table.filter(metric=metric)
+        wanted = multipletests(of_metric["p_value"].to_numpy(), method="holm")[1]
+        assert of_metric["p_adjusted"].to_numpy() == pytest.approx(wanted)
+    pairs = len(table) // 2
+    assert f"after Holm's correction for {pairs} comparisons of each metric." in found.to_markdown()
+    together = DF.rank.compare("map", "rr", runs=RUNS, by="day", test="t")
+    assert f"after Holm's correction for {2 * pairs} comparisons of all metrics together." in together.to_markdown()
+
+
 def test_tukeys_test_has_its_own_correction() -> None:
     found = DF.rank.compare("map", "rr", runs=RUNS, test="tukey", resamples=2000)
     assert found.table["p_adjusted"].to_list() == found.table["p_value"].to_list()
@@ -177,7 +161,7 @@ def test_queries_that_a_run_lacks_follow_the_policy() -> None:
     ):
         MISSING.rank.compare("rr", run="system")
     dropped = MISSING.rank.compare("rr", run="system", missing="drop")
-    assert dropped.table.select("mean", "difference", "n_queries").row(0) == (0.75, 0.0, 2)
+    assert dropped.table.select("baseline_mean", "mean", "difference", "n_queries").row(0) == (0.75, 0.75, 0.0, 2)
     assert dropped.per_query["query_id"].to_list() == [1, 2, 1, 2]
     zero = MISSING.rank.compare("rr", run="system", missing="zero").table
     assert zero.select("mean", "difference", "wins", "losses", "n_queries").row(0) == (
@@ -210,6 +194,7 @@ def test_queries_weigh_what_their_column_says() -> None:
     found = DF.rank.compare("map", runs=["old", "new"], weights="asked").table.row(0, named=True)
     asked = DF.group_by("query_id", maintain_order=True).agg(pl.col("asked").first())["asked"].to_numpy()
     a, b = values("old", "map"), values("new", "map")
+    assert found["baseline_mean"] == pytest.approx(np.average(a, weights=asked))
     assert found["mean"] == pytest.approx(np.average(b, weights=asked))
     assert found["difference"] == pytest.approx(np.average(b - a, weights=asked))
     assert found["ci_low"] < found["difference"] < found["ci_high"]
@@ -219,6 +204,7 @@ def test_a_metric_of_geometric_means_is_compared_by_logarithms() -> None:
     found = DF.rank.compare("gm_map", "map", runs=["old", "new"], test="t").table
     a, b = values("old", "gm_map"), values("new", "gm_map")
     row = found.row(0, named=True)
+    assert row["baseline_mean"] == pytest.approx(np.exp(np.log(a).mean()))
     assert row["mean"] == pytest.approx(np.exp(np.log(b).mean()))
     assert row["difference"] == pytest.approx(np.exp(np.log(b).mean()) - np.exp(np.log(a).mean()))
     assert row["p_value"] == pytest.approx(scipy_stats.ttest_rel(np.log(b), np.log(a)).pvalue)
@@ -295,7 +281,7 @@ def test_the_settings_say_how_it_was_done() -> None:
     assert found.settings["policies"]["relevant"] == 2
     assert found.settings["policies"]["doc"] == "doc_id"
     assert found.settings["versions"]["polars"] == pl.__version__
-    assert repr(found).startswith("Comparison by the permutation test\nshape: (1, 14)")
+    assert "\np by the paired permutation test, over 3 queries." in repr(found)
 
 
 @pytest.mark.parametrize(
@@ -308,6 +294,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "baseline": "odd"}, "baseline='odd' is none of the runs, which are old, new"),
         ({"runs": ["old", "new"], "test": "wilcoxon"}, "test='wilcoxon': write one of 'permutation'"),
         ({"runs": ["old", "new"], "correction": "bonferroni"}, "correction='bonferroni': write one of 'holm'"),
+        ({"runs": ["old", "new"], "family": "run"}, "family='run': write one of 'all', 'metric'"),
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
         ({"runs": ["old", "new"], "ci": 95}, "ci=95 is no confidence"),
         ({"runs": ["old", "new"], "ci": None}, "a comparison has intervals"),

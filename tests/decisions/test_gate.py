@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe.__main__ import main
-from tests.decisions.test_compare import DF, LONG, RUNS, table, values
+from tests.support.runs import DF, LONG, RUNS, table, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -215,7 +215,9 @@ def test_lazy_and_pandas_frames_get_verdicts_of_their_own_kind() -> None:
     wanted = DF.rank.gate({"map": 0.01}, **options)
     lazy = DF.lazy().rank.gate({"map": 0.01}, **options)
     frame = DF.to_pandas().rank.gate({"map": 0.01}, **options)
-    assert repr(lazy) == repr(frame) == repr(wanted)
+    assert repr(frame) == repr(wanted)
+    collect = ".table, .failures and .moved are LazyFrames; .table.collect() gives a DataFrame."
+    assert repr(lazy) == f"{wanted!r}\n{collect}"
     for name in ("table", "failures", "moved"):
         assert_frame_equal(getattr(lazy, name).collect(), getattr(wanted, name))
         back = getattr(frame, name)
@@ -281,7 +283,7 @@ def test_the_labels_themselves_may_be_a_run() -> None:
 
 def test_queries_needed_are_those_of_statsmodels() -> None:
     found = DF.rank.power("map", "rr", difference=[0.02, 0.1], power=0.9, alpha=0.01, runs=["old", "new"], by="day")
-    assert found.columns[:5] == ["day", "metric", "baseline", "run", "difference"]
+    assert found.columns[:5] == ["day", "metric", "baseline", "run", "std"]
     assert len(found) == 2 * 2 * 2
     for row in found.rows(named=True):
         part = DF.filter(day=row["day"])
@@ -355,7 +357,9 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     wanted = LONG.rank.compare("map", run="system", baseline="old", by="day", correction=None, test="t").table
     assert_frame_equal(found, wanted, check_dtypes=False)
     assert main(["compare", "table.parquet", "--runs", "old,new", "--ties", "order"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
+    table, note = capsys.readouterr().out.split("\n\n")
+    assert [line.split()[0] for line in table.splitlines()] == ["metric", "ndcg@10", "map", "rr"]
+    assert note == "p_adjusted: after Holm's correction for 3 comparisons of all metrics together\n"
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
     assert "Say --qrels QRELS, or --label COLUMN if" in capsys.readouterr().err

@@ -27,7 +27,7 @@ COLUMNS = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label
 def called(call: Callable[[], Any]) -> list[tuple[str, str]]:
     """The functions of the package that a call runs, as (module, name), in the order in which they are first run."""
     call()  # so that all modules are imported
-    plan._kept_formulas.cache_clear()  # so that formulas run
+    plan._cached_formulas.cache_clear()  # so that formulas run
     found: dict[tuple[str, str], None] = {}
 
     def note(frame: Any, event: str, arg: Any) -> None:

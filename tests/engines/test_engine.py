@@ -242,7 +242,7 @@ def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> Non
 
     ours = inspect.signature(PolarsRanker.summarize).parameters
     theirs = inspect.signature(spark.summarize).parameters
-    own = {"self", "metrics"}
+    own = {"ranker", "metrics"}
     assert {name: theirs[name].default for name in ours if name not in own} == {
         name: x.default for name, x in ours.items() if name not in own
     }

@@ -15,7 +15,7 @@ import rankframe as rf
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import refuse_row_order
-from rankframe._engines.tasks import Distinct, Judging, LargestLabel, Merged, OnQueries, Partial
+from rankframe._engines.tasks import Distinct, LargestLabel, Merged, OnQueries, Partial
 from rankframe._engines.workers import Guarded, OnArrow
 from rankframe._verbs import verbs
 
@@ -26,8 +26,12 @@ COLUMNS = bound({}, arrow_kernel)
 TYPES = {"rr": pa.float64(), "recall": pa.float64(), "!": pa.string()}
 
 
-def values(judging: Judging | None = None) -> OnArrow:
-    return OnArrow(OnQueries(verbs.evaluate, COLUMNS, (*rf.parse("rr"), *rf.parse("recall")), judging))
+def values(judging: OnQueries | None = None) -> OnArrow:
+    return OnArrow(OnQueries(verbs.evaluate, COLUMNS, (*rf.parse("rr"), *rf.parse("recall")), judging=judging))
+
+
+def judging(judged_only: verbs.Missing, run_only: verbs.Missing) -> OnQueries:
+    return OnQueries(verbs.judge, COLUMNS, (None, judged_only, run_only), {"part": True})
 
 
 def guarded(function: Any, *tables: pa.Table) -> pa.Table:
@@ -46,12 +50,12 @@ def test_a_bucket_gives_its_values_and_no_message() -> None:
 
 
 def test_a_bucket_joins_its_judgments() -> None:
-    found = guarded(values(Judging(COLUMNS, "keep", "drop")), RUN, QRELS)
+    found = guarded(values(judging("keep", "drop")), RUN, QRELS)
     assert found.drop(["!"]).to_pylist() == [
         {"query_id": 1, "rr": 0.5, "recall": 0.5},
         {"query_id": 3, "rr": 0.0, "recall": 0.0},
     ]
-    dropped = guarded(values(Judging(COLUMNS, "drop", "keep")), RUN, QRELS)
+    dropped = guarded(values(judging("drop", "keep")), RUN, QRELS)
     assert dropped["query_id"].to_pylist() == [1, 2]
 
 
@@ -109,12 +113,12 @@ def test_parts_of_a_summary_merge() -> None:
     assert parts[0].schema.field("#by0").type == pa.string()
     merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
     assert merged.select(["day", "metric", "mean", "n_queries", "total", "ci_method"]).to_pylist() == [
-        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1, "total": 0.5, "ci_method": "poisson"},
-        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1, "total": 1.0, "ci_method": "poisson"},
+        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1, "total": None, "ci_method": "poisson"},
+        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1, "total": None, "ci_method": "poisson"},
     ]
     assert Partial(summary).kept == {"#by0": "day"}
     assert Merged(summary).kept == {"day": "#by0"}
-    judged = Partial(replace(summary, missing_slices=True), Judging(COLUMNS, "keep", "drop"))
+    judged = Partial(replace(summary, missing_slices=True), judging("keep", "drop"))
     assert judged(pl.DataFrame(RUN), pl.DataFrame(QRELS))["#by0"].to_list() == ["mo", None]
 
 

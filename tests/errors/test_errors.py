@@ -213,7 +213,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an order": (
         lambda: OK.rank.on(descending=False),
         rf.InvalidOption,
-        "a column of the negative, as -df['distance']",
+        "Did you mean ascending=True?",
     ),
     "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
     "an option without a name": (
@@ -590,4 +590,4 @@ def test_a_column_named_by_a_lone_surrogate_hurts_nobody_and_can_be_named() -> N
 
 def test_the_options_of_on_are_in_its_signature() -> None:
     assert list(inspect.signature(OK.rank.on).parameters)[:4] == ["query", "doc", "score", "label"]
-    assert inspect.signature(OK.rank.on) == inspect.signature(OK.to_pandas().rank.on)
+    assert inspect.signature(OK.rank.on).parameters == inspect.signature(OK.to_pandas().rank.on).parameters

@@ -84,13 +84,13 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
     for name in eager.columns:
         assert_frame_equal(lazy.select(name).collect().sort(name), eager.select(name).sort(name), rel_tol=1e-12)
     asked: list[str] = []
-    measured = per_query._eager
+    measured = per_query._measure_frame
 
     def seen(rows: pl.DataFrame, setup: Any, calls: Any, largest: Any) -> pl.DataFrame:
         asked.extend(call.text for call in calls if rows.height)
         return measured(rows, setup, calls, largest)
 
-    with patch.object(per_query, "_eager", seen):
+    with patch.object(per_query, "_measure_frame", seen):
         DF.lazy().rank.evaluate("ndcg", "map", "rr").select("query_id", "map").collect()
         assert asked == ["map"]
         DF.lazy().rank.evaluate("ndcg", "map", "rr").filter(pl.col("rr") > 0).select("map").collect()
@@ -283,7 +283,7 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     df, seen = frame(table), []
     with (
         patch.object(node, "_run", wraps=node._run),
-        patch.object(per_query, "_eager", wraps=per_query._eager) as run,
+        patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run,
     ):
         df.lazy().rank.on(memory_limit=16_000).evaluate("map").collect()
         seen = [call.args[0] for call in run.call_args_list if call.args[0].height]
@@ -298,8 +298,8 @@ def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, b
     rows = 200_000
     df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": 1})
     with (
-        patch.object(rows_on_disk, "ENOUGH", enough),
-        patch.object(per_query, "_eager", wraps=per_query._eager) as run,
+        patch.object(rows_on_disk, "BYTES_AT_ONCE", enough),
+        patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run,
     ):
         df.lazy().rank.on(memory_limit=8_000_000).evaluate("map").collect()
     heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
@@ -320,13 +320,13 @@ SLOW = """
 import sys, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")
-eager, print_once = measure._eager, []
+eager, print_once = measure._measure_frame, []
 def slow(rows, columns, *calls):
     if rows.height and not print_once:
         print_once.append(print("running", flush=True))
     time.sleep(0.05 if rows.height else 0)
     return eager(rows, columns, *calls)
-measure._eager = slow
+measure._measure_frame = slow
 lazy.collect()
 """
 
@@ -440,10 +440,34 @@ def test_a_query_that_comes_back_is_refused_by_name(query: str | list[str], limi
         back.lazy().rank.on(grouped=True, memory_limit=limit, query=query).evaluate("map").collect()
 
 
+BATCHES = pl.DataFrame({"query_id": [i // 100 for i in range(100_000)], "score": range(100_000), "label": 1})
+"""1,000 queries, which a limit of 500,000 bytes reads in tens of batches."""
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Categorical])
+@pytest.mark.parametrize("again", [0, 500, 998])
+def test_a_query_that_comes_back_many_batches_later_is_refused(again: int, dtype: Any, tmp_path: Path) -> None:
+    rows = pl.concat([BATCHES, BATCHES.filter(query_id=again)])
+    rows = rows.with_columns(pl.col("query_id").cast(pl.String).cast(dtype))
+    rows.write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan = pl.scan_parquet(tmp_path / "table.parquet").rank.on(grouped=True, memory_limit=500_000)
+    name = again if dtype == pl.Int64 else str(again)
+    with pytest.raises(rf.InvalidData, match=f"the rows of query_id {name!r} come back"):
+        scan.evaluate("map").collect()
+
+
+def test_a_batch_is_not_compared_with_each_query_before_it(tmp_path: Path) -> None:
+    BATCHES.write_parquet(tmp_path / "table.parquet", row_group_size=1000)
+    scan = pl.scan_parquet(tmp_path / "table.parquet").rank.on(grouped=True, memory_limit=500_000)
+    with patch.object(pl.DataFrame, "join", side_effect=AssertionError):
+        found = scan.evaluate("num_ret").collect()
+    assert found["num_retrieved"].to_list() == [100] * 1000
+
+
 def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     rows = pl.DataFrame({"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": 1})
     rows.write_parquet(tmp_path / "table.parquet", row_group_size=7777)
-    with patch.object(per_query, "_eager", wraps=per_query._eager) as run:
+    with patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run:
         scan = pl.scan_parquet(tmp_path / "table.parquet")
         found = scan.rank.on(grouped=True, memory_limit=4_000_000).evaluate("num_ret").collect()
         heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
@@ -469,8 +493,8 @@ def test_rows_and_results_of_a_batch_have_room_in_the_limit_however_short_querie
         sizes.append((rows.estimated_size(), found.estimated_size()))
         return found
 
-    evaluate, names = per_query._eager, [f"ndcg@{k}" for k in range(1, 11)]
-    with patch.object(per_query, "_eager", run):
+    evaluate, names = per_query._measure_frame, [f"ndcg@{k}" for k in range(1, 11)]
+    with patch.object(per_query, "_measure_frame", run):
         found = scan.rank.on(grouped=grouped, memory_limit=memory).evaluate(*names).collect()
     assert found.height == rows / n_documents
     taken = [4 * batch + 3 * result for batch, result in sizes if batch]  # ranking, and results on their way
@@ -524,7 +548,7 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
     assert memory_limit.memory_limit(None) == 10**8
     container.unlink()
     monkeypatch.delattr(os, "sysconf")
-    assert memory_limit.memory_limit(None) == memory_limit.UNKNOWN // 6
+    assert memory_limit.memory_limit(None) == memory_limit.BYTES_IF_UNKNOWN // 6
 
 
 def test_texts_count_with_what_they_take() -> None:
@@ -542,5 +566,5 @@ def test_a_reader_that_goes_away_ends_the_work() -> None:
     next(results)
     results.close()
     n = len(given)
-    time.sleep(3 * node.PATIENCE)
+    time.sleep(3 * node.SECONDS_OF_WAIT)
     assert len(given) == n

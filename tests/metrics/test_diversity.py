@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -15,26 +16,22 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.metrics.oracles.diversity import DIVERSITY, meets, novelty
 from tests.metrics.oracles.query import Query, Row, prepare
-from tests.support.calls import SHARES, assert_equal, every, part_of, thinned, values
-from tests.support.tables import Table, diverse_table
+from tests.support.calls import SHARES, Options, assert_equal, part_of, thinned, values
+from tests.support.diversity import (
+    ALL,
+    CALLS,
+    FORMULAS,
+    TEXTS,
+    best_label,
+    diverse_table,
+    hostile_table,
+    lists_of,
+    rows_of,
+    spell,
+)
+from tests.support.tables import Table
+from tests.support.untraced import untraced
 
-Options = dict[str, Any]
-FORMULAS = {m.formula.__name__: m for m in rf.METRICS.values() if m.over == "subtopics"}
-alphas: list[Options] = [{}, {"alpha": 0}, {"alpha": 0.3}, {"alpha": 1}]
-betas: list[Options] = [{}, {"beta": 0.9}]
-top: list[Options] = [{"k": 1}, {"k": 3}, {"k": 20}]
-CALLS: dict[str, list[Options]] = {
-    "alpha_dcg": every(top, alphas),
-    "alpha_ndcg": every([{}, *top], alphas),
-    "err_ia": every(top, alphas),
-    "nerr_ia": every([{}, *top], alphas),
-    "nrbp": every(alphas, betas),
-    "nnrbp": every(alphas, betas),
-    "precision_ia": [{}, *top],
-    "average_precision_ia": [{}],
-    "subtopic_recall": [{}, *top],
-}
-ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 POLICIES: list[Options] = [
     {},
     *({"relevant": level} for level in (0, 0.5, 2, 9)),
@@ -48,62 +45,16 @@ POLICIES: list[Options] = [
 ]
 
 
-def spell(name: str, options: Options) -> str:
-    inside = ",".join(f"{key}={value}" for key, value in options.items() if key != "k")
-    return FORMULAS[name].name + (f"({inside})" if inside else "") + (f"@{options['k']}" if "k" in options else "")
-
-
-TEXTS = [spell(*call) for call in ALL]
-
-
-def best_label(row: Row) -> float | None:
-    return max(row[2].values(), default=None)
-
-
-def hostile_table(seed: int) -> Table:
-    """A random table with labels below 0: -1 as it stands, -2 for a row whose label is null."""
-    table = diverse_table(seed)
-    return {
-        query: [
-            (doc, score, {s: x or (int(s[1:]) + i) % 3 - 2 for s, x in labels.items()})
-            for i, (doc, score, labels) in enumerate(rows)
-        ]
-        for query, rows in table.items()
-    }
-
-
-def rows_of(table: Table) -> pl.DataFrame:
-    """A row for each judged subtopic of a document; one without subtopic for a document that nobody judged."""
-    rows = [
-        (query, doc, score, subtopic, label)
-        for query, documents in table.items()
-        for doc, score, labels in documents
-        for subtopic, label in (labels or {None: None}).items()
-    ]
-    schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "subtopic": pl.String, "label": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("label").replace(-2, None))
-
-
-def lists_of(table: Table, relevant: float = 1) -> pl.DataFrame:
-    """A row for each document, with the list of the subtopics that it is relevant to, or null."""
-    rows = [
-        (query, row[0], row[1], meets(row, relevant) if row[2] else None, best_label(row))
-        for query, documents in table.items()
-        for row in documents
-    ]
-    types = {"doc_id": pl.String, "score": pl.Float64, "subtopic": pl.List(pl.String), "label": pl.Int64}
-    return pl.DataFrame(rows, schema={"query_id": pl.String, **types}, orient="row")
-
-
 def prepared(rows: list[Row], policies: Options) -> Query:
     """The oracles' query; a document without any label is not judged."""
     of_oracle = {key: value for key, value in policies.items() if key not in ("no_relevant", "unjudged")}
     q = prepare(rows, **of_oracle)
     if policies.get("unjudged") == "drop":
-        q.ranking = [row for row in q.ranking if any(label >= 0 for label in row[2].values())]
+        q = replace(q, ranking=[row for row in q.ranking if any(label >= 0 for label in row[2].values())])
     return q
 
 
+@untraced
 def expected(table: Table, name: str, options: Options, policies: Options) -> dict[Any, float | None]:
     found: dict[Any, float | None] = {}
     for query, rows in table.items():

@@ -7,12 +7,13 @@ import math
 
 import pytest
 
-from tests.metrics.oracles import LOWER_IS_BETTER, ORACLES, evaluate
+from tests.metrics.oracles import DECLARED, ORACLES, evaluate
 from tests.metrics.oracles.agreement import AGREEMENT, rankings
 from tests.metrics.oracles.cascade import cascade, rbp
 from tests.metrics.oracles.query import prepare
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, random_pairs, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, scipy, trec_eval
+from tests.support.untraced import untraced
 
 SEEDS = range(8)
 
@@ -30,6 +31,7 @@ def assert_same(table: Table, values: list[Value], **policies: object) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("relevant", [1, 2, 3])
+@untraced
 def test_oracles_agree_with_trec_eval(relevant: int, unjudged: str, seed: int) -> None:
     table = random_table(seed)
     values = list(trec_eval(table, relevant=relevant, judged_only=unjudged == "drop"))
@@ -38,6 +40,7 @@ def test_oracles_agree_with_trec_eval(relevant: int, unjudged: str, seed: int) -
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_oracles_agree_with_scikit_learn(seed: int) -> None:
     labels = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     for table in (random_table(seed), random_table(seed, ties=False, labels=labels)):
@@ -49,6 +52,7 @@ def test_oracles_agree_with_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("ties", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
     table = random_pairs(seed, ties=ties)
     values = list(scipy(table))
@@ -63,6 +67,7 @@ def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_rank_biased_overlap_is_the_mean_agreement_of_rankings_that_go_on(seed: int, p: float) -> None:
     """The paper's equation 7 down to depth 400, below which less than 1e-18 follows, over what may follow."""
     for rows in random_pairs(seed, queries=20).values():
@@ -117,6 +122,7 @@ def test_nerr_divides_by_the_best_of_all_orders() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_rbp_is_the_gain_per_document_read_of_a_user_who_reads_on_with_probability_p(seed: int) -> None:
     for rows in random_table(seed).values():
         q = prepare(rows)
@@ -129,6 +135,7 @@ def test_rbp_is_the_gain_per_document_read_of_a_user_who_reads_on_with_probabili
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_average_precision_is_precision_times_the_growth_of_recall(seed: int) -> None:
     for rows in random_table(seed).values():
         q = prepare(rows)
@@ -138,6 +145,7 @@ def test_average_precision_is_precision_times_the_growth_of_recall(seed: int) ->
         assert evaluate("average_precision", rows, {}) == pytest.approx(expected, abs=1e-12)
 
 
+@untraced
 def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> None:
     table = random_table(5, queries=16, labels=INTEGER_LABELS, docs=["a", "b", "c", "d", "e"])
     options = {
@@ -157,5 +165,5 @@ def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> N
             assert len({*every, *bounds}) == 1
         else:
             extremes = [min(every), max(every)]
-            wanted = extremes[::-1] if name in LOWER_IS_BETTER else extremes
+            wanted = extremes if DECLARED[name].higher_is_better else extremes[::-1]
             assert bounds == pytest.approx(wanted, abs=1e-12), (name, rows)

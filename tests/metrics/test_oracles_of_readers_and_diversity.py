@@ -11,8 +11,10 @@ from tests.metrics.oracles.binary import relative_precision
 from tests.metrics.oracles.cwl import CWL, REPORTS
 from tests.metrics.oracles.diversity import DIVERSITY
 from tests.metrics.oracles.query import prepare
+from tests.support.diversity import diverse_table
 from tests.support.ir_measures_and_ndeval import accuracy, cwl_eval, gdeval, ir_measures, measures, ndeval
-from tests.support.tables import DOCS, diverse_table, random_table
+from tests.support.tables import DOCS, random_table
+from tests.support.untraced import untraced
 
 SEEDS = range(4)
 
@@ -21,6 +23,7 @@ MORE = {**ORACLES, **CWL, "relative_precision": relative_precision}
 
 
 @pytest.mark.parametrize(("queries", "depth"), [(2, 1000), (20, 120), (60, 7)])
+@untraced
 def test_readers_agree_with_cwl_eval_in_every_report_and_residual(queries: int, depth: int) -> None:
     table = random_table(depth, queries=queries)
     checked = set()
@@ -32,6 +35,7 @@ def test_readers_agree_with_cwl_eval_in_every_report_and_residual(queries: int, 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_oracles_agree_with_ir_measures(seed: int) -> None:
     table = random_table(seed, ties=False, docs=[doc for doc in DOCS if doc])  # cwl-eval does not see the id ""
     checked = set()
@@ -43,6 +47,7 @@ def test_oracles_agree_with_ir_measures(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@untraced
 def test_accuracy_agrees_with_ir_measures(seed: int) -> None:
     table = random_table(seed)
     values = list(accuracy(table))

@@ -14,6 +14,7 @@ import pytest
 from tests.metrics.oracles.trec_eval import BOGUS, MEASURES, Options, evaluate, ideal_gains, lines, trec_query
 from tests.support.tables import Table, random_table
 from tests.support.trec_eval_and_scipy import NAMED, trec_eval_9
+from tests.support.untraced import untraced
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text())
 TABLE: Table = {query: [tuple(row) for row in rows] for query, rows in RECORD["table"].items()}
@@ -90,6 +91,7 @@ def test_lines_are_what_trec_eval_10_prints() -> None:
 @pytest.mark.parametrize("judged_only", [False, True])
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(4))
+@untraced
 def test_oracles_agree_with_trec_eval_9(seed: int, level: int, judged_only: bool, depth: int | None) -> None:
     table = random_table(seed)
     given = Options(level, judged_only, depth)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import io
 import json
-import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache
@@ -24,8 +20,8 @@ from markdown_it import MarkdownIt
 
 from rankframe import report
 from rankframe.__main__ import main
+from tests.support.browser import CHROMIUM, frame, read
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ACT = "top.document.documentElement.id=1"
 EVIL = (
     f"</script><script data-evil>{ACT}</script><img data-evil src=x onerror={ACT}><svg data-evil onload={ACT}>"
@@ -198,8 +194,7 @@ def by_parser(pages: dict[str, str]) -> dict[str, list[str]]:
     return {name: Parser(text).found for name, text in pages.items()}
 
 
-FRAME = """<script>
-onload = () => setTimeout(() => {
+FOUND = """() => {
   const found = {}
   for (const frame of document.querySelectorAll("iframe")) {
     const page = frame.contentDocument
@@ -207,29 +202,14 @@ onload = () => setTimeout(() => {
     if (document.documentElement.id) found[frame.title].push("script ran here or in another frame")
     if (TEXTS) found[frame.title] = [...page.querySelectorAll("svg text")].map(text => text.textContent)
   }
-  document.querySelector("pre").textContent = JSON.stringify(found)
-}, 2000)
-</script><pre></pre>"""
+  return found
+}"""
 
 
 def by_browser(pages: dict[str, str], *, texts: bool = False) -> dict[str, list[str]]:
     """The same, or the texts of drawings, as Chromium has it after all scripts ran, without the net."""
-    frames = (f'<iframe title="{name}" srcdoc="{html.escape(text)}"></iframe>' for name, text in pages.items())
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "index.html")
-        head = '<!DOCTYPE html><meta charset="utf-8">' + FRAME.replace("TEXTS", str(texts).lower())
-        file.write_text(head + "\n".join(frames), encoding="utf-8")
-        read = subprocess.run(
-            [
-                CHROMIUM or "chromium",
-                *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-                *("--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"),
-                *(f"--user-data-dir={folder}/user", "--virtual-time-budget=60000", "--dump-dom", file.as_uri()),
-            ],
-            capture_output=True, text=True, encoding="utf-8", timeout=300, check=True,
-        ).stdout  # fmt: skip
-    found: dict[str, list[str]] = json.loads(html.unescape(re.search("<pre>(.*?)</pre>", read, re.DOTALL)[1]))  # type: ignore[index]
-    return found
+    frames = [frame(name, text) for name, text in pages.items()]
+    return dict(read(frames, FOUND.replace("TEXTS", str(texts).lower())))
 
 
 READERS = [by_parser, by_browser] if CHROMIUM else [by_parser]
@@ -259,9 +239,9 @@ READ = {
 READ_LONGER = {"plots, by browser": (by_browser, OF_PLOTS)} if CHROMIUM else {}
 
 
-@pytest.mark.parametrize("read", [*READ, *(pytest.param(x, marks=pytest.mark.exhaustive) for x in READ_LONGER)])
-def test_no_text_of_a_table_becomes_a_tag_or_runs(read: str) -> None:
-    reader, names = {**READ, **READ_LONGER}[read]
+@pytest.mark.parametrize("how", [*READ, *(pytest.param(x, marks=pytest.mark.exhaustive) for x in READ_LONGER)])
+def test_no_text_of_a_table_becomes_a_tag_or_runs(how: str) -> None:
+    reader, names = {**READ, **READ_LONGER}[how]
     assert reader({name: page(name) for name in names}) == {name: [] for name in names}
 
 

@@ -67,8 +67,8 @@ def test_rows_stand_in_the_order_that_the_rule_says(
 ) -> None:
     room, many, missing, document, rule = case
     levels, digits = LEVELS[many], DIGITS[room]
-    monkeypatch.setattr("rankframe._plan.sort.DIGITS", digits)  # 264 rows take 9, and 4 queries 3
-    monkeypatch.setattr("rankframe._plan.shortcuts.LEAST", 1 if digits == 64 else 2**17)
+    monkeypatch.setattr("rankframe._plan.sort.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
+    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_THREAD", 1 if digits == 64 else 2**17)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
         frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
@@ -233,7 +233,10 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
     frame = pl.DataFrame(rows, schema=[name, "doc_id", "score", "label"], orient="row")
     frame = frame.with_columns(pl.Series(ids).gather(frame[name]).alias(name))
     for row_limit in (0, 2**16):  # as a table that is large, and as the small one that it is
-        with patch("rankframe._plan.shortcuts.SPARSE", 1), patch("rankframe._plan.shortcuts.SMALL", row_limit):
+        with (
+            patch("rankframe._plan.shortcuts.SHARE_WITH_GAIN", 1),
+            patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit),
+        ):
             found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
@@ -243,7 +246,7 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
     label: float, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.SMALL", row_limit)
+    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [label, 0, 2]})
     found = frame.rank.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
     assert found.to_series(1).to_list() == pytest.approx(
@@ -255,7 +258,7 @@ CALLED_BY_POLARS = """
 import polars as pl
 import rankframe._plan.shortcuts
 
-rankframe._plan.shortcuts.LEAST = 1
+rankframe._plan.shortcuts.ROWS_OF_THREAD = 1
 df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "score": [2, 1, 1, 2], "label": [0, 1, 1, 0]})
 schema = {"query_id": pl.Int64, "rr": pl.Float64}
 plans = [df.lazy().map_batches(lambda df: df.rank.evaluate("rr"), schema=schema) for _ in range(8)]

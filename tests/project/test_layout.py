@@ -28,6 +28,7 @@ FLOORS = [
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
+    "_shapes",
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip
 PATHS = sorted(PACKAGE.rglob("*.py"))
@@ -93,6 +94,20 @@ def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, 
     assert others <= at_hand
 
 
+# Names of `typing` that Python 3.10 lacks.
+NEWER = {
+    "LiteralString", "Never", "NotRequired", "ReadOnly", "Required", "Self", "TypeAliasType", "TypeIs", "TypeVarTuple", "Unpack",
+    "assert_never", "assert_type", "dataclass_transform", "get_overloads", "override", "reveal_type",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_import_no_name_that_the_oldest_python_lacks(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "typing"]
+    assert {alias.name for node in imported for alias in node.names} & NEWER == set()
+
+
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_modules_stay_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
@@ -101,7 +116,7 @@ def test_modules_stay_short(path: Path) -> None:
 def test_the_methods_of_rankers_stand_by_family_in_the_order_of_the_page_of_metrics() -> None:
     source = inspect.getsource(next(kind for kind in type(rankframe.expr).__mro__ if "ndcg" in vars(kind)))
     source = source[source.index("    # counts") :]
-    families = [re.findall(r"= method\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
+    families = [re.findall(r"= formula\(metrics\.(\w+)\)", part) for part in re.split(r"(?m)^    # .*$", source)[1:]]
     formulas = [x.formula for x in rankframe.METRICS.values() if x.formula.__module__.startswith("rankframe.metrics.")]
     modules = dict.fromkeys(formula.__module__ for formula in formulas)
     assert families == [[x.__name__ for x in formulas if x.__module__ == module] for module in modules]

@@ -14,10 +14,13 @@ import rankframe as rf
 import rankframe.dask  # which registers the accessor
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._engines.engine import run as in_parts
 from rankframe._table.setup import Setup
+from rankframe._verbs import verbs
 from rankframe._verbs.declaration import verb
-from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
+from rankframe.dask import DaskEngine
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
+from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 pytestmark = pytest.mark.scale
@@ -151,6 +154,42 @@ def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat(
         to_dask(runs, 3).rank.judge(to_dask(qrels, 2)).compute()
 
 
+@pytest.mark.parametrize(
+    ("on", "metrics"),
+    [
+        ({}, ["ndcg@3", "err"]),
+        ({"unjudged": "bounds"}, ["ndcg@3", "precision@2"]),
+        ({"convention": "trec_eval"}, ["map", "bpref"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("judged_only", ["keep", "drop"])
+def test_judgments_of_their_own_join_before_a_verb_runs(on: Any, metrics: list[str], judged_only: Any) -> None:
+    run = DF.filter(pl.col("score").is_not_null(), pl.col("query_id") != "q1").drop("label")
+    qrels = DF.filter(pl.col("label").is_not_null(), pl.col("query_id") != "q2").drop("score")
+    found = in_parts(
+        DaskEngine(None), to_dask(run, 3), bound(on, arrow_kernel), verbs.evaluate, *metrics,
+        qrels=to_dask(qrels, 2), judged_only=judged_only,
+    )  # fmt: skip
+    judged = run.rank.judge(qrels, judged_only=judged_only, run_only="drop")
+    wanted = judged.rank.on(**on).evaluate(*metrics)
+    assert ("ndcg@3 least" in wanted.columns) == ("unjudged" in on)
+    assert_same(found, wanted)
+
+
+def test_judgments_of_their_own_hold_for_every_run_before_a_verb_runs() -> None:
+    run = DF.filter(pl.col("score").is_not_null()).drop("label")
+    qrels = DF.filter(pl.col("label").is_not_null()).drop("score")
+    query = ["run", "query_id"]
+    runs = pl.concat(
+        [run.with_columns(run=pl.lit("a")), run.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit("b"))]
+    )
+    setup = bound({"query": query}, arrow_kernel)
+    found = in_parts(DaskEngine(None), to_dask(runs, 3), setup, verbs.evaluate, "map", qrels=to_dask(qrels, 2))
+    judged = runs.rank.on(query=query).judge(qrels, run_only="drop")
+    assert_same(found, judged.rank.on(query=query).evaluate("map"))
+
+
 @pytest.mark.parametrize("by", [None, "slice", ["slice", "day"]])
 def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by: Any) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
@@ -161,6 +200,14 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by
         found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3, resamples=200))
         assert_same(found, one)
         assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
+
+
+@pytest.mark.parametrize("by", [None, ["slice", "day"]])
+def test_means_are_those_of_one_polars_frame_for_any_number_of_parts(by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
+    texts = ("ndcg@10", "err", "gm_map", "num_ret")
+    for parts in (1, 7):
+        assert_same(to_dask(df, parts).rank.mean(*texts, by=by), df.rank.mean(*texts, by=by))
 
 
 @pytest.mark.parametrize("by", [None, "slice"])
@@ -268,5 +315,6 @@ def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
 def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
     ddf = to_dask(DF)
     assert_same(rf.rank(ddf).evaluate("map"), DF.rank.evaluate("map"))
-    assert repr(ddf.rank) == ".rank of a Dask DataFrame, such as .rank.evaluate('ndcg@10', 'map')"
+    assert repr(ddf.rank).startswith(".rank of a Dask DataFrame: ")
+    assert ".rank.evaluate('ndcg@10', 'map')" in repr(ddf.rank)
     assert rf.dask.DaskRanker is type(ddf.rank)

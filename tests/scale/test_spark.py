@@ -17,9 +17,9 @@ import rankframe as rf
 import rankframe.spark
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from tests.metrics.test_diversity import TEXTS, hostile_table, rows_of
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
+from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 pytestmark = [
@@ -201,6 +201,16 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark
         assert_same(found, one)
         assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
     assert one["ci_low"].null_count() == 0
+
+
+@pytest.mark.parametrize("by", [None, ["slice", "day"]])
+def test_means_are_those_of_one_polars_frame_for_any_number_of_parts(spark: Any, by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(3))
+    texts = ("ndcg@10", "err", "gm_map", "num_ret")
+    for parts in (1, 4):
+        assert_same(
+            rankframe.spark.mean(to_spark(spark, df), *texts, by=by, buckets=parts), df.rank.mean(*texts, by=by)
+        )
 
 
 @pytest.mark.parametrize("by", [None, "slice"])

@@ -15,6 +15,7 @@ import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
 from tests.metrics.oracles.query import Row
 from tests.support.tables import max_label
+from tests.support.untraced import untraced
 
 Options = dict[str, Any]
 T = TypeVar("T")
@@ -273,6 +274,7 @@ SOME = [
 ]
 
 
+@untraced
 def expected(
     table: Mapping[Any, Sequence[Row]], name: str, options: Options, policies: Options
 ) -> dict[Any, float | None]:
@@ -283,10 +285,12 @@ def expected(
 
 def values(found: pl.DataFrame, column: str, query: str = "query_id") -> dict[Any, float | None]:
     assert found.schema[column] == pl.Float64
-    assert found[query].n_unique() == len(found)
-    return dict(found.select(query, column).iter_rows())
+    by_query = dict(zip(found[query].to_list(), found[column].to_list(), strict=True))
+    assert len(by_query) == len(found)
+    return by_query
 
 
+@untraced
 def assert_equal(found: Mapping[Any, float | None], wanted: Mapping[Any, float | None], about: object) -> None:
     assert found.keys() == wanted.keys(), about
     for query, value in wanted.items():

@@ -109,28 +109,3 @@ def tables(labels: Sequence[float | None] = INTEGER_LABELS, *, min_queries: int 
     rows = st.lists(row, min_size=1, max_size=8, unique_by=lambda row: row[0])
     queries = st.sampled_from(["q", "Q", "é", "1", "", *map("q{}".format, range(15))])
     return st.dictionaries(queries, rows, min_size=min_queries, max_size=12)
-
-
-def diverse_table(seed: int, *, queries: int = 40, subtopics: int = 5, ties: bool = True) -> Table:
-    """Queries whose rows are (doc, score, {subtopic: label}), some unjudged, not retrieved, or of one subtopic."""
-    rng = np.random.default_rng(seed)
-    table: dict[str, list[Row]] = {}
-    for query in range(queries):
-        size = int(rng.choice([1, 2, 5, 12, 40]))
-        count = int(rng.integers(1, subtopics + 1))
-        share = rng.choice([0, 0.1, 0.4, 0.9])
-        scores = rng.integers(0, 4 if ties else 10**9, size)
-        docs = [f"d{i}" for i in rng.permutation(100)[:size]]
-        table[f"q{query}"] = [
-            (
-                doc,
-                None if rng.random() < 0.2 else float(score),
-                {
-                    f"s{s}": int(rng.integers(1, 3)) * (rng.random() < share)
-                    for s in range(count)
-                    if rng.random() < (0 if rng.random() < 0.2 else 0.8)
-                },
-            )
-            for doc, score in zip(docs, scores, strict=True)
-        ]
-    return table

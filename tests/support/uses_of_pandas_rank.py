@@ -97,7 +97,6 @@ USES: dict[str, Callable[[Any, Any], Any]] = {
     "unwrapped": lambda pd, df: inspect.unwrap(df.rank) == df.rank,
     "equal": lambda pd, df: (df.rank == df.rank, df.rank == df.copy().rank, df.rank != df.rank, df.rank == 1),
     "in a set": lambda pd, df: len({df.rank, df.rank}),
-    "repr": lambda pd, df: repr(df.rank),
     "truth": lambda pd, df: bool(df.rank),
     "help": lambda pd, df: pydoc.render_doc(df.rank),
     "help on the class": lambda pd, df: pydoc.render_doc(pd.DataFrame.rank),

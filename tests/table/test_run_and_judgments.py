@@ -437,13 +437,13 @@ RANKS = pl.DataFrame(
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("dtype", [pl.UInt32, pl.Int64, pl.Float64], ids=str)
-def test_check_notes_scores_that_are_ranks_and_they_are_turned_round_as_advised(form: Any, dtype: Any) -> None:
+def test_check_notes_scores_that_are_ranks_and_they_count_as_ranks_as_advised(form: Any, dtype: Any) -> None:
     table = form(RANKS.with_columns(pl.col("score").cast(dtype)))
     assert notes(table) == {"scores like ranks": ("note", 4)}
     advice = advice_on(table, "scores like ranks")
-    turned = eval(advice.rpartition("round: ")[2], {"df": table, "pl": pl})
-    assert notes(turned) == {}
-    assert polars(turned.rank.evaluate("rr"))["rr"].to_list() == [1.0, 1.0]
+    ranked = eval(advice.rpartition("say ")[2], {"df": table})
+    assert polars(ranked.check()).is_empty()
+    assert polars(ranked.evaluate("rr"))["rr"].to_list() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_setup_without_a_convention_is_resolved() -> None:
     assert Setup().resolve(call) == (Setup(), call)
 
 
-@pytest.mark.parametrize("name", ["said", "largest_label", "roles", "policies", "running", "key", "names"])
+@pytest.mark.parametrize("name", ["given", "largest_label", "roles", "policies", "running", "key"])
 def test_what_is_no_option_of_on_is_not_advised_as_one(name: str) -> None:
     with pytest.raises(rf.InvalidOption) as error:
         DF.rank.ndcg(**{name: 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, get_args
@@ -21,13 +22,13 @@ from rankframe._text.result_table import letters
 from rankframe.errors import InvalidOption
 
 ROWS = [
-    # metric, baseline, run, mean, difference, p_adjusted
-    ("ndcg@10", "bm25", "l_tr & co", 0.5004, 0.1002, 0.01),
-    ("ndcg@10", "bm25", "$dense$", 0.3, -0.1002, 0.04),
-    ("ndcg@10", "l_tr & co", "$dense$", 0.3, -0.2004, 0.0003),
-    ("arp", "bm25", "l_tr & co", 9.0, -1.5, 0.02),
-    ("arp", "bm25", "$dense$", None, None, None),
-    ("arp", "l_tr & co", "$dense$", None, None, None),
+    # metric, baseline, run, baseline_mean, mean, difference, p_adjusted
+    ("ndcg@10", "bm25", "l_tr & co", 0.4002, 0.5004, 0.1002, 0.01),
+    ("ndcg@10", "bm25", "$dense$", 0.4002, 0.3, -0.1002, 0.04),
+    ("ndcg@10", "l_tr & co", "$dense$", 0.5004, 0.3, -0.2004, 0.0003),
+    ("arp", "bm25", "l_tr & co", 10.5, 9.0, -1.5, 0.02),
+    ("arp", "bm25", "$dense$", None, None, None, None),
+    ("arp", "l_tr & co", "$dense$", None, None, None, None),
 ]
 SETTINGS: dict[str, Any] = {
     "runs": ["bm25", "l_tr & co", "$dense$"],
@@ -35,15 +36,19 @@ SETTINGS: dict[str, Any] = {
     "test": "permutation",
     "correction": "holm",
     "policies": {"doc": "doc_id", "query": ("query_id",)},
+    "by": (),
+    "ci": 0.95,
 }
 SCHEMA = {"metric": pl.String, "baseline": pl.String, "run": pl.String} | dict.fromkeys(
-    ["mean", "difference", "p_adjusted"], pl.Float64
+    ["baseline_mean", "mean", "difference", "p_adjusted"], pl.Float64
 )
 
 
 def comparison(table: Any = None, **settings: Any) -> Comparison[Any]:
     if table is None:
         table = pl.DataFrame(ROWS, schema=SCHEMA, orient="row").with_columns(n_queries=pl.lit(1200, pl.UInt32))
+        counts = dict(zip(["ci_low", "ci_high", "wins", "ties", "losses"], [None, None, 700, 0, 500], strict=True))
+        table = table.with_columns(pl.lit(x).alias(name) for name, x in counts.items())
     return Comparison(table, table, table, SETTINGS | settings)
 
 
@@ -54,7 +59,7 @@ MARKDOWN = r"""
 | b   | l\_tr &amp; co | **0.500**<sup>ac</sup> | **9.000**<sup>a</sup> |
 | c   | \$dense\$     |                   0.300 |                      |
 
-Letters name the runs that a run is significantly better than: p < 0.05 by the paired permutation test, after Holm's correction for 6 comparisons.
+Letters name the runs that a run is significantly better than: p < 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together.
 
 Bold: the best of its column. Means over 1,200 queries.
 """
@@ -73,7 +78,7 @@ c & \$dense\$ & 0.300 &  \\
 \bottomrule
 \end{tabular}
 \par\smallskip
-{\footnotesize Letters name the runs that a run is significantly better than: p \textless{} 0.05 by the paired permutation test, after Holm's correction for 6 comparisons. Bold: the best of its column. Means over 1,200 queries.}
+{\footnotesize Letters name the runs that a run is significantly better than: p \textless{} 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together. Bold: the best of its column. Means over 1,200 queries.}
 \end{table}
 """
 
@@ -134,7 +139,9 @@ def test_pandas_and_lazy_comparisons_read_the_same() -> None:
 
 
 def test_a_metric_that_is_no_more_counts_as_better_when_higher() -> None:
-    table = pl.DataFrame([("gone", "a", "b", 2.0, 1.0, 0.01)], schema=SCHEMA, orient="row").with_columns(n_queries=3)
+    table = pl.DataFrame([("gone", "a", "b", 1.0, 2.0, 1.0, 0.01)], schema=SCHEMA, orient="row").with_columns(
+        n_queries=3
+    )
     found = comparison(table, runs=["a", "b"], metrics=["gone"]).to_markdown()
     assert "**2.000**<sup>a</sup>" in found
 
@@ -163,7 +170,7 @@ def test_alpha_digits_tests_and_corrections_are_said() -> None:
 
 def test_slices_stand_under_each_other_each_with_its_best() -> None:
     table = pl.DataFrame(
-        [("mo", "rr", "a", "b", 0.75, 0.25, 0.01, 2), (None, "rr", "a", "b", 0.25, -0.25, 0.5, 3)],
+        [("mo", "rr", "a", "b", 0.5, 0.75, 0.25, 0.01, 2), (None, "rr", "a", "b", 0.5, 0.25, -0.25, 0.5, 3)],
         schema=["day", *SCHEMA, "n_queries"],
         orient="row",
     )
@@ -184,7 +191,7 @@ def test_slices_stand_under_each_other_each_with_its_best() -> None:
 def test_runs_beyond_the_alphabet_have_two_letters() -> None:
     assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
     runs = [f"run{i}" for i in range(28)]
-    rows = [("rr", base, "run27", 0.9, 0.4, 0.001) for base in runs[:27]]
+    rows = [("rr", base, "run27", 0.5, 0.9, 0.4, 0.001) for base in runs[:27]]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(n_queries=5)
     found = comparison(table, runs=runs, metrics=["rr"]).to_latex().splitlines()
     assert found[32].startswith(r"aa & run26 & 0.500 \\")
@@ -224,7 +231,7 @@ HTML_CELLS = ["", "run", "ndcg@10", "arp", "a", "bm25", "0.400c", "10.500", "b",
 def test_a_notebook_shows_a_comparison() -> None:
     found = comparison()._repr_html_()
     read = Tags(found)
-    assert [cell.strip() for cell in read.cells[:12]] == HTML_CELLS
+    assert [cell.strip() for cell in read.cells[-16:-4]] == HTML_CELLS
     assert "<strong>0.500</strong><sup>ac</sup>" in found
     assert "l_tr &amp; co" in found
     assert "<small>Bold: the best of its column. Means over 1,200 queries.</small>" in found
@@ -251,8 +258,9 @@ def test_a_dictionary_holds_settings_and_rows_as_json_can() -> None:
     found = comparison(odd=float("nan"), path=Path("x")).to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["table"][0] == {
-        "metric": "ndcg@10", "baseline": "bm25", "run": "l_tr & co", "mean": 0.5004, "difference": 0.1002,
-        "p_adjusted": 0.01, "n_queries": 1200,
+        "metric": "ndcg@10", "baseline": "bm25", "run": "l_tr & co", "baseline_mean": 0.4002,
+        "mean": 0.5004, "difference": 0.1002, "p_adjusted": 0.01, "n_queries": 1200,
+        "ci_low": None, "ci_high": None, "wins": 700, "ties": 0, "losses": 500,
     }  # fmt: skip
     assert found["settings"]["policies"] == {"doc": "doc_id", "query": ["query_id"]}
     assert (found["settings"]["odd"], found["settings"]["path"]) == (None, "x")
@@ -349,7 +357,7 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert path == tmp_path / "report.html"
     page = path.read_text(encoding="utf-8")
     read = Tags(page)
-    assert "script" not in read.tags
+    assert page.count("<script>") == 1  # sorts the tables
     assert read.loads == []
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
     assert "<title>A &lt; B</title>" in page
@@ -358,10 +366,17 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     found = parts(page)
     assert list(found) == ["Summary", "By day", "Plots", "Worst queries", "Settings"]
     summary = Tags(found["Summary"]).cells
-    assert summary[:8] == ["metric", "mean", "interval", "std", "queries", "total", "rr", "0.500"]
-    assert Tags(found["By day"]).cells[:4] == ["day", "queries", "rr", "hit_rate@1"]
+    # reciprocal ranks 1/2, 1 and 0: their standard deviation is 1/2
+    assert summary[:4] == ["metric", "mean", "std", "queries"]
+    # of 27 draws one has the mean 0 and one the mean 1, more than 2.5% each: they are the ends of the interval
+    assert [cell.split() for cell in summary[4:8]] == [["rr"], ["0.500", "[0.000,", "1.000]"], ["0.500"], ["3"]]
+    # of tuesday 1 and 0, of monday 1/2: of equal means the one of more queries comes first
+    assert re.findall("<h3>(.*?)</h3>", found["By day"]) == ["rr", "hit_rate@1"]
+    by_day = Tags(found["By day"]).cells[:8]
+    assert by_day[:5] == ["day", "mean", "std", "queries", "tu"]
+    assert by_day[5:] == ["0.500 [0.000, 1.000]", "0.707", "2"]
     assert "<svg" in found["By day"]
-    assert found["Plots"].count("<svg") == 4
+    assert found["Plots"].count("<figure>") == 4
     assert "currentColor" in found["Plots"]
     worst = found["Worst queries"]
     assert re.findall(r"<strong>(.*?)</strong> <span>(.*?)</span>", worst) == [
@@ -371,14 +386,14 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert worst.count("<details open>") == 1
     assert "The first 10 of 12 documents." in worst
     assert "1 of 1 relevant documents not retrieved." in worst
-    first, second = (Tags(table).cells for table in re.findall("<table>.*?</table>", worst, re.DOTALL))
+    first, second = (Tags(table).cells for table in re.findall("<table.*?</table>", worst, re.DOTALL))
     assert first[:6] == ["rank", "doc_id", "title", "old", "label", "rr"]
     assert [cell.strip() for cell in first[-6:]] == ["", "d12", "x", "", "2", "0"]
     assert [cell.strip() for cell in second[6:]] == [
         "1", "a", "<script>alert(1)</script>", "2", "0", "0", "2", "b", "x", "1", "1", "0.5",
     ]  # fmt: skip
     (said,) = re.findall("<pre>(.*?)</pre>", found["Settings"], re.DOTALL)
-    settings = json.loads(said.replace("&quot;", '"').replace("&#x27;", "'"))
+    settings = json.loads(unescape(said))
     assert settings["table"] == {"rows": 17, "queries": 3}
     assert settings["metrics"] == ["rr", "hit_rate@1"]
     assert settings["policies"]["no_relevant"] == "null"
@@ -393,11 +408,15 @@ def test_a_report_of_runs_compares_them(tmp_path: Path) -> None:
     found = parts(path.read_text(encoding="utf-8"))
     assert list(found) == ["Summary", "By day", "Comparison", "Plots", "Worst queries", "Settings"]
     compared = [cell.strip() for cell in Tags(found["Comparison"]).cells]
-    assert compared[:12] == ["", "run", "rr", "map", "a", "old", "0.500", "0.500", "b", "new", "0.500", "0.500"]
-    assert "new against old" in compared
+    assert compared[:4] == ["metric", "runs", "difference", "p"]
+    assert compared[8:10] == ["rr", "new against old"]
+    assert compared[13:16] == ["1", "1", "1"]  # better, equal, worse
+    beside = [cell.split()[0] for cell in Tags(found["Summary"]).cells]
+    assert beside[:5] == ["metric", "old", "new", "difference", "queries"]
+    assert beside[5:] == ["rr", "0.500", "0.500", "+0.000", "3", "map", "0.500", "0.500", "+0.000", "3"]
     assert "new: 1 better, 1 worse, 1 equal, +0.000 on average" in found["Comparison"]
     assert re.findall("<h3>(.*?)</h3>", found["Worst queries"]) == ["old", "new"]
-    assert '"test": "permutation"' in found["Settings"].replace("&quot;", '"')
+    assert '"test": "permutation"' in unescape(found["Settings"])
     by_column = run_column().rank.report(tmp_path / "b.html", "rr", "map", run="system", by=["day"], baseline="old")
     same = parts(by_column.read_text(encoding="utf-8"))
     assert same["Comparison"] == found["Comparison"]
@@ -405,7 +424,8 @@ def test_a_report_of_runs_compares_them(tmp_path: Path) -> None:
     assert re.findall("<summary>.*?</summary>", same["Worst queries"]) == re.findall(
         "<summary>.*?</summary>", found["Worst queries"]
     )
-    assert Tags(same["Summary"]).cells[:3] == ["system", "metric", "mean"]
+    assert same["Summary"].partition("<details")[0] == found["Summary"].partition("<details")[0]
+    assert same["By day"] == found["By day"]
 
 
 def test_a_metric_that_is_no_sum_shows_documents_without_shares_and_says_why_there_is_no_plot(tmp_path: Path) -> None:

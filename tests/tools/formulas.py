@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.untraced import untraced
 from tests.tools.conventions import Row, choices
 
 Choices = Mapping[str, Any]
 
 
+@untraced
 def value(tool: str, metric: str, rows: Sequence[Row], **options: Any) -> float:
     """What the tool prints for one query. Options that are choices too (gain, over ...) replace the tool's default."""
     chosen = choices(tool, metric)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.tables import INTEGER_LABELS, Table, random_table
+from tests.support.untraced import untraced
 from tests.tools.conventions import CONVENTIONS, choices, seen, takes
 from tests.tools.formulas import METRICS, value
 
@@ -64,6 +65,7 @@ def close(found: float, wanted: float, tolerance: float) -> bool:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
+@untraced
 def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
     module = importlib.import_module(f"tests.tools.{tool}_values")
     compared: dict[str, set[Any]] = {name: set() for name in CONVENTIONS[tool]["metrics"]}

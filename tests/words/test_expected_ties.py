@@ -20,6 +20,7 @@ from tests.metrics.oracles import evaluate
 from tests.metrics.oracles.query import Row
 from tests.support.calls import ALL, SHARES, assert_equal, has_expectation, part_of, spell, values
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_label
+from tests.support.untraced import untraced
 
 
 @cache
@@ -45,6 +46,7 @@ def orders(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield [row for group in choice for row in group]
 
 
+@untraced
 def mean_over_orders(table: Table, name: str, options: dict[str, Any], **policies: Any) -> dict[Any, float | None]:
     found: dict[Any, float | None] = {}
     for query, rows in table.items():
@@ -102,9 +104,9 @@ def table_with_edges(seed: int) -> Table:
 @pytest.fixture
 def in_parts_of_a_query() -> Iterator[None]:
     with (
-        patch("rankframe._plan.shortcuts.PART", 1),
-        patch("rankframe._plan.shortcuts.LEAST", 1),
-        patch("rankframe._plan.shortcuts.SMALL", 0),
+        patch("rankframe._plan.shortcuts.ROWS_OF_PART", 1),
+        patch("rankframe._plan.shortcuts.ROWS_OF_THREAD", 1),
+        patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0),
     ):
         yield
 

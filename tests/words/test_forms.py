@@ -16,6 +16,9 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._catalog.call import Call
+from rankframe._catalog.requests import calls_of
+from rankframe._plan.plan import run_formulas
+from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
@@ -166,7 +169,7 @@ def in_parts() -> Iterator[None]:
         yield
 
 
-PARTS = {"PART": 3, "LEAST": 1, "SPARSE": 1, "SMALL": 0}
+PARTS = {"ROWS_OF_PART": 3, "ROWS_OF_THREAD": 1, "SHARE_WITH_GAIN": 1, "ROWS_OF_SMALL_TABLE": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -243,7 +246,8 @@ def test_a_value_does_not_depend_on_its_company(table: Table, policies: Options)
 @given(hostile, st.sampled_from(POLICIES))
 def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table, policies: Options) -> None:
     df = frame(table)
-    with patch("rankframe._plan.shortcuts.SMALL", 0):  # so that metrics that go by gains only have their own plan
+    # metrics that go by gains only have a plan of their own in large tables
+    with patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0):
         values = df.rank.on(**policies).evaluate(*TEXTS)
         with patch.object(Call, "gains_only", lambda *_: False):
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
@@ -263,7 +267,9 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, wh
     df = frame(MANY_QUERIES)
     texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies), 6)
     values = df.rank.on(**policies).evaluate(*texts)
-    with patch.dict("rankframe._plan.shortcuts.__dict__", {"PART": 10**6, "LEAST": 10**6, "SPARSE": 0}):
+    with patch.dict(
+        "rankframe._plan.shortcuts.__dict__", {"ROWS_OF_PART": 10**6, "ROWS_OF_THREAD": 10**6, "SHARE_WITH_GAIN": 0}
+    ):
         assert_same(values, df.rank.on(**policies).evaluate(*texts))
 
 
@@ -282,6 +288,13 @@ def test_contributions_add_up_to_a_metric_of_ones_own_and_its_curve_ends_there(t
     ends = df.rank.curve(*texts).sort("rank").group_by("query_id").agg(pl.col(texts).last())
     retrieved = wanted.filter(pl.col("found") > 0)
     assert_same(ends, retrieved.select("query_id", *texts))
+
+
+@pytest.mark.parametrize(("largest", "refusals"), [(4, 0), (899, 0), (900, 1), (None, 1)])
+def test_labels_are_looked_at_for_a_refusal_only_where_one_may_be_refused(largest: int | None, refusals: int) -> None:
+    """Exponential gains end below label 900; the labels of the ideal ranking are those of the table."""
+    calls = calls_of("ndcg(gain=exponential)", "dcg(gain=exponential)@3")
+    assert len(run_formulas(calls, Setup(), largest).refused) == refusals
 
 
 def test_rows_without_gain_are_left_out_for_metrics_that_say_so_alone() -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 Row = tuple[Any, float | None, float | None]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Query:
-    """One query's rows, ranked under the policies."""
+    """One query's rows, ranked under the policies; what they come to is counted once."""
 
     ranking: list[Row]
     unretrieved: list[Row]
@@ -30,7 +31,7 @@ class Query:
     def is_nonrelevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] < self.relevant
 
-    @property
+    @cached_property
     def rows(self) -> list[Row]:
         return self.ranking + self.unretrieved
 
@@ -38,15 +39,15 @@ class Query:
     def n(self) -> int:
         return len(self.ranking)
 
-    @property
+    @cached_property
     def R(self) -> int:  # noqa: N802
         return sum(self.is_relevant(row) for row in self.rows)
 
-    @property
+    @cached_property
     def N(self) -> int:  # noqa: N802
         return sum(self.is_nonrelevant(row) for row in self.rows)
 
-    @property
+    @cached_property
     def relevant_ranks(self) -> list[int]:
         return [rank for rank, row in enumerate(self.ranking, 1) if self.is_relevant(row)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from tests.metrics.oracles import trec_eval
@@ -21,9 +22,7 @@ def regained(q: Query, gain: Any) -> trec_eval.TrecQuery:
         doc, score, label = row
         return (doc, score, gain_of(row, gain, 0, q.relevant) if is_judged(row) else label)
 
-    t = trec(q)
-    t.ranking, t.unretrieved = ([worth(row) for row in rows] for rows in (q.ranking, q.unretrieved))
-    return t
+    return replace(trec(q), ranking=[*map(worth, q.ranking)], unretrieved=[*map(worth, q.unretrieved)])
 
 
 def num_nonrel_judged_ret(q: Query) -> float:
@@ -62,9 +61,8 @@ def ndcg_rel(q: Query, gain: Any = "linear") -> float:
 def rndcg(q: Query, gain: Any = "linear") -> float:
     if not q.R:
         return 0.0
-    t = regained(q, gain)
-    t.relevant = -1  # whether any document is relevant was asked of the labels
-    return trec_eval.rndcg(t, {})
+    # whether any document is relevant was asked of the labels
+    return trec_eval.rndcg(replace(regained(q, gain), relevant=-1), {})
 
 
 def ideal_dcg(q: Query, k: int | None = None, gain: Any = "linear") -> float:

@@ -33,7 +33,7 @@ class Options:
     complete: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class TrecQuery(Query):
     collection: int = 0
 

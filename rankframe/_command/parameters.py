@@ -1,0 +1,84 @@
+"""Options read off the method that a command runs: their words, their defaults, and their help."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from collections.abc import Callable, Collection
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from .._files.read import spelled
+from .._rankers.polars import PolarsRanker
+from .command import Parser
+
+__all__ = ["add_parameters", "help_of", "values_of"]
+
+ELSEWHERE = ("runs", "run", "progress", "most_moved", "gate")
+"""Parameters that name runs, as files do, hold a result of another verb, or change nothing that is printed."""
+
+METAVARS = {"baseline": "RUN", "title": "TEXT"}
+"""The values of texts that name no column."""
+
+
+def add_parameters(
+    sub: Parser, method: Callable[..., Any], *, required: Collection[str] = (), **defaults: object
+) -> None:
+    """Add an option for each keyword of a ranker's method, some with other defaults."""
+    hints = get_type_hints(method)
+    for name, parameter in keywords(method).items():
+        kinds = parts(hints[name])
+        words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+        default = defaults.get(name, None if parameter.default is parameter.empty else parameter.default)
+        if words and NoneType in kinds and parameter.default is not None:
+            words.append("none")
+        number = float if float in kinds else int if int in kinds else None
+        several = any(get_origin(kind) not in (None, Literal) for kind in kinds)
+        must = name in required or parameter.default is parameter.empty
+        said = help_of(method, name).replace("None", "none" if "none" in words else "the default")
+        said = re.sub("; the default .*", "", said) if must else said
+        said += "; may be repeated" if several else ""
+        settings: dict[str, Any] = {"choices": words} if words else {"type": number or spelled}
+        if not words:
+            settings["metavar"] = "NUMBER" if number else METAVARS.get(name, "COLUMN")
+        sub.add_argument(
+            f"--{name.replace('_', '-')}",
+            action="append" if several else "store",
+            required=must,
+            default=None if several else default,
+            help=(said if must or several or default is None else f"{said}; default: {default}").replace("%", "%%"),
+            **settings,
+        )
+
+
+def values_of(arguments: argparse.Namespace, method: Callable[..., Any]) -> dict[str, Any]:
+    """The values of the options of a method, as its keyword arguments; one that was not given has the method's default."""
+    given = {name: getattr(arguments, name) for name in keywords(method)}
+    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
+
+
+def keywords(method: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword arguments that are options."""
+    of = inspect.signature(method).parameters.items()
+    return {name: x for name, x in of if x.kind is x.KEYWORD_ONLY and name not in ELSEWHERE}
+
+
+def parts(annotation: Any) -> list[Any]:
+    """The types of a union; of another type, that alone."""
+    return [annotation] if get_origin(annotation) in (Literal, None) else list(get_args(annotation))
+
+
+def help_of(method: Callable[..., Any], name: str) -> str:
+    """The first sentence on a parameter in the documentation of a method, in the words of the command line."""
+    section = (inspect.getdoc(method) or "").partition("Parameters\n----------\n")[2]
+    for names, text in re.findall(r"^(\S[^\n]*)\n((?:    [^\n]*\n)+)", section, re.MULTILINE):
+        if name in names.replace("*", "").split(", "):
+            if other := re.match(r"As for :meth:`(\w+)`", text.strip()):
+                return help_of(getattr(PolarsRanker, other[1]), name)
+            sentence = re.split(r"\.(?: |$)", " ".join(text.split()))[0]
+            sentence = re.sub(r", as (for :meth:`\w+`|``\{.*?``)|; or several", "", sentence)
+            sentence = re.sub(r"``\"?(.*?)\"?``", r"\1", sentence)
+            sentence = re.sub(r"`(\w+)`", lambda found: f"--{found[1].replace('_', '-')}", sentence)
+            return sentence[0].lower() + sentence[1:]
+    return ""

@@ -1,0 +1,290 @@
+"""Decisions between runs, as methods of a ranker: comparisons, their power, and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar, cast
+
+from .._catalog.requests import Request
+from .._support.tests_and_intervals import Correction, Family, Method, Test
+from .._verbs.methods import Runner
+from . import compare as _compare
+from . import gate as _gate
+from . import power as _power
+from .compare import Comparison, Significance
+from .gate import Verdict
+from .paired_values import Design, Lacking
+from .resampling import Resampling
+from .runs import Runs, names_of
+
+__all__ = ["compare", "gate", "noninferior", "power"]
+
+R = TypeVar("R")
+
+
+def compare(
+    ranker: Runner[R],
+    *metrics: Request,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    baseline: str | None = None,
+    test: Test = "permutation",
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: str | Sequence[str] | None = None,
+    ci: float = 0.95,
+    method: Method = "bca",
+    weights: str | None = None,
+    missing: Lacking = "error",
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Comparison[R]:
+    """Compare two or more runs on the same queries, by paired tests.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
+    run
+        Instead: the column that names the run of each row, in a table with a row per run and document.
+    baseline
+        The run that the others are compared with; ``None`` compares all pairs.
+    test
+        The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
+        twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
+        t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
+        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
+    correction
+        The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
+        ``"by"`` (Benjamini-Hochberg, -Yekutieli) their share among the alarms; ``None`` for none. Tukey's test has its own.
+    family
+        The rows of the table that are corrected together: ``"all"`` of them, whatever their metric and slice, or those of
+        each ``"metric"`` by themselves, which bounds the false alarms of each metric and not of all.
+    by
+        The columns whose values slice the queries, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference.
+    method
+        The kind of that interval, as for :meth:`summarize`.
+    weights
+        The column of the queries' weights, as for :meth:`summarize`.
+    missing
+        With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
+        ``"zero"`` counts them 0. With `runs`, nothing was retrieved for a query without scores.
+    resamples, seed, progress
+        As for :meth:`summarize`; all metrics and runs share the same draws.
+
+    Returns
+    -------
+    A :class:`rankframe.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
+    kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or no such baseline.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    References
+    ----------
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
+    retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
+    information retrieval experiments, ACM TOIS 30.
+
+    Examples
+    --------
+    Six queries, on all of which the new run is better: of the 64 ways to choose signs, two are as far from 0.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": list(range(6)) * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6})
+    >>> df = df.with_columns(old=1 - pl.col("label"), new=pl.col("label"))
+    >>> df.rank.compare("rr", runs=["old", "new"]).table.select("difference", "p_value", "wins").row(0)
+    (0.5, 0.03125, 6)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    resampling = Resampling(ci, method, resamples, seed, progress)
+    testing = Significance(test, correction, family)
+    return cast("Comparison[R]", ranker._run(_compare.compare, design, testing, resampling, *metrics))
+
+
+def power(
+    ranker: Runner[R],
+    *metrics: Request,
+    difference: float | Sequence[float],
+    power: float = 0.8,
+    alpha: float = 0.05,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    baseline: str | None = None,
+    by: str | Sequence[str] | None = None,
+    missing: Lacking = "error",
+) -> R:
+    """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    difference
+        The difference of the means to detect, above 0; or several.
+    power
+        The required probability of detecting it.
+    alpha
+        The level of the two-sided paired t-test.
+    runs, run, baseline, by, missing
+        As for :meth:`compare`.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
+    ``difference`` (Float64), ``n_queries`` (UInt32, the table's), ``power`` (Float64, with so many queries) and
+    ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+    Needs SciPy.
+
+    Raises
+    ------
+    InvalidOption
+        If a difference is not above 0, or a metric is summed up by its geometric mean.
+
+    References
+    ----------
+    J. Cohen (1988), Statistical power analysis for the behavioral sciences, chapter 2.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
+    >>> df = df.with_columns(old=pl.Series([1, 2, 2, 1]), new=pl.Series([2, 1, 1, 2]))  # differences of 1/2 and -1/2
+    >>> df.rank.power("rr", runs=["old", "new"], difference=0.1).select("std", "queries_needed").rows()
+    [(0.7071067811865476, 395)]
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
+    return ranker._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
+
+
+def gate(
+    ranker: Runner[R],
+    budgets: Mapping[Request, float],
+    *,
+    baseline: str | None = None,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    by: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    method: Method = "bounded",
+    weights: str | None = None,
+    missing: Lacking = "error",
+    most_moved: int = 10,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Verdict[R]:
+    """Gate a release: pass only if no metric may have fallen by more than its budget, in any slice.
+
+    A run passes if the confidence bound of its difference from the baseline, on the worse side, is within the
+    budget. With too few queries it does not pass: if nothing changes, a budget of 0.01 needs 299 queries, one of
+    0.05 needs 59. All metrics, slices and runs have to pass, so no correction is needed.
+
+    Parameters
+    ----------
+    budgets
+        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``.
+    runs, run, baseline, by, weights, missing
+        As for :meth:`compare`; the default baseline is the first of `runs`.
+    confidence
+        The confidence of the one-sided bound: a run that is worse by the whole budget passes with a probability of
+        at most 1 minus it, for any distribution of its losses, if the queries are a random draw.
+    method
+        The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability; the
+        others need 50 queries and pass more runs: more that are no worse, and more whose losses are rare but large.
+    most_moved
+        The number of queries to show per metric and run, those that moved most.
+    resamples, seed, progress
+        As for :meth:`summarize`.
+
+    Returns
+    -------
+    A :class:`rankframe.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
+    caller's kind. A LazyFrame is collected first.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
+    >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+    >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
+    >>> bool(verdict), verdict.failures.select("run", "difference", "verdict", "queries_needed").rows()
+    (False, [('new', -0.25, 'too few queries', 9)])
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    rules = _gate.Gate(budgets, confidence, most_moved)
+    resampling = Resampling(rules.ci, method, resamples, seed, progress)
+    return cast("Verdict[R]", ranker._run(_gate.gate, design, rules, resampling))
+
+
+def noninferior(
+    ranker: Runner[R],
+    *metrics: Request,
+    margin: float,
+    baseline: str | None = None,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    by: str | Sequence[str] | None = None,
+    confidence: float = 0.95,
+    method: Method = "bounded",
+    weights: str | None = None,
+    missing: Lacking = "error",
+    most_moved: int = 10,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Verdict[R]:
+    """Gate runs by one margin for all metrics: :meth:`gate` with equal budgets.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    margin
+        How much worse the mean may be, 0 or more.
+    baseline, runs, run, by, confidence, method, weights, missing, most_moved, resamples, seed, progress
+        As for :meth:`gate`.
+
+    Returns
+    -------
+    A :class:`rankframe.Verdict`, as :meth:`gate` gives it.
+
+    References
+    ----------
+    E. Walker, A. S. Nowacki (2011), Understanding equivalence and noninferiority testing, JGIM 26.
+
+    Examples
+    --------
+    Thirty queries, on each of which the new run finds the document at once, and the old one second:
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": list(range(30)) * 2, "doc_id": ["a"] * 30 + ["b"] * 30})
+    >>> df = df.with_columns(label=pl.Series([1] * 30 + [0] * 30)).with_columns(old=1 - pl.col("label"), new="label")
+    >>> bool(df.rank.noninferior("rr", "map", margin=0.01, runs=["old", "new"]))
+    True
+    """
+    return gate(
+        ranker,
+        dict.fromkeys(metrics, margin),
+        baseline=baseline,
+        runs=runs,
+        run=run,
+        by=by,
+        confidence=confidence,
+        method=method,
+        weights=weights,
+        missing=missing,
+        most_moved=most_moved,
+        resamples=resamples,
+        seed=seed,
+        progress=progress,
+    )

@@ -1,0 +1,111 @@
+"""The report of a ranker's table, as its method."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from .._decisions.gate import Verdict
+from .._decisions.runs import Runs, names_of
+from ..errors import InvalidOption, option, shown
+
+__all__ = ["Worker", "report"]
+
+T = TypeVar("T")
+
+
+class Worker(Protocol):
+    """A ranker as pictures see it: it hands its table over."""
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
+        """Return what `work` makes of the table, a Polars DataFrame with the ranker's columns and those of `names`."""
+        ...
+
+
+def report(
+    ranker: Worker,
+    path: str | Path,
+    *metrics: str,
+    by: str | Sequence[str] | None = None,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    baseline: str | None = None,
+    worst: int = 5,
+    show: str | Sequence[str] = (),
+    title: str = "Ranking report",
+    gate: Verdict[object] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Path:
+    """Write one HTML file that needs no other: how good the ranking is, and all settings that its numbers depend on.
+
+    Parameters
+    ----------
+    path
+        Where to write it.
+    *metrics
+        Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
+    by
+        The columns whose values slice the queries; each column gets its own section.
+    runs, run
+        The runs to compare, as for :meth:`compare`: score columns of the same rows, or the column that tells runs
+        apart; default: the ranker's score only.
+    baseline
+        As for :meth:`compare`.
+    worst
+        The number of worst queries to show with their documents, per run.
+    show
+        Further columns to show beside these documents, such as titles.
+    title
+        The report's title.
+    gate
+        The verdict to show, of :meth:`gate` on the same table: ``gate=df.rank.gate({"ndcg@10": 0.01}, runs=...)``.
+    resamples
+        The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
+    seed
+        As for :meth:`summarize`.
+
+    Returns
+    -------
+    The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
+    their differences, and the findings of :meth:`check`. Then it has a part per column of slices, those that lose most
+    first, the tests, plots, the worst queries with the contribution of each document, and the settings: policies,
+    versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
+
+    Raises
+    ------
+    MissingExtra
+        If Altair, vl-convert or Jinja is not installed.
+    InvalidOption
+        If `path` is not a path, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
+        if there is a `baseline` without runs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf, tempfile
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 2]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = df.rank.report(f"{folder}/report.html", "rr").read_text(encoding="utf-8")
+    >>> "3 rows, 3 queries, 3 judgments" in page
+    True
+    """
+    from .report_page import Contents, write
+
+    if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
+        raise InvalidOption(f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')")
+    if not isinstance(title, str):
+        raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
+    if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
+        raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
+    if gate is not None and not isinstance(gate, Verdict):
+        raise InvalidOption(
+            f"gate={shown(gate)} is no verdict; write gate=df.rank.gate({{'ndcg@10': 0.01}}, runs=['old', 'new'])"
+        )
+    chosen = Runs.of(runs, run)
+    contents = Contents(
+        metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed
+    )
+    return ranker._work(write, contents.columns, path, contents)

@@ -1,0 +1,163 @@
+"""The method `on`: the options that bind columns and policies, and what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import EllipsisType
+from typing import Protocol, TypeVar, cast
+
+from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.setup import OPTIONS
+from ..errors import InvalidOption
+from .misplaced_options import refuse_unknown
+
+__all__ = ["on"]
+
+F = TypeVar("F", bound=Callable[..., object])
+S = TypeVar("S", bound="Bindable")
+
+
+class Bindable(Protocol):
+    """A ranker as `on` sees it."""
+
+    def _on(self: S, options: Mapping[str, object]) -> S:
+        """The ranker with the options bound."""
+        ...
+
+
+def _bound(on: F) -> F:
+    """The function `on`: its signature and text are for readers, its options are read by their declarations."""
+
+    @wraps(on)
+    def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
+        refuse_unknown("on", options, OPTIONS)
+        if unnamed:
+            raise InvalidOption(
+                f"{unnamed[0]!r} stands without a name; say what it is, as in df.rank.on(query={unnamed[0]!r})"
+            )
+        return ranker._on(options)
+
+    return cast(F, call)
+
+
+@_bound
+def on(
+    ranker: S,
+    *,
+    query: str | Sequence[str] | None = None,
+    doc: str | EllipsisType | None = ...,
+    score: str | None = None,
+    label: str | None = None,
+    subtopic: str | None = None,
+    weight: str | None = None,
+    rank: str | None = None,
+    names: str | None = None,
+    relevant: float | None = None,
+    ascending: bool | None = None,
+    ties: Ties | None = None,
+    unjudged: Unjudged | None = None,
+    unjudged_labels: tuple[int, int] | None = None,
+    unretrieved: Unretrieved | None = None,
+    no_relevant: NoRelevant | None = None,
+    depth: int | None = None,
+    collection_size: int | None = None,
+    scores: Scores | None = None,
+    convention: str | None = None,
+    memory_limit: int | str | None = None,
+    grouped: bool | None = None,
+) -> S:
+    """The same ranker with other column names or policies; those not given stay unchanged.
+
+    Parameters
+    ----------
+    query
+        The column, or columns, that identify a query; default: ``"query_id"``.
+    doc
+        The column that identifies a document, which must exist; default: ``"doc_id"`` if the table has it.
+        ``None`` for no document column, so that ties keep the order of the rows.
+    score
+        The column to rank by, the highest value first; default: ``"score"``. Null means judged, but not retrieved.
+    label
+        The column of relevance labels; default: ``"label"``. Null means not judged; a negative label, in the
+        pool but not judged.
+    subtopic
+        The column of subtopics, for metrics of diversity; default: none. It holds lists, of the subtopics that the
+        row's document is relevant to, whatever its label; or single subtopics, a row for each one that the document
+        was judged for (null if for none), whose label says whether the document is relevant to it. Metrics of
+        documents use the largest label of a document's rows.
+    weight
+        The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
+        document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
+        them by the weight; others refuse.
+    rank
+        Instead of `score`, the column of ranks, 1 being the best: short for ``score="rank", ascending=True``. Ranks need
+        not be contiguous; equal ones are ties.
+    names
+        A preset of column names, those of another tool: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
+        ``"msmarco"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``, ``"elliot"``,
+        ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take precedence.
+    relevant
+        The least label that counts as relevant; default: 1.
+    ascending
+        True if the lowest score is the best, as of distances; default: False.
+    ties
+        The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
+        document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's text
+        whatever its type, descending. ``"expected"`` takes the mean of the metric over all orders, by closed
+        forms (a metric that has none refuses); ``"error"`` forbids ties.
+    unjudged
+        How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
+        them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
+        such as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
+        unjudged documents of the table, retrieved or not, could give.
+    unjudged_labels
+        The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
+        ``unjudged="bounds"``: any whole number from one to the other. Default: from 0 to the largest label of
+        the table, at least ``relevant``.
+    unretrieved
+        How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
+        divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out of everything, as
+        tools do that see only the retrieved list.
+    no_relevant
+        The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide
+        by 0, ``"null"`` is null in every metric, so that means leave the query out, ``"one"`` is 1 in every
+        metric whose range is 0 to 1 and whose best is 1.
+    depth
+        How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
+        decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
+    collection_size
+        The number of documents in the collection, trec_eval's ``-N``; only utility and fall-out use it.
+    scores
+        ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
+        tie, as in trec_eval 9 and the boosters.
+    convention
+        The tool whose results to reproduce: all policies become the tool's, and so do the defaults of the
+        metrics' options. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
+        ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+        ``"tf_ranking"``, ``"ptranking"``. Policies that are given with it, or later, take precedence.
+    memory_limit
+        The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
+        variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
+        are spilled to the temporary folder (``TMPDIR``) and come back in buckets of whole queries.
+    grouped
+        True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of whole queries
+        are then evaluated as they come, in constant memory and without a disk. A query in two places is an error.
+
+    Returns
+    -------
+    A new ranker; this one is unchanged.
+
+    Raises
+    ------
+    InvalidOption
+        If a value is not one of those listed.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
+    >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank().row(0)
+    (7, 0.5)
+    """
+    raise NotImplementedError

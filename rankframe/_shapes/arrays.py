@@ -1,0 +1,218 @@
+"""Arrays of scores and labels, brought into the long table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .._support.option_kinds import check
+from .._table.policies import Cutoff
+from ..errors import InvalidData, InvalidOption, called_by_users, option, shown
+
+__all__ = ["from_arrays"]
+
+
+@called_by_users
+def from_arrays(
+    scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: int | None = None
+) -> pl.DataFrame:
+    """The long table of arrays of scores and labels: matrices, flat arrays with groups, sparse matrices.
+
+    Parameters
+    ----------
+    scores
+        A matrix with a row per query and a column per document; or a flat array, with `group` or `query`. NumPy
+        arrays, all that has ``__array__`` (tensors of PyTorch or JAX in main memory, data frames), lists of lists of equal
+        length, and SciPy's sparse matrices, whose stored elements are the retrieved documents. Masked elements and
+        NaN were not retrieved.
+    labels
+        Labels in the same shape; a sparse matrix may go with dense scores. Masked elements, NaN and elements
+        that a sparse matrix does not store were not judged. ``None`` for a table without labels.
+    group
+        For flat arrays, the sizes of the groups in their order, as LightGBM and XGBoost take them.
+    query
+        For flat arrays, the query of each element, in any order, as torchmetrics' ``indexes``; for matrices, the
+        names of the rows. Default for matrices and groups: the number of the row or group, from 0.
+    k
+        For dense matrices, how many documents to keep of each query, so that scores of a whole catalog do not become as many
+        rows: the k best, others tied with the last of them, and documents with a label above 0, which count as
+        missed. Metrics with a cutoff up to `k` are exact. Default: all.
+
+    Returns
+    -------
+    pl.DataFrame
+        ``query_id``, ``doc_id`` (Int64: the column of a matrix, the place in a flat array; from 0), ``score`` and ``label``
+        (in the type of the arrays; null as said above). Elements with neither score nor label are left out; a query
+        without any has one row, whose document is null, so that it counts.
+
+    Raises
+    ------
+    InvalidData
+        If the shapes differ, the groups do not add up, rows differ in length, or an array does not hold numbers.
+    InvalidOption
+        If a flat array has neither `group` nor `query`, or both.
+
+    Examples
+    --------
+    >>> import numpy as np, rankframe as rf
+    >>> scores, labels = [[0.1, 0.9, np.nan], [0.5, 0.4, 0.3]], [[1, 0, np.nan], [0, 2, 0]]
+    >>> rf.from_arrays(scores, labels).rank.evaluate("rr").rows()
+    [(0, 0.5), (1, 0.5)]
+    >>> rf.from_arrays([0.1, 0.9, 0.5], [1, 0, 2], group=[2, 1]).rows()
+    [(0, 0, 0.1, 1), (0, 1, 0.9, 0), (1, 2, 0.5, 2)]
+    """
+    cut = None if k is None else check("k", k, Cutoff)
+    found = Elements.of(scores, "scores")
+    judged = None if labels is None else Elements.of(labels, "labels")
+    if judged is not None and found.shape != judged.shape:
+        raise InvalidData(
+            f"scores have shape {found.shape} and labels {judged.shape}; give each document a score and a label"
+        )
+    names, of_element = _queries(found.shape, group, query)
+    table = found.best(cut).table("score", of_element)
+    if judged is not None and found.dense and judged.dense:
+        table = table.with_columns(judged.table("label", of_element)["label"])
+    elif judged is not None:
+        of_labels = judged.table("label", of_element)
+        table = table.join(of_labels, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
+    values = table.columns[2:]
+    table = table.filter(pl.any_horizontal(pl.col(values).is_not_null()))
+    if cut is not None and judged is not None:
+        table = table.filter(pl.col("score").is_not_null() | (pl.col("label") > 0))
+    queries = pl.DataFrame({ROW: np.arange(len(names)), "query_id": names})
+    return queries.join(table, on=ROW, how="left", maintain_order="left_right").drop(ROW)
+
+
+ROW = "#row"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of an array: row, column and value of each; `missing` ones have no value.
+
+    A flat array has one row for all. A dense array has all elements, in their order; a sparse one the stored ones.
+    """
+
+    row: np.ndarray[Any, Any]
+    column: np.ndarray[Any, Any]
+    value: np.ndarray[Any, Any]
+    missing: np.ndarray[Any, Any]
+    shape: tuple[int, ...]
+    dense: bool
+
+    @classmethod
+    def of(cls, given: Any, what: str) -> Elements:
+        """Read an array, and refuse one that holds other things than numbers or has other dimensions."""
+        if hasattr(given, "tocoo"):
+            stored = given.tocoo()
+            if len(stored.shape) != 2:
+                raise InvalidData(f"{what} have shape {stored.shape}; a sparse array is a matrix with a row per query")
+            order = np.lexsort((stored.coords[1], stored.coords[0]))
+            row, column, value = (np.asarray(x)[order] for x in (*stored.coords, stored.data))
+            value, missing = _numbers(value, what)
+            return cls(row.astype(np.int64), column.astype(np.int64), value, missing, tuple(stored.shape), dense=False)
+        value, missing = _numbers(_array(given, what), what)
+        if value.ndim not in (1, 2):
+            raise InvalidData(
+                f"{what} have {value.ndim} dimensions; give a matrix with a row per query, or a flat array"
+            )
+        row, column = np.divmod(np.arange(value.size), value.shape[-1] or 1)
+        return cls(row, column, value.reshape(-1), missing.reshape(-1), value.shape, dense=True)
+
+    def best(self, k: int | None) -> Elements:
+        """The k best elements of each row, and those tied with the last of them; the others are missing."""
+        if k is None:
+            return self
+        if self.dense and len(self.shape) == 2:
+            if k >= self.shape[1]:
+                return self
+            value = np.where(self.missing, -np.inf, self.value).reshape(self.shape)
+            least = np.partition(value, self.shape[1] - k, axis=1)[:, self.shape[1] - k]
+            below = value < least[:, None]
+            return replace(self, missing=self.missing | below.reshape(-1))
+        raise InvalidOption(
+            option(k=k), " keeps the best of each row of a dense matrix; write a cutoff of the metrics, as 'ndcg@10'"
+        )
+
+    def table(self, name: str, of_element: np.ndarray[Any, Any] | None) -> pl.DataFrame:
+        """The elements as rows, their value under a name; `of_element` has the query of each in a flat array."""
+        row = self.row if of_element is None else of_element
+        missing = pl.Series(self.missing)
+        table = pl.DataFrame({ROW: row, "doc_id": self.column, name: self.value})
+        return table.with_columns(pl.when(~missing).then(name).alias(name)) if missing.any() else table
+
+
+def _array(given: Any, what: str) -> Any:
+    """What was given as an array of NumPy, masked or not."""
+    if isinstance(given, np.ma.MaskedArray):
+        return given
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise InvalidData(
+            f"the rows of {what} differ in length; fill them up with NaN, or make a frame with a list per query and write "
+            "rf.from_lists(df)"
+        ) from None
+    except (RuntimeError, TypeError) as error:  # a tensor of PyTorch with gradients, or on another device
+        raise InvalidData(f"{what} cannot be read as an array: {error}; write {what}.detach().cpu().numpy()") from None
+
+
+def _numbers(values: Any, what: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The values, and which of them are masked or NaN."""
+    masked = np.ma.getmaskarray(values)
+    plain = np.ma.getdata(values)
+    if plain.dtype.kind == "O":
+        try:
+            plain = plain.astype(np.float64)  # None becomes NaN
+        except (TypeError, ValueError):
+            raise InvalidData(f"{what} hold {plain.dtype}, not numbers") from None
+    if plain.dtype.kind not in "biuf" or plain.dtype.itemsize > 8:
+        raise InvalidData(f"{what} hold {plain.dtype}, not numbers; cast them, as {what}.astype(float)")
+    if plain.dtype == np.float16:
+        plain = plain.astype(np.float32)
+    return plain, masked | np.isnan(plain) if plain.dtype.kind == "f" else masked
+
+
+def _queries(shape: tuple[int, ...], group: Any, query: Any) -> tuple[pl.Series, np.ndarray[Any, Any] | None]:
+    """The names of the queries, and the number of the query of each element of a flat array."""
+    if len(shape) == 2:
+        if group is not None:
+            raise InvalidOption(
+                f"a matrix of shape {shape} has a query in each row; leave out group, or give a flat array"
+            )
+        if query is None:
+            return pl.Series(np.arange(shape[0])), None
+        names = pl.Series(np.asarray(query))
+        if len(names) != shape[0]:
+            raise InvalidData(f"there are {len(names)} queries for {shape[0]} rows; name each row")
+        if names.is_duplicated().any():
+            raise InvalidData(
+                f"query {shown(names.filter(names.is_duplicated())[0])} has several rows; name each row otherwise"
+            )
+        return names, None
+    if (group is None) == (query is None):
+        both = "not both" if group is not None else "; a single query is a matrix of one row, as scores[None]"
+        raise InvalidOption(
+            f"a flat array takes group=, the sizes of the groups, or query=, the query of each element, {both}"
+        )
+    if group is not None:
+        sizes = np.asarray(group)
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+            raise InvalidData(f"group is {shown(group)}; give the size of each group, whole numbers from 0 on")
+        if sizes.sum() != shape[0]:
+            raise InvalidData(
+                f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give the size of every group"
+            )
+        return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
+    of_element = pl.Series("query", np.asarray(query))
+    if len(of_element) != shape[0]:
+        raise InvalidData(
+            f"there are {len(of_element):,} queries for {shape[0]:,} elements; give the query of each element"
+        )
+    names = of_element.unique(maintain_order=True)
+    numbers = names.to_frame().with_row_index(ROW)
+    found = of_element.to_frame().join(numbers, on="query", how="left", nulls_equal=True, maintain_order="left")
+    return names, found[ROW].cast(pl.Int64).to_numpy()

@@ -1,0 +1,167 @@
+"""Dictionaries of runs and judgments, brought into the long table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from .._table.setup import Setup
+from .._verbs.verbs import judge
+from ..errors import InvalidData, InvalidOption, called_by_users, shown
+
+__all__ = ["Qrels", "Run", "from_dicts"]
+
+Run: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
+"""The documents of each query with their scores; or the documents alone, best first."""
+
+Qrels: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
+"""The documents of each query with their labels; or the relevant documents alone."""
+
+TEXT = (str, bytes)
+
+
+@called_by_users
+def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
+    """The long table of dictionaries, as pytrec_eval, ranx, BEIR, mteb and sentence-transformers hold them.
+
+    Parameters
+    ----------
+    run
+        ``{query: {document: score}}``, or ``{query: [document, ...]}`` with the best first, which get the scores
+        1 / rank. ``None`` for a table of judgments alone.
+    qrels
+        ``{query: {document: label}}``, or ``{query: {document, ...}}`` with the relevant documents as a set or list,
+        which get label 1. ``None`` for a table of the run alone.
+
+    Returns
+    -------
+    pl.DataFrame
+        ``query_id``, ``doc_id`` (String or Int64), ``score`` (Float64; null for a document that was not retrieved) and
+        ``label`` (Int64, or Float64 if one is no whole number; null for a document that was not judged). With both
+        arguments it is the run joined with its judgments, as by ``judge``: queries that nobody judged are left out, with a
+        warning. A query without documents has one row, whose document is null, so that it counts.
+
+    Raises
+    ------
+    InvalidData
+        If queries or documents are not all texts or all whole numbers; if a score or a label is no number, null or NaN; if
+        a list repeats a document; if no query of the run is judged. The message names the query.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> run = {"q1": {"a": 0.5, "b": 0.25}, "q2": {"c": 1.0}}
+    >>> rf.from_dicts(run, {"q1": {"b": 2, "x": 1}, "q2": {"c": 1}}).rows()
+    [('q1', 'a', 0.5, None), ('q1', 'b', 0.25, 2), ('q2', 'c', 1.0, 1), ('q1', 'x', None, 1)]
+    >>> rf.from_dicts({"q1": ["a", "b"]}, {"q1": {"b"}}).rank.evaluate("rr").row(0)
+    ('q1', 0.5)
+    """
+    of_run = None if run is None else _table(run, "run", "score")
+    of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
+    if of_run is not None and of_qrels is not None:
+        joined = judge(of_run, Setup(), of_qrels).lazy().collect()
+        return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
+    found = of_run if of_qrels is None else of_qrels
+    if found is None:
+        raise InvalidOption("there is neither a run nor qrels; give one of them, as rf.from_dicts({'q1': {'d1': 0.5}})")
+    return found
+
+
+def _table(given: Any, name: str, number: str) -> pl.DataFrame:
+    """The rows of one dictionary."""
+    if not isinstance(given, Mapping):
+        raise InvalidData(
+            f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
+        )
+    docs: list[Sequence[Any]] = []
+    numbers: list[Sequence[Any]] = []
+    for query, documents in given.items():
+        if isinstance(documents, Mapping):
+            docs.append(list(documents.keys()))
+            numbers.append(list(documents.values()))
+        else:
+            listed = _listed(query, documents, name, number)
+            docs.append(listed)
+            numbers.append([1] * len(listed) if number == "label" else [1 / (i + 1) for i in range(len(listed))])
+    lengths = np.array([len(each) for each in docs], dtype=np.int64)
+    queries = _ids(list(given), f"the queries of {name}", lambda i: "")
+    of_row = np.repeat(np.arange(len(docs)), lengths)
+
+    def query_of(i: int) -> str:
+        return f" of query {shown(list(given)[of_row[i]])}"
+
+    flat = list(chain.from_iterable(docs))
+    values = _numbers(list(chain.from_iterable(numbers)), number, lambda i: f"document {shown(flat[i])}{query_of(i)}")
+    table = pl.DataFrame(
+        [
+            queries.gather(of_row).alias("query_id"),
+            _ids(flat, f"the documents of {name}", query_of).alias("doc_id"),
+            values.alias(number),
+        ]
+    )
+    empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(lengths == 0))})
+    return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
+
+
+def _listed(query: object, documents: object, name: str, number: str) -> list[Any]:
+    """The documents of a query that are given without numbers."""
+    if isinstance(documents, TEXT) or not isinstance(documents, Collection):
+        raise InvalidData(
+            f"{name} has {shown(documents)} for query {shown(query)}; write a dictionary {{document: {number}}}, or a list of "
+            "documents"
+        )
+    if isinstance(documents, (set, frozenset)):
+        if number == "score":
+            raise InvalidData(
+                f"{name} has a set for query {shown(query)}, which has no order; write a list, best first"
+            )
+        return sorted(documents, key=lambda doc: (str(type(doc)), doc))
+    listed = list(documents)
+    try:
+        repeated = len(set(listed)) < len(listed)
+    except TypeError:
+        raise InvalidData(
+            f"{name} lists {shown(listed)} for query {shown(query)}; a document is a text or a whole number; with a {number} "
+            f"write {{document: {number}}}"
+        ) from None
+    if repeated:
+        twice = next(doc for i, doc in enumerate(listed) if doc in listed[:i])
+        raise InvalidData(f"{name} lists document {shown(twice)} of query {shown(query)} twice; list each once")
+    return listed
+
+
+def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
+    """Ids of one type: texts, or whole numbers."""
+    kinds = {*map(type, values)}
+    if all(issubclass(kind, str) for kind in kinds):
+        return pl.Series(values, dtype=pl.String)
+    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool))}
+    if whole == kinds:
+        return pl.Series([int(x) for x in values], dtype=pl.Int64)
+    unlike = whole if any(issubclass(kind, str) for kind in kinds) else kinds - whole
+    odd = next(i for i, x in enumerate(values) if type(x) in (unlike or kinds))
+    raise InvalidData(
+        f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}; write all as text"
+    )
+
+
+def _numbers(values: Sequence[Any], number: str, at: Any) -> pl.Series:
+    """Scores as floats; labels as whole numbers where all are."""
+    kinds = {*map(type, values)}
+    if not all(issubclass(kind, (Real, np.bool)) for kind in kinds):
+        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool)))
+        raise InvalidData(
+            f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out, or give it one"
+        )
+    whole = number == "label" and all(issubclass(kind, (Integral, np.bool)) for kind in kinds)
+    found = np.array(values, dtype=np.int64 if whole else np.float64)
+    if not whole and np.isnan(found).any():
+        raise InvalidData(
+            f"the {number} of {at(int(np.isnan(found).argmax()))} is NaN; leave the document out, or give it a number"
+        )
+    return pl.Series(found)

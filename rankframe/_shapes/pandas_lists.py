@@ -1,0 +1,71 @@
+"""Columns of lists in pandas, whose cells are Python objects, as Polars holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from .._rankers.pandas_columns import cross, cross_lists, in_lists, text_of
+from ..errors import InvalidData
+
+__all__ = ["crossed"]
+
+NUMBER = {"retrieved": "score", "relevant": "label"}
+"""The field of a dictionary's values."""
+
+
+def crossed(frame: pd.DataFrame, columns: Sequence[str], lists: Mapping[str, str | None]) -> pl.DataFrame:
+    """The frame in Polars: its `columns`, those of `lists` by their roles; the other columns hold nothing."""
+    roles = {name: role for role, name in lists.items() if name is not None}
+    found: dict[str, pl.Series] = {}
+    for place, label in enumerate(frame.columns):
+        name, column = text_of(label), frame.iloc[:, place]
+        if name in found and (name in roles or name in columns):
+            raise InvalidData(f"several columns are named {name!r}; give each a name of its own")
+        if name in roles:
+            found[name] = _lists(column, name, roles[name])
+        else:
+            found[name] = cross(column, name) if name in columns else pl.Series(name, [None] * len(frame), pl.Null)
+    return pl.DataFrame([x.alias(name) for name, x in found.items()])
+
+
+def _lists(column: pd.Series[Any], name: str, role: str) -> pl.Series:
+    """A column of lists, sets, arrays or dictionaries."""
+    if column.dtype.kind != "O":
+        return cross(column, name)
+    cells = [_items(cell, NUMBER.get(role, "value")) for cell in column.to_list()]
+    unordered = next((i for i, cell in enumerate(cells) if isinstance(cell, (set, frozenset))), None)
+    if unordered is not None and role != "relevant":
+        raise InvalidData(
+            f"column {name!r} holds a set at df.iloc[{unordered}], which has no order; give a list, best first"
+        )
+    elements = [x for cell in cells if isinstance(cell, (list, tuple)) for x in cell]
+    if any(isinstance(x, Mapping) for x in elements):
+        return _structs(cells, elements, name)
+    column = pd.Series(cells, dtype=object)
+    lists = cross_lists(column, name)
+    return cross(column, name) if lists is None else lists
+
+
+def _items(cell: object, number: str) -> object:
+    """A dictionary as a list of dictionaries, an array as a list, another cell as it is."""
+    if isinstance(cell, Mapping):
+        return [{"id": doc, number: x} for doc, x in cell.items()]
+    return cell.tolist() if isinstance(cell, np.ndarray) else cell
+
+
+def _structs(cells: Sequence[Any], elements: Sequence[Any], name: str) -> pl.Series:
+    """Lists of dictionaries as lists of structs."""
+    other = next((x for x in elements if not isinstance(x, Mapping)), None)
+    if other is not None or not all(cell is None or isinstance(cell, (list, tuple)) or pd.isna(cell) for cell in cells):
+        raise InvalidData(
+            f"column {name!r} holds lists of dictionaries and other things; write each document as a dictionary"
+        )
+    fields = dict.fromkeys(str(field) for x in elements for field in x)
+    columns = [cross(pd.Series([x.get(field) for x in elements], dtype=object), field) for field in fields]
+    lengths = [len(cell) if isinstance(cell, (list, tuple)) else None for cell in cells]
+    return in_lists(pl.DataFrame(columns).to_struct(name), lengths)

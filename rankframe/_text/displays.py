@@ -1,0 +1,99 @@
+"""Comparisons and verdicts as a terminal and a notebook show them: the sentence first, then the figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from .markup import html, text
+from .result_table import Cell, Grid, grid_of, name_of, number, queries_of, records, test_of
+from .sentences import decimals, headlines, interval, p_value, signed
+from .user_text import visible
+
+__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text"]
+
+MOST_ROWS = 30
+"""How many rows of a table are shown."""
+
+
+def comparison_text(of: Any) -> str:
+    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs."""
+    rows = records(of.table)
+    lines = [visible(line) for line in headlines(rows, of.settings)]
+    return "\n".join([*lines, *([""] if lines else []), text(_of_pairs(of, rows))])
+
+
+def comparison_html(of: Any) -> str:
+    """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
+    rows = records(of.table)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings))
+    letters = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
+    return lines + html(_of_pairs(of, rows)) + letters
+
+
+def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
+    settings = of.settings
+    ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
+    head = (*by, "metric", "run", "baseline", "baseline mean", "mean", f"difference [{ci}]", "p", "wins-ties-losses")
+    body = []
+    for row in rows[:MOST_ROWS]:
+        difference = row["difference"]
+        shown = "" if difference is None else signed(difference)
+        figures = (
+            *(number(row[name], 3) for name in ("baseline_mean", "mean")),
+            f"{shown}{interval(row['ci_low'], row['ci_high'], decimals(difference))}",
+            "" if row["p_adjusted"] is None else p_value(row["p_adjusted"]),
+            "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")),
+        )
+        names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
+        body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
+    tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
+    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta")))
+
+
+def verdict_text(of: Any) -> str:
+    """A verdict as plain text: how many rows pass, and a line for each."""
+    rows, lines = records(of.table), [visible(line) for line in of.lines()]
+    return "\n".join([*([] if len(lines) == 1 else [_passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
+
+
+def verdict_html(of: Any) -> str:
+    """A verdict as HTML in the colours of the page: what did not pass comes first."""
+    rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
+    by = of.settings["by"]
+    head = ("verdict", *by, "metric", "run", "baseline", "baseline mean", "mean", "difference", "at worst", "budget")
+    body = []
+    for row in rows[:MOST_ROWS]:
+        verdict = Cell(row["verdict"], best=not row["passed"])
+        names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
+        signed = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
+        figures = (*(number(row[name], 4) for name in ("baseline_mean", "mean")), *signed, f"{row['budget']:g}")
+        counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
+        body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
+    note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
+    notes = (note, *_left_out(of, rows, ".failures and .moved"))
+    grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
+    return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+
+
+def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows of a verdict pass, and how many have another verdict."""
+    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
+    passed = len(rows) - counted.total()
+    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
+    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
+
+
+def _left_out(of: Any, rows: Sequence[Any], others: str) -> list[str]:
+    """What is not shown, and how to get it."""
+    more = [f"The first {MOST_ROWS} of {len(rows):,} rows; .table has all."] if len(rows) > MOST_ROWS else []
+    return more + _lazy(of, others)
+
+
+def _lazy(of: Any, others: str) -> list[str]:
+    """How to get the tables of a LazyFrame's result."""
+    lazy = hasattr(of.table, "collect")
+    return [f".table, {others} are LazyFrames; .table.collect() gives a DataFrame."] if lazy else []

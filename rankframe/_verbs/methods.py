@@ -1,0 +1,323 @@
+"""The verbs as methods of a ranker: their options and documentation, and what they hand to the verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from . import tool_comparison, verbs
+
+__all__ = [
+    "Runner",
+    "agreement",
+    "check",
+    "conventions",
+    "curve",
+    "evaluate",
+    "explain",
+    "judge",
+    "with_metrics",
+    "with_ranks",
+]
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Runner(Protocol[R_co]):
+    """A ranker as its methods see it: it runs a verb over its table."""
+
+    def _run(self, verb: Callable[..., object], *args: object) -> R_co:
+        """The verb's result as the caller's kind of frame, or an object with several such frames."""
+        ...
+
+
+def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
+    """Many metrics in one pass: one row per query.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
+        trec_eval; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+        ``pl.len().alias("rows")``, which are evaluated inside each query.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
+    order asked. Eager frames keep the order in which queries first appear; lazy ones promise no order.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If a text names no metric, or an option is out of its range.
+    MissingColumn, InvalidData
+        If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
+        twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
+    OutOfSpace
+        If the rows of a LazyFrame exceed the memory limit and the disk is full.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("rr", "P_5", pl.len().alias("rows")).row(0, named=True)
+    {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
+    """
+    return ranker._run(verbs.evaluate, *metrics)
+
+
+def with_metrics(ranker: Runner[R], *metrics: verbs.Request) -> R:
+    """The caller's rows, in their order, with the metrics of their query as further columns.
+
+    Parameters
+    ----------
+    *metrics
+        As for :meth:`evaluate`.
+
+    Returns
+    -------
+    The frame with one more Float64 column per metric. A metric with the name of a column of the table is an error.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.with_metrics("rr")["rr"].to_list()
+    [0.5, 0.5]
+    """
+    return ranker._run(verbs.with_metrics, *metrics)
+
+
+def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
+    """The caller's rows, in their order, with their rank in the query as a further column.
+
+    Parameters
+    ----------
+    name
+        The name of the new column.
+
+    Returns
+    -------
+    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, None]})
+    >>> df.rank.with_ranks()["rank"].to_list()
+    [2, 1, None]
+    """
+    return ranker._run(verbs.with_ranks, name)
+
+
+def curve(ranker: Runner[R], *metrics: str) -> R:
+    """The metrics at every rank: one row per retrieved document.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff, of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
+    value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum (interpolated precision, AUC) or has a cutoff.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.curve("precision", "recall").rows()
+    [(1, 'a', 1, 0.0, 0.0), (1, 'b', 2, 0.5, 1.0)]
+    """
+    return ranker._run(verbs.curve, *metrics)
+
+
+def explain(ranker: Runner[R], *metrics: str) -> R:
+    """The contribution of each document to its query's value.
+
+    Parameters
+    ----------
+    *metrics
+        Texts of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
+    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if a query counts 1
+    by ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
+    order, documents that were not retrieved last.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> df.rank.explain("map").rows()
+    [(1, 'a', 2.0, 1, 1, 0.5), (1, 'b', 1.0, 1, 2, 0.5)]
+    """
+    return ranker._run(verbs.explain, *metrics)
+
+
+def judge(
+    ranker: Runner[R],
+    qrels: object,
+    *,
+    run: str | None = None,
+    judged_only: verbs.Missing = "keep",
+    run_only: verbs.Missing | None = None,
+) -> R:
+    """The run with its judgments: the full outer join of two tables by query and document.
+
+    Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
+    judgments lack one of the query columns, they apply to each of its values.
+
+    Parameters
+    ----------
+    qrels
+        The judgments: a frame with the query, document and label columns.
+    run
+        The column that names the run of each row, if the table holds several, each of which misses other documents.
+        ``None`` for one run. If documents repeat in a query of an eager table, ``None`` takes the one column with a
+        usual name (``run``, ``system``, ``model`` ...) that tells them apart.
+    judged_only
+        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
+        them out; ``"error"`` refuses them.
+    run_only
+        Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
+        relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
+        warning that gives their number.
+
+    Returns
+    -------
+    A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
+    of query and document that either table has.
+
+    Raises
+    ------
+    MissingColumn, InvalidData, InvalidOption
+        If a column is missing, types of the two tables differ, both have a column of the same name, a query is
+        refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
+        judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
+        ``InvalidOperationError`` when it is collected.
+
+    Warns
+    -----
+    RankframeWarning
+        If queries of the run that nobody judged are left out, or if no retrieved document is judged, as when the two
+        tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> run.rank.judge(qrels).rows()
+    [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
+    """
+    return ranker._run(verbs.judge, qrels, run, judged_only, run_only)
+
+
+def check(ranker: Runner[R], qrels: object = None) -> R:
+    """Everything that is wrong with the table, or worth knowing before its numbers are read.
+
+    Parameters
+    ----------
+    qrels
+        Judgments that the table will be joined with: then queries in one of the two only, ids written differently
+        and documents judged twice are reported as well.
+
+    Returns
+    -------
+    A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
+    not), ``problem``, the query and document it concerns (null for a finding in the whole table; of tied scores the
+    first query), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
+    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
+
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, as ranks are; all labels are relevant; labels
+    between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
+    inner join.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
+    >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
+    [('error', 'repeated document', 1, 'a', 2)]
+    """
+    return ranker._run(verbs.check, qrels)
+
+
+def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
+    """Agreement of the order by another column of the same rows with the ranker's own order: one row per query.
+
+    Parameters
+    ----------
+    other
+        A numeric column: another system's score, or the label; null for a document that it does not retrieve.
+    *measures
+        Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
+        that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per measure, in the order asked; null where a
+    measure is undefined, as with fewer than two documents.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
+    >>> df.rank.agreement("ltr", "kendall_tau", "spearman").row(0)
+    (1, -1.0, -1.0)
+    """
+    return ranker._run(verbs.agreement, other, *measures)
+
+
+def conventions(ranker: Runner[R], metric: str, observed: float | str | None = None) -> R:
+    """The value that each tool would print for this table, and which of its choices make the difference.
+
+    Parameters
+    ----------
+    metric
+        A text, as ``"ndcg@10"``.
+    observed
+        A number that somebody saw, a mean over queries: the rows then say whose it is. A value is this number if it
+        rounds to the digits given; text keeps a last zero, as ``"0.80"``.
+
+    Returns
+    -------
+    A frame with a row per tool that has the metric, rankframe first: ``tool``, ``value``, the tool's mean over
+    queries (Float64; null if it cannot be reproduced, as ``note`` says), ``metric``, the text of the metric as
+    computed, ``differs_by``, the tool's choices that change the value, ``note``, behaviour that no setting
+    reproduces, and ``says``, the choices in words. With `observed` the rows come by closeness, ``difference`` is
+    the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
+    number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
+    options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If `metric` is not one metric, or `observed` is no number.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+    >>> df.rank.conventions("ndcg@10").filter(pl.col("tool").is_in(["trec_eval", "lightgbm"])).rows()[1][::3]
+    ('lightgbm', 'no_relevant=one, gain=exponential')
+    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
+    >>> short.rank.conventions("ndcg@10", observed=1.0).filter(tool="mlflow")["says"].item()
+    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
+    """
+    return ranker._run(tool_comparison.conventions, metric, observed)

@@ -1,0 +1,249 @@
+"""Tables go to standard output or into a file, in the format that the file's name or --format says."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TypeAlias
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from rankframe.__main__ import main
+from rankframe._command import COMMANDS, parser
+
+Out: TypeAlias = Callable[..., str]
+
+# Three queries: bm25 finds the one relevant document second, second and first, dense always first.
+BM25 = "".join(
+    f"q{q} Q0 {d} 0 {s} t\n"
+    for q, order in ((1, "ba"), (2, "ba"), (3, "ab"))
+    for d, s in zip(order, (2, 1), strict=True)
+)
+DENSE = "".join(f"q{q} Q0 {d} 0 {s} t\n" for q in (1, 2, 3) for d, s in zip("ab", (2, 1), strict=True))
+TABLES = {
+    "evaluate": "evaluate bm25.run --qrels qrels.txt -m rr",
+    "compare": "compare bm25.run dense.run --qrels qrels.txt -m rr -m precision@1 --resamples 99",
+    "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
+    "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
+    "check": "check tied.run",
+    "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
+    "metrics": "metrics",
+}
+"""A line of every command that prints a table."""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bm25.run").write_text(BM25)
+    Path("dense.run").write_text(DENSE)
+    Path("tied.run").write_text("q1 Q0 <a> 0 1 t\nq1 Q0 b&_é 0 1 t\n")
+    Path("qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
+
+
+@pytest.fixture
+def out(capsys: pytest.CaptureFixture[str]) -> Out:
+    def run(line: str) -> str:
+        assert main(line.split()) in (0, 1)
+        return capsys.readouterr().out
+
+    return run
+
+
+class Cells(HTMLParser):
+    """The cells of a page's tables, row by row."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1] and self.get_starttag_text() and not data.isspace():
+            self.rows[-1][-1] += data
+
+
+def test_these_are_all_commands_that_print_a_table() -> None:
+    (commands,) = (x.choices for x in parser()._actions if isinstance(x.choices, dict))
+    assert commands.keys() == {command.name for command in COMMANDS}
+    with_table = {name for name, sub in commands.items() if sub.get_default("pictures") is not None}
+    assert with_table == TABLES.keys()
+
+
+@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize(
+    ("ending", "format"), [("csv", "csv"), ("json", "json"), ("md", "markdown"), ("tex", "latex"), ("html", "html")]
+)
+def test_a_file_has_the_format_of_its_name(line: str, ending: str, format: str, out: Out) -> None:
+    printed = out(f"{line} --format {format}")
+    target = f"-o t.{ending} --format {format}" if line.startswith("curve") and ending == "html" else f"-o t.{ending}"
+    assert out(f"{line} {target}") == ""
+    assert Path(f"t.{ending}").read_bytes() == printed.encode()
+    assert sorted(path.name for path in Path().iterdir()) == sorted(
+        ["bm25.run", "dense.run", "qrels.txt", "tied.run", f"t.{ending}"]
+    )
+
+
+@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
+def test_parquet_has_all_digits_and_types(line: str, out: Out) -> None:
+    out(f"{line} --output t.parquet")
+    rows = json.loads(out(f"{line} --format json"))
+    assert pl.read_parquet("t.parquet").rows(named=True) == rows
+    assert rows
+
+
+@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
+def test_latex_is_a_table_of_as_many_cells_in_each_row(line: str, out: Out) -> None:
+    found = out(f"{line} --format latex")
+    assert found.startswith("\\begin{table}\n")
+    assert found.endswith("\\end{table}\n")
+    columns = re.search(r"\\begin\{tabular\}\{([lr]+)\}", found)
+    assert columns is not None
+    rows = [line for line in found.splitlines() if line.endswith(r" \\")]
+    assert {len(re.split(r"(?<!\\)&", row)) for row in rows} == {len(columns[1])}
+
+
+def test_latex_of_means_has_their_names_and_four_decimals(out: Out) -> None:
+    # rr: 1/2, 1/2 and 1; precision@1: 0, 0 and 1
+    rows = out("evaluate bm25.run --qrels qrels.txt -m rr,precision@1 --format latex").splitlines()
+    assert rows[2:8] == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"metric & mean & queries \\",
+        r"\midrule",
+        r"rr & 0.6667 & 3 \\",
+        r"precision@1 & 0.3333 & 3 \\",
+    ]
+
+
+def test_html_has_the_cells_of_the_table_escaped_and_in_ascii(out: Out) -> None:
+    assert Cells(out("evaluate bm25.run --qrels qrels.txt -m rr --format html")).rows == [
+        ["metric", "mean", "queries"],
+        ["rr", "0.6667", "3"],
+    ]
+    Path("tied.run").write_text("q1 Q0 é<b> 0 1 t\nq1 Q0 é<b> 0 1 t\n")
+    found = out("check tied.run --format html")
+    assert found.isascii()
+    assert "<b>" not in found
+    assert any("é<b>" in cell for row in Cells(found).rows for cell in row)
+
+
+def test_latex_of_a_comparison_is_that_of_papers_and_html_that_of_notebooks(out: Out) -> None:
+    latex = out(f"{TABLES['compare']} --format latex")
+    assert r"a & bm25 & 0.667 & 0.333 \\" in latex
+    assert r"b & dense & \textbf{1.000} & \textbf{1.000} \\" in latex
+    assert "after Holm's correction for 2 comparisons of all metrics together." in latex
+    rows = Cells(out(f"{TABLES['compare']} --format html")).rows
+    assert rows[0][:5] == ["metric", "run", "baseline", "baseline mean", "mean"]
+    assert [row[:5] for row in rows[1:3]] == [
+        ["rr", "dense", "bm25", "0.667", "1.000"],
+        ["precision@1", "dense", "bm25", "0.333", "1.000"],
+    ]
+
+
+@pytest.mark.parametrize("format", ["table", "markdown"])
+def test_a_comparison_says_which_p_values_were_corrected_together(format: str, out: Out) -> None:
+    last = "p_adjusted: after Holm's correction for 2 comparisons of all metrics together"
+    assert out(f"{TABLES['compare']} --format {format}").splitlines()[-1] == last
+    by_metric = out(f"{TABLES['compare']} --family metric --format {format}")
+    assert "p_adjusted:" not in by_metric  # one comparison of each metric
+    three = "compare bm25.run dense.run tied.run --qrels qrels.txt -m rr,map --missing zero --resamples 99"
+    Path("tied.run").write_text(BM25)
+    by_metric = out(f"{three} --family metric --correction bh")
+    last = "p_adjusted: after Benjamini and Hochberg's correction for 3 comparisons of each metric"
+    assert by_metric.splitlines()[-1] == last
+    assert "p_adjusted:" not in out(f"{three} --correction none")
+    assert "p_adjusted:" not in out(f"{three} --test tukey")
+
+
+def test_the_format_that_is_said_wins_over_the_name(out: Out) -> None:
+    out(f"{TABLES['evaluate']} -o t.md --format csv")
+    assert Path("t.md").read_text().splitlines()[0] == "metric,mean,queries"
+    out(f"{TABLES['evaluate']} -o t --format trec --per-query")
+    assert Path("t").read_text().splitlines()[-1] == "rr                    \tall\t0.6667"
+    out(f"{TABLES['evaluate']} -o t --format parquet")
+    assert pl.read_parquet(Path("t")).columns == ["metric", "mean", "queries"]
+    assert "nothing found" not in out("check bm25.run --qrels qrels.txt -o t.csv")
+
+
+def test_a_file_is_replaced_whole_or_stays_as_it_is(
+    out: Out, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("t.csv").write_text("older")
+    Path("t.csv").chmod(0o640)
+    assert main(["evaluate", "bm25.run", "--qrels", "qrels.txt", "-m", "nothing", "-o", "t.csv"]) == 2
+    assert Path("t.csv").read_text() == "older"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        capsys.readouterr()
+        assert main(f"{TABLES['evaluate']} -o t.csv".split()) == 2
+    assert capsys.readouterr().err == "rankframe: error: t.csv: No space left on device\n"
+    assert Path("t.csv").read_text() == "older"
+    assert [path.name for path in Path().iterdir() if path.name.startswith(".")] == []
+    Path("link.csv").symlink_to("t.csv")
+    out(f"{TABLES['evaluate']} -o link.csv")
+    assert Path("link.csv").is_symlink()
+    assert Path("t.csv").read_text().startswith("metric,mean,queries")
+    assert Path("t.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_written_to() -> None:
+    line = [sys.executable, "-m", "rankframe", *TABLES["evaluate"].split(), "-o", "/dev/stdout", "--format", "csv"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert pl.read_csv(io.StringIO(done.stdout)).columns == ["metric", "mean", "queries"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("ndcg@10,map", ["ndcg@10", "map"]),
+        ("ndcg@5,10,map", ["ndcg@5", "ndcg@10", "map"]),
+        ("ndcg(gain=exponential)@5,10", ["ndcg(gain=exponential)@5", "ndcg(gain=exponential)@10"]),
+        ("ndcg(gain={0:0,1:5},discount=rank)@5,rr", ["ndcg(gain={0:0,1:5},discount=rank)@5", "rr"]),
+        ("rr,ndcg_cut.5,10,map", ["rr", "ndcg@5", "ndcg@10", "map"]),
+        ("map,11pt_avg", ["map", "11pt_avg"]),
+    ],
+)
+def test_metrics_may_be_told_apart_by_commas(given: str, wanted: list[str], out: Out) -> None:
+    line = "evaluate bm25.run --qrels qrels.txt --format csv"
+    apart = out(" ".join([line, *(f"-m {text}" for text in wanted)]))
+    assert out(f"{line} -m {given}") == apart
+    assert len(apart.splitlines()) == 1 + len(wanted)
+
+
+def test_without_a_command_the_first_three_are_shown(out: Out) -> None:
+    lines = out("").splitlines()
+    commands = [line.split()[1] for line in lines if line.startswith("rankframe ")]
+    assert commands == ["evaluate", "compare", "check"]
+    assert {line for line in lines if line.startswith("rankframe ")} <= {x for c in COMMANDS for x in c.examples}
+    assert lines[-1] == "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."
+
+
+def test_a_table_of_bounds_and_nulls_has_every_row_in_latex(out: Out) -> None:
+    pl.DataFrame({"query_id": ["q", "r"], "doc_id": ["a", "a"], "score": [1, 1], "label": [0, 1]}).write_csv("t.csv")
+    rows = out("evaluate t.csv -m rr --no-relevant null --per-query --format latex").splitlines()
+    assert rows[6:8] == [r"q &  \\", r"r & 1.0000 \\"]
+    assert_frame_equal(
+        pl.read_csv(io.StringIO(out("evaluate t.csv -m rr --no-relevant null --per-query --format csv"))),
+        pl.DataFrame({"query_id": ["q", "r"], "rr": [None, 1.0]}),
+    )

@@ -1,0 +1,146 @@
+"""Tracebacks: an error of the user's shows the user's line and one of the package; a bug shows all lines."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._verbs import verbs
+
+PACKAGE = str(Path(rf.__file__).parent)
+SETUP = """\
+import io, polars as pl, rankframe as rf
+df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1], "note": ["x", "y"]})
+lf, pdf = df.lazy(), df.to_pandas()
+twice = pl.concat([df, df])
+
+"""
+MISTAKES = {
+    "unknown metric": "df.rank.evaluate('ndgc@10')",
+    "unknown metric, lazy": "lf.rank.evaluate('ndgc@10')",
+    "unknown metric, pandas": "pdf.rank.evaluate('ndgc@10')",
+    "option of a metric": "df.rank.ndcg(gain='exp')",
+    "option of an expression": "rf.expr.ndcg(gain='exp')",
+    "unknown option of a metric": "df.rank.ndcg(gane='exp')",
+    "unknown option of a verb": "df.rank.judge(df, runs=1)",
+    "value of a policy": "df.rank.on(ties='sometimes')",
+    "value of a policy, pandas": "pdf.rank.on(ties='sometimes')",
+    "missing column": "df.drop('score').rank.ndcg(k=10)",
+    "missing column, lazy": "lf.drop('score').rank.ndcg(k=10)",
+    "missing column, pandas": "pdf.drop(columns='score').rank.ndcg(k=10)",
+    "text for labels": "df.rank.on(label='note').ndcg(k=10)",
+    "text for labels, pandas": "pdf.rank.on(label='note').ndcg(k=10)",
+    "repeated document": "twice.rank.ndcg(k=10)",
+    "repeated document, lazy": "twice.lazy().rank.ndcg(k=10).collect()",
+    "repeated document, pandas": "twice.to_pandas().rank.ndcg(k=10)",
+    "objects of several types, pandas": "pdf.assign(doc_id=[['a', 1], ['b', 2]]).rank.on(subtopic='doc_id', doc=None).alpha_ndcg()",
+    "one run": "df.rank.compare('rr', runs=['score'])",
+    "no margin": "df.rank.noninferior('rr', margin=-1, runs=['score', 'label'])",
+    "no path": "df.rank.report(3, 'rr')",
+    "plot": "df.rank.plot.curve('ndcg@10')",
+    "no frame": "rf.rank(3)",
+    "text of a metric": "rf.parse('ndgc@10')",
+    "declared metric": "rf.metric(3)(len)",
+    "metric of the library": "rf.unregister('ndcg')",
+    "kernel": "rf.arrow_kernel('ndgc')",
+    "unknown metric of the user's": "rf.unregister('nothing')",
+    "name that is taken": "rf.metric('ndcg')(lambda r: r.total(r.relevant))",
+    "table of a report": "rf.report.markdown(3)",
+    "file": "rf.read_run(io.BytesIO(b'1 2'))",
+    "unknown method": "df.rank.ndgc",
+    "unknown method, pandas": "pdf.rank.ndgc",
+}
+
+
+def frames(printed: str) -> list[str]:
+    """The files that a printed traceback names, those of the package by their path within it."""
+    return re.findall(r'(?m)^  File "(.*?)", line', printed)
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What Python prints of each mistake in a script."""
+    script = tmp_path_factory.mktemp("script") / "script.py"
+    each = "\n".join(
+        f"try:\n    {code}\nexcept Exception:\n    traceback.print_exc(file=sys.stdout)\nprint('#end')"
+        for code in MISTAKES.values()
+    )
+    script.write_text(f"import sys, traceback\n{SETUP}{each}\n")
+    done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=True)
+    return dict(zip(MISTAKES, done.stdout.split("#end\n"), strict=False))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_shows_the_users_line_and_one_of_the_package(mistake: str, printed: dict[str, str]) -> None:
+    files = frames(printed[mistake])
+    assert files, printed[mistake]
+    assert files[0].endswith("script.py")
+    assert len([file for file in files if file.startswith(PACKAGE)]) == 1, printed[mistake]
+    assert "During handling of the above" not in printed[mistake]
+
+
+def test_a_script_that_ends_in_a_mistake_prints_three_lines_and_the_message(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"{SETUP}df.rank.evaluate('ndgc@10')\n")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert len(frames(done.stderr)) == 2
+    assert done.stderr.splitlines()[-1] == (
+        "rankframe.errors.UnknownMetric: unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"
+    )
+
+
+def test_a_cause_is_told_without_lines_of_the_package() -> None:
+    with pytest.raises(rf.InvalidData, match="Parquet") as caught:
+        rf.read_run(io.BytesIO(b"not parquet"), format="parquet")
+    cause = caught.value.__cause__
+    assert isinstance(cause, pl.exceptions.PolarsError)
+    assert [x.filename for x in traceback.extract_tb(cause.__traceback__) if x.filename.startswith(PACKAGE)] == []
+
+
+def test_the_lines_of_a_users_formula_stay(tmp_path: Path) -> None:
+    def wrong(r: rf.Ranking) -> pl.Expr:
+        return r.total(r.gain("exp"))  # type: ignore[arg-type]
+
+    rf.metric(wrong)
+    try:
+        with pytest.raises(rf.InvalidOption) as caught:
+            pl.DataFrame({"query_id": [1], "score": [1], "label": [1]}).rank.wrong()
+    finally:
+        rf.unregister("wrong")
+    lines = [x.name for x in traceback.extract_tb(caught.value.__traceback__)]
+    assert lines[-1] == "wrong"
+    assert len(lines) == 3
+
+
+def test_a_bug_keeps_all_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*args: Any, **options: Any) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(verbs, "measure", measure)
+    with pytest.raises(KeyError) as caught:
+        pl.DataFrame({"query_id": [1], "score": [1], "label": [1]}).rank.evaluate("rr")
+    names = [x.name for x in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[-2:] == ["evaluate", "measure"]
+    assert len(names) > 4
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_warning_points_to_the_users_line(library: str) -> None:
+    run: Any = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+    qrels: Any = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})
+    if library == "pandas":
+        run, qrels = run.to_pandas(), qrels.to_pandas()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run.rank.judge(qrels)
+    assert [(type(x.message), x.filename) for x in caught] == [(rf.RankframeWarning, __file__)]

@@ -1,0 +1,367 @@
+"""The page of a report: what stands first, in which order, how it looks in a browser, and what it never does."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from functools import cache
+from html import unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._text.user_text import CONTROL
+from tests.support.browser import CHROMIUM, frame, read
+
+BETTER, WORSE = [2.0, 1.0], [1.0, 2.0]
+
+
+def table(slices: dict[Any, tuple[int, int, int]], **names: str) -> pl.DataFrame:
+    """Queries of two documents: in each slice so many at which `old` and `new` have the values 1/2 1, 1 1 and 1 1/2."""
+    each = [(at, i) for at, counts in slices.items() for i, n in enumerate(counts) for _ in range(n)]
+    old, new = (WORSE, BETTER, BETTER), (BETTER, BETTER, WORSE)
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{i:02}" for i in range(len(each)) for _ in "ab"],
+            "doc_id": ["a", "b"] * len(each),
+            "label": [1, 0] * len(each),
+            names.get("old", "old"): [score for _, i in each for score in old[i]],
+            names.get("new", "new"): [score for _, i in each for score in new[i]],
+            names.get("by", "by"): [at for at, _ in each for _ in "ab"],
+        },
+        strict=False,
+    )
+
+
+def written(df: Any, *metrics: str, **options: Any) -> str:
+    with TemporaryDirectory() as folder:
+        return str(df.rank.report(f"{folder}/x.html", *metrics, **{"resamples": 99, **options}).read_text("utf-8"))
+
+
+def section(page: str, name: str) -> str:
+    """A section of the page, with its texts as a reader sees them."""
+    return unescape(re.split(r"<section id=.*?>\n<h2>", page.partition(f"<h2>{name}</h2>")[2])[0])
+
+
+def rows(html: str) -> list[list[str]]:
+    """The cells of all tables, without the second lines."""
+    lines = re.findall("<tr>(.*?)</tr>", html, re.DOTALL)
+    return [
+        [re.sub("<small>.*?</small>|<.*?>", "", x).strip() for x in re.findall("<t[hd].*?</t[hd]>", line, re.DOTALL)]
+        for line in lines
+    ]
+
+
+# what stands first
+
+
+def test_a_sentence_for_each_comparison_stands_first() -> None:
+    # 6 gains of 1/2 have all signs alike in 2 of 64 ways: p is 1/32, and Holm doubles it, as there are two metrics
+    page = written(table({"x": (6, 0, 0)}), "rr", "precision@1", runs=["old", "new"])
+    said = section(page, "Summary").partition("</ul>")[0]
+    assert re.findall("<li>(.*?)</li>", said) == [
+        "No significant difference of `new` from `old` on rr: +0.500 [0.500, 0.500], adjusted p = 0.062, better on 6 and worse on 0 of 6 queries",
+        "No significant difference of `new` from `old` on precision@1: +1.000 [1.000, 1.000], adjusted p = 0.062, better on 6 and worse on 0 of 6 queries",
+    ]
+    assert said.strip().startswith('<ul class="answers">')
+
+
+def test_a_winner_beats() -> None:
+    page = written(table({"x": (6, 2, 0)}), "rr", runs=["old", "new"], resamples=10_000)
+    (said,) = re.findall("<li>(.*?)</li>", section(page, "Summary").partition("</ul>")[0])
+    assert said.startswith("`new` beats `old` on rr by 0.375 [")  # 6 gains of 1/2 on 8 queries
+    assert said.endswith("p = 0.031, better on 6 of 8 queries")
+
+
+def five_runs() -> pl.DataFrame:
+    df = table({"x": (3, 2, 1)})
+    return df.with_columns(third=pl.col("old") * 2, fourth=-pl.col("old"), fifth=-pl.col("new"))
+
+
+def test_many_comparisons_are_folded_after_ten() -> None:
+    runs = ["old", "new", "third", "fourth", "fifth"]
+    summary = section(written(five_runs(), "rr", "map", runs=runs), "Summary")
+    first, _, rest = summary.partition("<details")
+    assert first.count("<li>") == 10  # the pairs of five runs, for two metrics
+    assert "10 more comparisons" in rest
+    assert rest.partition("</details>")[0].count("<li>") == 10
+
+
+def test_many_runs_have_several_tables_each_with_the_baseline() -> None:
+    runs = ["old", "new", "third", "fourth", "fifth"]
+    summary = section(written(five_runs(), "rr", runs=runs, baseline="third"), "Summary")
+    heads = [row for row in rows(summary) if row[0] == "metric"]
+    assert heads == [
+        ["metric", "third", "old", "difference", "new", "difference", "fourth", "difference", "queries"],
+        ["metric", "third", "fifth", "difference", "queries"],
+    ]
+    # of 6 queries, old and third have 1/2 at 3 and fourth at the other 3, new has it at 1 and fifth at the other 5
+    values = [row for row in rows(summary) if row[0] == "rr"]
+    assert values[0] == ["rr", "0.750", "0.750", "+0.000", "0.917", "+0.167", "0.750", "+0.000", "6"]
+    assert values[1] == ["rr", "0.750", "0.583", "-0.167", "6"]
+    assert re.findall("<strong>(.*?)</strong>", summary.partition("<details")[0]) == ["0.917"]  # the best of all tables
+
+
+def test_the_verdict_of_a_gate_stands_with_the_answer() -> None:
+    df = table({"x": (0, 9, 3)})
+    verdict = df.rank.gate({"rr": 0.3, "map": 0.001}, runs=["old", "new"])
+    page = written(df, "rr", runs=["old", "new"], gate=verdict)
+    summary = section(page, "Summary")
+    assert "Gate: not passed" in summary
+    assert [line in re.findall("<li>(.*?)</li>", summary) for line in verdict.lines()] == [True, True]
+    settings = json.loads(section(page, "Settings").partition("<pre>")[2].partition("</pre>")[0])
+    assert settings["gate"]["budgets"] == {"rr": 0.3, "map": 0.001}
+    assert "policies" not in settings["gate"]  # the report's own
+    other = df.rank.on(relevant=2).gate({"rr": 0.3}, runs=["old", "new"])
+    settings = section(written(df, "rr", runs=["old", "new"], gate=other), "Settings")
+    assert '"relevant": 2' in settings
+    assert "Gate: passed" in section(written(df, "rr", runs=["old", "new"], gate=other), "Summary")
+
+
+@pytest.mark.parametrize("library", ["polars", "lazy", "pandas"])
+def test_a_verdict_comes_from_any_kind_of_frame(library: str) -> None:
+    df = table({"x": (0, 9, 3)})
+    same: Any = {"polars": df, "lazy": df.lazy(), "pandas": df.to_pandas()}[library]
+    verdict = same.rank.gate({"rr": 0.3}, runs=["old", "new"])
+    assert verdict.lines()[0] in section(written(same, "rr", runs=["old", "new"], gate=verdict), "Summary")
+
+
+def test_budgets_in_place_of_a_verdict_are_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match=re.escape("gate={'rr': 0.1} is no verdict; write gate=df.rank.gate(")):
+        written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"], gate={"rr": 0.1})
+
+
+def test_a_baseline_without_runs_is_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="say which runs to compare"):
+        written(table({"x": (1, 1, 1)}, old="score"), "rr", baseline="old")
+
+
+def test_the_findings_of_the_check_are_counted_with_their_run_and_queries() -> None:
+    df = table({"x": (1, 1, 4)}).with_columns(
+        old=pl.when(pl.col("query_id") == "q01").then(1.0).otherwise("old"),
+        label=pl.when(pl.col("query_id") > "q01").then(0).otherwise("label"),
+    )
+    summary = section(written(df, "rr", runs=["old", "new"]), "Summary")
+    found = dict(re.findall("<li><strong>(.*?)</strong> (.*?)</li>", summary, re.DOTALL))
+    ties, none = found["tied scores"], found["no relevant document"]
+    assert ties.startswith("(note on old, 2 rows; query_id q01")
+    assert "): documents share a score in 1 of 6 queries" in ties
+    assert none.startswith(
+        "(note, 4 findings, 8 rows; query_id q02; query_id q03; query_id q04 ...): no label of the query"
+    )
+    clean = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": [*"abc"], "score": [3.5, 2, None], "label": [1, None, 1]})
+    assert "The check of the table found nothing." in section(written(clean, "rr"), "Summary")
+
+
+# the order of slices
+
+THREE = {"gains": (2, 0, 0), "loses": (0, 0, 1), "same": (0, 3, 0), None: (1, 0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        ({"runs": ["old", "new"]}, ["loses", "same", "null", "gains"]),  # -1/2, 0 on 3, 0 on 2, +1/2
+        ({"runs": ["old", "new"], "baseline": "new"}, ["gains", "same", "null", "loses"]),
+        ({}, ["gains", "null", "same", "loses"]),  # of old alone: 1/2, 3/4, 1 on 3, 1 on 1
+    ],
+)
+def test_slices_that_lose_most_come_first(options: Any, order: list[str]) -> None:
+    df = table(THREE)
+    page = written(df if options else df.rename({"old": "score"}), "rr", "map", by="by", **options)
+    found = [row[0] for row in rows(section(page, "By by"))]
+    assert found == ["by", *order] * 2
+
+
+def test_where_less_is_better_a_greater_value_is_a_loss() -> None:
+    page = written(table(THREE), "arp", by="by", runs=["old", "new"])  # ranks of the relevant document: 2, 1
+    found = rows(section(page, "By by"))
+    assert [row[0] for row in found[1:]] == ["loses", "same", "null", "gains"]
+    assert found[1][1:4] == ["1.000", "2.000", "+1.000"]
+
+
+def test_a_slice_without_a_value_comes_last() -> None:
+    df = table({"none": (0, 1, 0), "some": (0, 1, 0)}).with_columns(
+        label=pl.when(pl.col("by") == "none").then(0).otherwise("label")
+    )
+    page = written(df, "rr", by="by", runs=["old", "new"])
+    assert [row[0] for row in rows(section(page, "By by"))] == ["by", "none", "some"]
+    with TemporaryDirectory() as folder:
+        path = df.rank.on(no_relevant="null").report(
+            f"{folder}/x.html", "rr", by="by", runs=["old", "new"], resamples=99
+        )
+        assert [row[0] for row in rows(section(path.read_text("utf-8"), "By by"))] == ["by", "some", "none"]
+
+
+# what the page is made of
+
+
+def test_settings_are_a_table_and_folded_as_json() -> None:
+    page = section(written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"], seed=3), "Settings")
+    captions = re.findall("<caption>(.*?)</caption>", page)
+    assert captions == ["table", "report", "policies", "intervals", "comparison", "versions"]
+    cells = dict(rows(page))
+    assert cells["seed"] == "3"
+    assert cells["runs"] == "old, new"
+    assert cells["ties"] == "doc_desc"
+    assert "subtopic" not in cells  # which the table has not
+    assert '"subtopic": null' in page.partition('<details class="raw">')[2]
+
+
+NAMES = {"old": "o\u202e<b>\x07\"'", "new": "n\n\x7f&lt;", "by": "\ud7ff\u2066{{ 7 * 7 }}"}
+
+
+def test_no_character_turns_the_text_round_or_is_lost() -> None:
+    df = table({"\u202ex\x1b[1m": (1, 1, 1)}, **NAMES)
+    page = written(df, "rr", runs=[NAMES["old"], NAMES["new"]], by=NAMES["by"], title="\u2067title\r{% x %}")
+    assert set(CONTROL.findall(page)) == {"\n"}
+    for text in (
+        "o\\u202e&lt;b&gt;\\x07&#34;&#39;",
+        "n\n\\x7f&amp;lt;",
+        "\\u2066{{ 7 * 7 }}",
+        "\\u202ex\\x1b[1m",
+        "<h1>\\u2067title\\r{% x %}</h1>",
+    ):
+        assert text in page
+
+
+def test_the_page_runs_its_own_script_alone_and_loads_nothing() -> None:
+    page = written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
+    (policy,) = re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert not re.search(r"https?://(?!www\.w3\.org)|@import|url\((?!#)", page)
+
+
+def test_a_missing_jinja_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(rf.MissingExtra, match=r"jinja2 is not installed; write pip install 'rankframe\[report\]'"):
+        written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
+
+
+@pytest.mark.parametrize("library", ["altair", "scipy.stats", "vl_convert"])
+def test_a_missing_library_of_plots_is_no_plot_that_is_left_out(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(rf.MissingExtra, match=rf"{library} is not installed; write pip install 'rankframe\["):
+        written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
+
+
+# in a browser
+
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+LONG = {"old": "a run with a name of many words", "new": "a_run_with_a_name_that_has_no_space_at_all_and_goes_on"}
+
+
+@cache
+def digits() -> str:
+    df = rf.load_example().rename({"score": LONG["old"], "score_pca": LONG["new"]})
+    runs = [*LONG.values(), "score_forest"]
+    return written(df, "ndcg@10", "map", runs=runs, by="digit", show="doc_digit", title="Digits")
+
+
+MEASURE = """() => {
+  const [shown] = document.querySelectorAll("iframe"), page = shown.contentDocument, view = shown.contentWindow
+  const lines = element => { const range = page.createRange(); range.selectNodeContents(element); return new Set([...range.getClientRects()].map(box => box.top)).size }
+  const visible = element => element.checkVisibility({ contentVisibilityAuto: true }) && element.textContent.trim()
+  const own = element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())
+  const texts = [...page.querySelectorAll("body *")].filter(x => visible(x) && own(x) && !x.closest("svg, script"))
+  const drawn = [...page.querySelectorAll("svg text")].filter(visible)
+  const size = element => parseFloat(view.getComputedStyle(element).fontSize)
+  const sections = [...page.querySelectorAll("section")].filter(section => section.id.startsWith("by-"))
+  const top = element => element.getBoundingClientRect().top
+  const labels = [...sections[0].querySelectorAll("figure svg text")].filter(text => / \\(\\d+\\)$/.test(text.textContent))
+  return {
+    drawn: Math.min(...drawn.map(text => size(text) * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b))),
+    text: Math.min(...texts.map(size)),
+    intervals: [...new Set([...page.querySelectorAll("td small")].filter(visible).map(lines))],
+    wide: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+    cut: [...page.querySelectorAll("th button")].filter(visible).filter(x => x.scrollWidth > x.parentNode.clientWidth).map(x => x.textContent),
+    tables: [...page.querySelectorAll(".table")].filter(visible).filter(x => x.scrollWidth > x.clientWidth).map(x => [x.scrollWidth, x.clientWidth, x.textContent]),
+    navigation: visible(page.querySelector("nav")) ? 1 : 0,
+    folded: [...page.querySelectorAll("details.told li")].filter(visible).length,
+    ink: view.getComputedStyle(page.body).color,
+    slices: [...sections[0].querySelector("table").tBodies[0].rows].map(row => row.cells[0].textContent),
+    labels: labels.sort((a, b) => top(a) - top(b)).map(text => text.textContent.split(" ")[0]),
+  }
+}"""
+
+
+@in_a_browser
+def test_a_phone_shows_texts_of_ten_pixels_and_whole_intervals() -> None:
+    found = read([frame("phone", digits(), 400)], MEASURE)
+    assert found["drawn"] >= 10
+    assert found["text"] >= 10
+    assert found["intervals"] == [1]
+    assert found["wide"] == 0
+    assert found["cut"] == []
+    assert len(found["slices"]) == 10
+    assert found["labels"] == found["slices"]
+
+
+@in_a_browser
+def test_a_printed_page_has_everything_on_the_paper() -> None:
+    on_paper = digits().replace("@media print", "@media all")
+    found = read([frame("paper", on_paper, 700)], MEASURE)  # A4 less its margins
+    assert found["tables"] == []
+    assert found["wide"] == 0
+    assert found["intervals"] == [1]
+    assert found["navigation"] == 0
+    assert found["folded"] > 0
+    assert found["ink"] == "rgb(31, 35, 40)"
+
+
+SORT = """() => {
+  const page = document.querySelector("iframe").contentDocument
+  const table = page.querySelector("#by-1 table"), heads = [...table.tHead.rows[0].cells]
+  const column = i => [...table.tBodies[0].rows].map(row => row.cells[i].firstChild?.textContent.trim() ?? "")
+  const state = i => [heads[i].ariaSort, ...column(i)]
+  const click = i => { heads[i].querySelector("button").click(); return state(i) }
+  const button = heads[0].querySelector("button")
+  button.focus()
+  const documents = page.querySelector("#worst-queries table")
+  documents.tHead.rows[0].cells[0].querySelector("button").click()
+  return {
+    keyboard: [button.localName, button.type, button.tabIndex, page.activeElement === button],
+    given: state(0),
+    slice: [click(0), click(0), click(0)],
+    difference: [click(3), heads[0].ariaSort, click(3)],
+    ranks: [...documents.tBodies[0].rows].map(row => row.cells[0].textContent),
+  }
+}"""
+
+
+@in_a_browser
+def test_tables_sort_by_numbers_on_a_click_with_empty_cells_last() -> None:
+    slices: dict[Any, tuple[int, int, int]] = {10: (0, 1, 1), 9: (1, 0, 0), None: (0, 1, 0), -2: (0, 0, 2)}
+    df = table(slices).with_columns(label=pl.when(pl.col("by").is_null()).then(0).otherwise("label"))
+    with TemporaryDirectory() as folder:
+        options: dict[str, Any] = {"runs": ["old", "new"], "by": "by", "resamples": 99, "worst": 1}
+        page = df.rank.on(no_relevant="null").report(f"{folder}/x.html", "rr", **options).read_text("utf-8")
+    found = read([frame("page", page, 1200)], SORT)
+    assert found["keyboard"] == ["button", "button", 0, True]
+    assert found["given"] == ["none", "-2", "10", "9", "null"]  # losses of 1/2 and 1/4, a gain, no value
+    assert found["slice"] == [
+        ["ascending", "-2", "9", "10", "null"],
+        ["descending", "10", "9", "-2", "null"],
+        ["none", "-2", "10", "9", "null"],
+    ]
+    assert found["difference"] == [
+        ["ascending", "-0.500", "-0.250", "+0.500", ""],
+        "none",
+        ["descending", "+0.500", "-0.250", "-0.500", ""],
+    ]
+    assert found["ranks"] == ["1", "2"]
+
+
+def test_the_files_of_the_page_are_in_the_package() -> None:
+    folder = Path(rf.__file__).parent / "_pictures" / "page"
+    assert {path.name for path in folder.iterdir()} == {"report.html", "report.css", "report.js"}

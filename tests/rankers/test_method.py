@@ -1,0 +1,170 @@
+"""Methods of rankers, as tools and readers see them: what they return, their text, their own display."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import pydoc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+RANKERS: dict[str, tuple[Any, type, str]] = {
+    "eager": (FRAME.rank, pl.DataFrame, "polars.DataFrame"),
+    "lazy": (FRAME.lazy().rank, pl.LazyFrame, "polars.LazyFrame"),
+    "pandas": (FRAME.to_pandas().rank, pd.DataFrame, "pandas.DataFrame"),
+    "function": (rf.rank(FRAME.to_pandas()), pd.DataFrame, "pandas.DataFrame"),
+    "expression": (rf.expr, pl.Expr, "polars.Expr"),
+}
+OF_FRAMES = [name for name in RANKERS if name != "expression"]
+
+
+@pytest.fixture
+def top_heavy() -> Iterator[None]:
+    @rf.metric
+    def top_heavy(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        "Sum of 1 / rank^2."
+        return r.total(r.relevant, k, over=r.rank**2)
+
+    yield
+    rf.unregister("top_heavy")
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_metric_says_that_it_returns_the_callers_kind_of_frame(name: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    assert inspect.signature(ranker.ndcg).return_annotation is kind
+    assert isinstance(ranker.ndcg(k=1), kind)
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+@pytest.mark.parametrize("verb", ["evaluate", "judge", "curve", "summarize", "check"])
+def test_a_verb_says_that_it_returns_the_callers_kind_of_frame(name: str, verb: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    assert inspect.signature(getattr(ranker, verb)).return_annotation is kind
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_a_verb_of_several_tables_says_of_which_kind_they_are(name: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    assert inspect.signature(ranker.compare).return_annotation == rf.Comparison[kind]  # type: ignore[valid-type]
+    assert inspect.signature(ranker.gate).return_annotation == rf.Verdict[kind]  # type: ignore[valid-type]
+    assert inspect.signature(ranker.report).return_annotation is Path
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_on_says_that_it_returns_a_ranker_of_the_same_class(name: str) -> None:
+    ranker = RANKERS[name][0]
+    assert inspect.signature(ranker.on).return_annotation is type(ranker)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_help_of_a_metric_tells_the_call_on_this_frame(name: str) -> None:
+    ranker, kind, spelled = RANKERS[name]
+    text = pydoc.plain(pydoc.render_doc(ranker.ndcg))
+    rows = "One value per group" if kind is pl.Expr else "One row per query: the query columns, then the metric"
+    assert text.splitlines()[0].endswith("method in module rankframe.metrics.gain")
+    assert f"-> {inspect.formatannotation(kind)}" in text
+    assert f"Returns\n    -------\n    {spelled}\n        {rows}, named by" in text
+    assert "One Float64 per query, from 0 to 1." in text
+
+
+def test_help_of_a_verb_names_the_kind_of_frame() -> None:
+    text = pydoc.plain(pydoc.render_doc(FRAME.lazy().rank.compare))
+    assert "    rankframe.Comparison[polars.LazyFrame]\n        A :class:`rankframe.Comparison`" in text
+
+
+def test_help_of_on_tells_every_option() -> None:
+    text = pydoc.plain(pydoc.render_doc(FRAME.rank.on))
+    assert all(f"\n    {name}\n" in text for name in inspect.signature(FRAME.rank.on).parameters)
+
+
+def test_a_metric_that_was_declared_later_says_what_it_returns(top_heavy: None) -> None:
+    method = FRAME.lazy().rank.top_heavy
+    assert inspect.signature(method).return_annotation is pl.LazyFrame
+    about = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    assert inspect.getdoc(method) == f"Sum of 1 / rank^2.\n\nReturns\n-------\npolars.LazyFrame\n    {about}"
+
+
+def test_on_the_class_a_method_is_its_function_and_returns_no_expression() -> None:
+    of_class = type(FRAME.rank).ndcg
+    assert inspect.isfunction(of_class)
+    assert str(inspect.signature(of_class)).endswith("-> ~R")
+    assert of_class(FRAME.rank, k=1).rows() == [(1, 0.0)]
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_method_alone_shows_its_call_with_all_defaults(name: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    start = "rf.expr" if kind is pl.Expr else "df.rank"
+    assert repr(ranker.precision) == f"{start}.precision(k=None, *, divisor='k')"
+    assert repr(ranker.on(relevant=2, query=["a", "b"]).reciprocal_rank) == (
+        f"{start}.on(query=['a', 'b'], relevant=2).reciprocal_rank(k=None)"
+    )
+
+
+def test_a_verb_alone_shows_its_call() -> None:
+    assert repr(FRAME.rank.evaluate) == "df.rank.evaluate(*metrics)"
+    assert repr(FRAME.rank.on).startswith("df.rank.on(*, query=None, doc=..., score=None")
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_a_method_is_a_callable_like_pythons_own(name: str) -> None:
+    ranker = RANKERS[name][0]
+    method = ranker.reciprocal_rank
+    assert (method.__name__, method.__module__) == ("reciprocal_rank", "rankframe.metrics.order")
+    assert method.__self__ is ranker
+    assert callable(method)
+    assert inspect.isroutine(method)
+    assert method == ranker.reciprocal_rank != ranker.ndcg
+    assert len({method, ranker.reciprocal_rank, ranker.ndcg}) == 2
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_method_can_be_copied_and_pickled(copied: Any) -> None:
+    assert copied(FRAME.rank.on(relevant=0).reciprocal_rank)().rows() == [(1, 1.0)]
+    assert copied(FRAME.rank.evaluate)("rr").rows() == [(1, 0.5)]
+
+
+def test_a_method_on_a_class_of_the_users_stays_bound_to_its_ranker() -> None:
+    class Holder:
+        measure = FRAME.rank.reciprocal_rank
+
+    assert Holder().measure().rows() == [(1, 0.5)]
+
+
+# listings
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_ranker_lists_verbs_and_metrics_and_nothing_inner(name: str) -> None:
+    ranker = RANKERS[name][0]
+    assert {"on", "ndcg", "gm_map"} <= set(dir(ranker))
+    assert [name for name in dir(ranker) if name.startswith("_")] == []
+    assert ("evaluate" in dir(ranker)) == (ranker is not rf.expr)
+    for listed in dir(ranker):
+        getattr(ranker, listed)
+
+
+def test_a_ranker_names_its_verbs_before_its_metrics_to_tools_that_do_not_sort() -> None:
+    listed = FRAME.rank.__dir__()
+    verbs = {"evaluate", "compare", "judge", "on", "plot", "report", "summarize"}
+    assert max(map(listed.index, verbs)) < min(map(listed.index, [x.formula.__name__ for x in rf.METRICS.values()]))
+
+
+def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:
+    assert "top_heavy" in dir(FRAME.rank)
+
+
+def test_the_package_lists_public_names_alone() -> None:
+    listed = [name for name in dir(rf) if not name.startswith("__")]
+    modules = {"io", "metrics", "plot", "report", "stats"}
+    assert listed == sorted({*rf.__all__, *modules})

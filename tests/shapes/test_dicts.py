@@ -1,0 +1,97 @@
+"""Dictionaries of runs and judgments: the table that pytrec_eval, ranx and BEIR would evaluate."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+
+import rankframe as rf
+
+
+def random_dicts(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    draw = random.Random(seed)
+    run, qrels = {}, {}
+    for i in range(30):
+        docs = [f"d{x}" for x in draw.sample(range(40), draw.choice([1, 3, 20]))]
+        run[f"q{i}"] = {doc: draw.random() for doc in docs}
+        judged = [f"d{x}" for x in draw.sample(range(40), draw.choice([1, 10]))]
+        qrels[f"q{i}"] = {doc: draw.randrange(4) for doc in judged}
+    return run, qrels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_metrics_of_dictionaries_are_those_of_pytrec_eval(seed: int) -> None:
+    run, qrels = random_dicts(seed)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut_10", "recip_rank", "recall_100"}).evaluate(run)
+    table = (
+        rf.from_dicts(run, qrels)
+        .rank.on(convention="trec_eval9")
+        .evaluate("map", "ndcg_cut_10", "recip_rank", "recall_100")
+    )
+    for query, *values in table.rows():
+        names = ("map", "ndcg_cut_10", "recip_rank", "recall_100")
+        assert values == pytest.approx([theirs[query][name] for name in names], abs=1e-12)
+
+
+def test_lists_and_sets_are_runs_and_relevant_documents() -> None:
+    table = rf.from_dicts({"a": ["x", "y"], "b": ["z"]}, {"a": {"y", "w"}, "b": ["z"]})
+    assert sorted(table.rows(), key=str) == sorted(
+        [("a", "x", 1.0, None), ("a", "y", 0.5, 1), ("a", "w", None, 1), ("b", "z", 1.0, 1)], key=str
+    )
+
+
+def test_whole_numbers_and_scalars_of_numpy_are_ids_and_scores() -> None:
+    table = rf.from_dicts({np.int64(1): {2: np.float32(0.5), 3: 1}}, {1: {2: np.int8(1), 3: True}})
+    assert table.rows() == [(1, 2, 0.5, 1), (1, 3, 1.0, 1)]
+
+
+def test_a_query_without_documents_counts() -> None:
+    table = rf.from_dicts({"a": {}, "b": {"x": 1.0}, "c": []}, {"a": {"x": 1}, "b": {}, "c": {}})
+    assert sorted(table.rows(), key=str) == [("a", "x", None, 1), ("b", "x", 1.0, None), ("c", None, None, None)]
+    assert table.rank.evaluate("map").sort("query_id")["map"].to_list() == [0.0, 0.0, 0.0]
+
+
+def test_one_dictionary_alone_is_a_run_or_judgments() -> None:
+    assert rf.from_dicts({"a": {"x": 1}}).rows() == [("a", "x", 1.0)]
+    qrels = rf.from_dicts(None, {"a": {"x": 0.5}})
+    assert qrels.rows() == [("a", "x", 0.5)]
+    assert rf.from_dicts({"a": {"x": 1}}).rank.judge(qrels).rows() == [("a", "x", 1.0, 0.5)]
+
+
+def test_empty_dictionaries_give_empty_tables() -> None:
+    assert rf.from_dicts({}).schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+
+
+HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
+    "no score": ({"a": {"x": None}}, None, rf.InvalidData, "the score of document 'x' of query 'a' is None"),
+    "a score that is NaN": ({"a": {"x": float("nan")}}, None, rf.InvalidData, "document 'x' of query 'a' is NaN"),
+    "a text as label": (
+        {"a": {"x": 1}},
+        {"a": {"x": "1"}},
+        rf.InvalidData,
+        "the label of document 'x' of query 'a' is '1'",
+    ),
+    "a repeated document": ({"a": ["x", "x"]}, None, rf.InvalidData, "document 'x' of query 'a' twice"),
+    "a text for a list": ({"a": "xy"}, None, rf.InvalidData, "run has 'xy' for query 'a'"),
+    "a number for a list": (None, {"a": 1}, rf.InvalidData, "qrels has 1 for query 'a'"),
+    "a set for a ranking": ({"a": {"x"}}, None, rf.InvalidData, "a set for query 'a', which has no order"),
+    "pairs": ({"a": [["x", 1]]}, None, rf.InvalidData, r"with a score write \{document: score\}"),
+    "ids of two types": ({"a": {1: 1, "b": 2}}, None, rf.InvalidData, "found 1 of query 'a'"),
+    "queries of two types": ({1: {}, "a": {}}, None, rf.InvalidData, "the queries of run are not all texts"),
+    "a flag as id": ({"a": {True: 1}}, None, rf.InvalidData, "found True of query 'a'"),
+    "a list": ([], None, rf.InvalidData, "run is a list"),
+    "nothing": (None, None, rf.InvalidOption, "neither a run nor qrels"),
+    "other queries": ({"a": {"x": 1}}, {"b": {"x": 1}}, rf.InvalidData, "no query of the run is judged"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_cannot_be_read_is_an_error_that_names_the_query(name: str) -> None:
+    run, qrels, error, message = HOSTILE[name]
+    with pytest.raises(error, match=message):
+        rf.from_dicts(run, qrels)

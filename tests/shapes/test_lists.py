@@ -1,0 +1,237 @@
+"""One row per query with lists: the long table is that of a loop over the rows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+Row = tuple[Any, list[Any] | None, list[Any] | None]
+
+
+def by_loop(rows: list[Row], grades: list[list[int]] | None = None) -> list[tuple[Any, Any, float | None, int | None]]:
+    """The long table of rows of a query, its retrieved and its relevant documents."""
+    table = []
+    for i, (query, retrieved, relevant) in enumerate(rows):
+        of = dict(zip(relevant or [], grades[i] if grades else [1] * len(relevant or []), strict=True))
+        documents = [(query, doc, 1 / (place + 1), of.get(doc)) for place, doc in enumerate(retrieved or [])]
+        documents += [(query, doc, None, label) for doc, label in of.items() if doc not in (retrieved or [])]
+        table += documents or [(query, None, None, None)]
+    return table
+
+
+def rows_of(frame: Any) -> list[tuple[Any, ...]]:
+    if isinstance(frame, pd.DataFrame):
+        return [
+            tuple(None if pd.isna(x) else x for x in row)
+            for row in frame.astype(object).itertuples(index=False, name=None)
+        ]
+    return list(frame.lazy().collect().rows())
+
+
+KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "Polars": lambda df: df,
+    "lazy": lambda df: df.lazy(),
+    "pandas, lists": lambda df: pd.DataFrame(df.to_dict(as_series=False)),
+    "pandas, arrays": lambda df: pd.DataFrame(
+        {
+            name: pd.Series([x if x is None or name == "query_id" else np.array(x) for x in values], dtype=object)
+            for name, values in df.to_dict(as_series=False).items()
+        }
+    ),
+    "pandas, Arrow": lambda df: df.to_pandas(use_pyarrow_extension_array=True),
+}
+
+
+@pytest.fixture(params=KINDS, name="kind")
+def fixture_kind(request: pytest.FixtureRequest) -> Callable[[pl.DataFrame], Any]:
+    return KINDS[request.param]
+
+
+def random_rows(seed: int, ids: Callable[[int], Any]) -> list[Row]:
+    draw = random.Random(seed)
+    return [
+        (
+            f"q{i}",
+            [ids(x) for x in draw.sample(range(20), draw.choice([0, 1, 5, 12]))],
+            [ids(x) for x in draw.sample(range(20), draw.choice([0, 1, 3]))],
+        )
+        for i in range(40)
+    ]
+
+
+def table_of(rows: list[Row], **others: Any) -> pl.DataFrame:
+    query, retrieved, relevant = (list(x) for x in zip(*rows, strict=True))
+    return pl.DataFrame({"query_id": query, "retrieved": retrieved, "relevant": relevant, **others})
+
+
+@pytest.mark.parametrize("ids", [lambda x: f"d{x}", lambda x: x], ids=["texts", "numbers"])
+def test_lists_become_the_table_that_a_loop_over_the_rows_makes(
+    kind: Callable[[pl.DataFrame], Any], ids: Callable[[int], Any]
+) -> None:
+    rows = random_rows(1, ids)
+    assert rows_of(rf.from_lists(kind(table_of(rows)))) == by_loop(rows)
+
+
+def test_labels_in_a_list_of_their_own_go_to_their_documents(kind: Callable[[pl.DataFrame], Any]) -> None:
+    rows: list[Row] = [("a", ["x", "y"], ["y", "w"]), ("b", ["z"], ["x"])]
+    grades = [[3, 2], [1]]
+    frame = kind(table_of(rows, grades=grades))
+    assert rows_of(rf.from_lists(frame, labels="grades")) == by_loop(rows, grades)
+
+
+def test_scores_in_a_list_of_their_own_are_those_of_the_documents(kind: Callable[[pl.DataFrame], Any]) -> None:
+    frame = kind(table_of([("a", ["x", "y"], ["y"]), ("b", ["z"], [])], points=[[0.25, 0.5], [7.0]]))
+    found = rows_of(rf.from_lists(frame, scores="points"))
+    assert found == [("a", "x", 0.25, None), ("a", "y", 0.5, 1), ("b", "z", 7.0, None)]
+
+
+def test_whole_and_broken_numbers_in_different_cells_of_pandas_keep_their_value() -> None:
+    frame = pd.DataFrame(
+        {"query_id": [1, 2], "retrieved": [["a"], ["b"]], "relevant": [["a"], ["b"]], "g": [[2], [1.5]]}
+    )
+    assert rf.from_lists(frame, labels="g")["label"].tolist() == [2.0, 1.5]
+
+
+@pytest.mark.parametrize("kind", ["Polars", "pandas, lists"])
+def test_structs_hold_documents_with_their_score_and_label(kind: str) -> None:
+    rows = {
+        "query_id": [1, 2],
+        "retrieved": [[{"id": "a", "score": 2.0}, {"id": "b", "score": 3.5}], []],
+        "relevant": [[{"doc_id": "a", "grade": 2}], [{"doc_id": "q", "grade": 1}]],
+    }
+    frame = rf.from_lists(KINDS[kind](pl.DataFrame(rows)))
+    assert rows_of(frame) == [(1, "a", 2.0, 2), (1, "b", 3.5, None), (2, "q", None, 1)]
+
+
+def test_dictionaries_in_the_cells_of_pandas_are_documents_with_their_number() -> None:
+    frame = pd.DataFrame(
+        {"query_id": [1, 2], "retrieved": [{"x": 1, "y": 0.5}, {"z": 2}], "relevant": [{"y": 3}, {"z"}]}
+    )
+    with pytest.raises(rf.InvalidData, match=r"column 'relevant' holds lists of dictionaries and other things"):
+        rf.from_lists(frame)
+    frame["relevant"] = [{"y": 3}, {"z": 1}]
+    assert rows_of(rf.from_lists(frame)) == [(1, "x", 1.0, None), (1, "y", 0.5, 3), (2, "z", 2.0, 1)]
+
+
+def test_a_single_relevant_document_needs_no_list(kind: Callable[[pl.DataFrame], Any]) -> None:
+    frame = pl.DataFrame({"query_id": [1, 2, 3], "retrieved": [["x"], ["y"], ["z"]], "relevant": ["x", "w", None]})
+    assert rows_of(rf.from_lists(kind(frame) if kind is not KINDS["pandas, arrays"] else frame)) == [
+        (1, "x", 1.0, 1),
+        (2, "y", 1.0, None),
+        (2, "w", None, 1),
+        (3, "z", 1.0, None),
+    ]
+
+
+def test_labels_without_relevant_documents_are_those_of_the_retrieved_ones() -> None:
+    frame = pl.DataFrame({"query_id": [1], "retrieved": [["x", "y"]], "labels": [[0, 2]]})
+    assert rf.from_lists(frame, relevant=None, labels="labels").rows() == [(1, "x", 1.0, 0), (1, "y", 0.5, 2)]
+    assert rf.from_lists(frame, relevant=None).columns == ["query_id", "doc_id", "score"]
+
+
+def test_rows_are_numbered_and_columns_of_the_query_carried_along() -> None:
+    frame = pl.DataFrame({"retrieved": [["x"], ["y", "z"]], "relevant": [["x"], ["y"]], "market": ["de", "fr"]})
+    found = rf.from_lists(frame, query=None, carry=["market"])
+    assert found.rows() == [(0, "de", "x", 1.0, 1), (1, "fr", "y", 1.0, 1), (1, "fr", "z", 0.5, None)]
+
+
+def test_several_query_columns_keep_their_names() -> None:
+    frame = pl.DataFrame({"run": ["a", "b"], "q": [1, 1], "retrieved": [["x"], ["y"]], "relevant": [["x"], ["x"]]})
+    table = rf.from_lists(frame, query=["run", "q"])
+    assert table.columns == ["run", "q", "doc_id", "score", "label"]
+    assert table.rank.on(query=["run", "q"]).reciprocal_rank()["rr"].to_list() == [1.0, 0.0]
+
+
+def test_the_first_place_of_a_repeated_document_counts_where_that_is_asked_for() -> None:
+    frame = table_of([("a", ["x", "y", "x"], ["x", "x"])])
+    assert rf.from_lists(frame, repeated="first").rows() == [("a", "x", 1.0, 1), ("a", "y", 0.5, None)]
+
+
+HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a repeated document": ({"retrieved": [["x", "x"], ["z"]]}, {}, "'retrieved' of query 'a' holds x twice"),
+    "a repeated relevant one": ({"relevant": [["x"], ["z", "z"]]}, {}, "'relevant' of query 'b' holds z twice"),
+    "null in a list": ({"retrieved": [["x"], [None]]}, {}, "'retrieved' of query 'b' holds null or NaN"),
+    "NaN in a list": (
+        {"retrieved": [[1.0], [float("nan")]], "relevant": [[1.0], [2.0]]}, {}, "'retrieved' of query 'b' holds null or NaN",
+    ),
+    "fewer scores": ({"s": [[1.0, 2.0], []]}, {"scores": "s"}, r"query 'b' has 1 documents in column 'retrieved' and 0 scores"),
+    "more labels": ({"l": [[1, 2], [1]]}, {"labels": "l"}, r"query 'a' has 1 documents in column 'relevant' and 2 labels"),
+    "a null score": ({"s": [[1.0, None], [1.0]]}, {"scores": "s"}, "the scores in column 's' of query 'a' hold null or NaN"),
+    "two rows of a query": ({"query_id": ["a", "a"]}, {}, "query 'a' has several rows"),
+    "JSON as text": ({"relevant": ['["x"]', "z"]}, {}, "'relevant' of query 'a' is text that looks like JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_fault_in_the_rows_is_an_error_that_names_the_query(name: str, lazy: bool) -> None:
+    columns, options, message = HOSTILE[name]
+    rows = {"query_id": ["a", "b"], "retrieved": [["x", "y"], ["z"]], "relevant": [["x"], ["z"]]}
+    frame = pl.DataFrame(rows | columns)
+    with pytest.raises(pl.exceptions.InvalidOperationError if lazy else rf.InvalidData, match=message):
+        rf.from_lists(frame.lazy() if lazy else frame, **options).lazy().collect()
+
+
+TYPES: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = {
+    "text": (
+        {"retrieved": ["x y", "z"]},
+        {},
+        rf.InvalidData,
+        r"'retrieved' for retrieved holds String, not lists; split text",
+    ),
+    "numbers": ({"retrieved": [1, 2]}, {}, rf.InvalidData, "holds Int64, not lists"),
+    "lists of lists": ({"retrieved": [[["x"]], [["z"]]]}, {}, rf.InvalidData, "a document is a text or a number"),
+    "ids of two types": (
+        {"retrieved": [[1], [2]]},
+        {},
+        rf.InvalidData,
+        "lists of Int64 and column 'relevant' of String",
+    ),
+    "texts as scores": ({"s": [["1"], ["2"]]}, {"scores": "s"}, rf.InvalidData, "lists of String, not of numbers"),
+    "structs without a document": (
+        {"retrieved": [[{"a": 1}], []]},
+        {},
+        rf.InvalidData,
+        "have the fields a; call the field",
+    ),
+    "another name": (
+        {},
+        {"retrieved": "retreived"},
+        rf.MissingColumn,
+        r"Write rf.from_lists\(df, retrieved='retrieved'\)",
+    ),
+    "a name that is taken": ({"label": [1, 2]}, {"carry": ["label"]}, rf.InvalidOption, "two columns .* named 'label'"),
+    "a word": ({}, {"repeated": "last"}, rf.InvalidOption, "repeated='last'"),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_column_of_another_type_is_refused_at_the_call(name: str) -> None:
+    columns, options, error, message = TYPES[name]
+    rows = {"query_id": ["a", "b"], "retrieved": [["x"], ["z"]], "relevant": [["x"], ["z"]]}
+    with pytest.raises(error, match=message):
+        rf.from_lists(pl.LazyFrame(rows | columns), **options)
+
+
+def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
+    with pytest.raises(rf.InvalidData, match=r"list is no frame of lists"):
+        rf.from_lists([])  # type: ignore[type-var]
+    with pytest.raises(rf.InvalidData, match=r"holds a set at df.iloc\[1\], which has no order"):
+        rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], {"y"}], "relevant": [["x"], ["y"]]}))
+    with pytest.raises(rf.InvalidData, match=r"holds lists of several types, int and str"):
+        rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], [1]], "relevant": [["x"], ["y"]]}))
+
+
+def test_an_empty_frame_gives_an_empty_table(kind: Callable[[pl.DataFrame], Any]) -> None:
+    schema = {"query_id": pl.String, "retrieved": pl.List(pl.String), "relevant": pl.List(pl.String)}
+    found = rf.from_lists(pl.DataFrame(schema=schema))
+    assert found.schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "label": pl.Int64}
+    assert found.is_empty()

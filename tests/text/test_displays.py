@@ -1,0 +1,200 @@
+"""Comparisons, verdicts and findings as terminals and notebooks show them; texts by hand, numbers by hand calculation."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe import report
+from rankframe.__main__ import main
+
+# Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
+DF = pl.DataFrame(
+    {
+        "query_id": [q for q in range(6) for _ in "ab"],
+        "doc_id": ["a", "b"] * 6,
+        "label": [1, 0] * 6,
+        "market": ["de"] * 6 + ["fr"] * 6,
+        "new": [2.0, 1.0] * 6,
+        "old": [1.0, 2.0] * 5 + [2.0, 1.0],
+    }
+)
+# By hand: the old run has a mean reciprocal rank of 3.5 / 6, the new one 1; five differences of 1/2 and one of 0, whose
+# standard deviation is sqrt(1/24), so that the half of Student's interval is 2.570582 x sqrt(1/24) / sqrt(6) = 0.214215.
+# Of the 32 ways to choose five signs two are as far from 0: p = 1/16.
+
+ONE = """\
+No significant difference of `new` from `old` on rr: +0.417 [0.202, 0.631], p = 0.062, better on 5 and worse on 0 of 6 queries
+
+metric  run  baseline  baseline mean   mean  difference [95% interval]      p  wins-ties-losses
+rr      new  old               0.583  1.000      +0.417 [0.202, 0.631]  0.062             5-1-0
+p by the paired permutation test, over 6 queries. Difference: mean less baseline mean."""
+
+
+def of_one(frame: Any) -> Any:
+    return rf.rank(frame).compare("rr", runs=["old", "new"], method="t")
+
+
+def test_a_comparison_prints_its_sentence_and_its_figures() -> None:
+    assert repr(of_one(DF)) == ONE
+    assert repr(of_one(DF.to_pandas())) == ONE
+
+
+def test_a_comparison_of_a_lazy_frame_says_what_to_collect() -> None:
+    assert repr(of_one(DF.lazy())) == (
+        f"{ONE}\n.table, .per_query and .per_query_delta are LazyFrames; .table.collect() gives a DataFrame."
+    )
+
+
+def test_slices_without_a_test_have_empty_cells() -> None:
+    df = DF.filter(pl.col("query_id") > 3).with_columns(label=pl.col("label") * (pl.col("query_id") > 4))
+    df = df.with_columns(market=pl.when(pl.col("query_id") == 5).then("market"))  # query 4 has no relevant document
+    found = df.rank.on(no_relevant="null").compare("rr", runs=["old", "new"], by="market", test="tukey", resamples=39)
+    assert (
+        repr(found)
+        == """\
+No query has a value of rr (market null) for both `new` and `old`
+Too few queries to tell `new` from `old` on rr (market fr): a difference of 0.000 on 1 query
+
+market  metric  run  baseline  baseline mean   mean  difference [95% interval]  p  wins-ties-losses
+null    rr      new  old                                                                      0-0-0
+fr      rr      new  old               1.000  1.000                      0.000  1             0-1-0
+p by Tukey's test, over 0 to 1 queries. Difference: mean less baseline mean."""
+    )
+
+
+def test_many_rows_are_counted_and_cut() -> None:
+    runs = [f"run{i}" for i in range(9)]
+    df = DF.with_columns(pl.col("old").alias(run) for run in runs)
+    lines = repr(df.rank.compare("rr", runs=runs, resamples=39)).splitlines()
+    assert lines[0] == "0 of 36 differences are significant (p < 0.05)"
+    assert len(lines) == 2 + 1 + 30 + 2
+    assert lines[-1] == "The first 30 of 36 rows; .table has all."
+    assert "after Holm's correction for 36 comparisons" in lines[-2]
+
+
+def test_names_that_would_move_a_terminal_or_be_markup_are_escaped() -> None:
+    evil = "a\x1b[2J\n<b>"
+    found = DF.rename({"new": evil}).rank.compare("rr", runs=["old", evil])
+    assert "\x1b" not in repr(found)
+    assert r"`a\x1b[2J\n<b>`" in repr(found)
+    assert "<b>" not in found._repr_html_()
+    verdict = DF.rename({"new": evil}).rank.gate({"rr": 0.1}, runs=["old", evil])
+    assert "\x1b" not in repr(verdict)
+    assert "<b>" not in verdict._repr_html_()
+
+
+class Cells(HTMLParser):
+    """The texts of headings, cells and paragraphs, in their order, and the styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.styles: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag in ("td", "th", "p"):
+            self.texts.append("")
+        self.styles |= {value for name, value in attrs if name == "style"}
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts[-1] += data
+
+
+def test_a_notebook_shows_the_same_in_the_colours_of_the_page() -> None:
+    read = Cells(of_one(DF)._repr_html_())
+    sentence, _, head, row, note = ONE.splitlines()
+    assert read.texts == [
+        sentence,
+        "metric", "run", "baseline", "baseline mean", "mean", "difference [95% interval]", "p", "wins-ties-losses",
+        "rr", "new", "old", "0.583", "1.000", "+0.417 [0.202, 0.631]", "0.062", "5-1-0",
+        note,
+    ]  # fmt: skip
+    assert all(text in head + row for text in read.texts[1:-1])
+    assert read.styles == {"text-align: right"}  # no colours
+
+
+def test_a_notebook_shows_letters_of_more_than_two_runs() -> None:
+    three = DF.with_columns(odd="new")
+    assert "Letters name" in three.rank.compare("rr", runs=["old", "new", "odd"])._repr_html_()
+    assert "Letters name" not in of_one(DF)._repr_html_()
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> None:
+    frame: Any = {"polars": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}[kind]
+    found = rf.rank(frame).gate({"rr": 1, "hit_rate@1": 0.01, "recall": 0.01}, runs=["new", "old"])
+    lines = repr(found).splitlines()
+    assert lines[0] == "NOT PASSED: 1 of 3 within the budget, 1 failed, 1 too few queries"
+    assert lines[1].startswith("passed: rr of old: -0.4167 against new, at worst -0.")
+    assert lines[2].startswith("FAILED: hit_rate@1 of old: -0.8333 against new, at worst -0.9")
+    # log 0.05 / log 0.99 = 298.07
+    assert lines[3].endswith("too few queries to tell: 6, and a budget of 0.01 takes 299 or more")
+    assert len(lines) == 4 + (kind == "lazy")
+    read = Cells(found._repr_html_())
+    assert read.texts[0] == lines[0]
+    head = ["verdict", "metric", "run", "baseline", "baseline mean", "mean", "difference", "at worst", "budget"]
+    assert read.texts[1:12] == [*head, "queries", "needed"]
+    failed, few, passed = (read.texts[i : i + 11] for i in (12, 23, 34))
+    assert failed[:7] == ["failed", "hit_rate@1", "old", "new", "1.0000", "0.1667", "-0.8333"]
+    assert failed[8:] == ["0.01", "6", "299"]
+    assert few[:7] == ["too few queries", "recall", "old", "new", "1.0000", "1.0000", "+0.0000"]
+    assert passed[:7] == ["passed", "rr", "old", "new", "1.0000", "0.5833", "-0.4167"]
+    assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 95% confidence."
+    assert read.styles == {"text-align: right"}
+
+
+# Query 0 has a document twice, the queries 1 to 4 no relevant one, and in query 4 two of seven scores are tied.
+UNFIT = pl.DataFrame(
+    {
+        "query_id": [0, 0, 1, 2, 3, 4, 4],
+        "doc_id": ["a|", "a|", "a", "a", "a", "a", "b"],
+        "score": [0.75, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
+        "label": [1, 1, 0, 0, 0, 0, 0],
+    }
+)
+KINDS = [
+    ["error", "repeated document", "1", "2", "query_id 0, doc_id a|"],
+    ["note", "no relevant document", "4", "5", "query_id 1; query_id 2; query_id 3 ..."],
+    ["note", "tied scores", "1", "2", "query_id 4, 28.6% of documents tied"],
+    ["note", "nothing missed", "1", "7", ""],
+]
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_places(kind: str) -> None:
+    frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
+    found = rf.rank(frame).check()
+    read = Cells(report.notebook(found)).texts
+    assert read[:6] == ["severity", "problem", "findings", "rows", "where", "advice"]
+    rows = [read[i : i + 5] for i in range(6, len(read), 6)]
+    assert rows == KINDS
+    assert all(read[11::6])  # each has its advice
+    assert r"doc\_id a\|" in report.markdown(found)
+
+
+def test_a_report_of_a_check_without_findings_says_so() -> None:
+    fine = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [0.5, None], "label": [1, 0]})
+    assert report.markdown(fine.rank.check()).endswith("\nNothing found.\n")
+
+
+def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "unfit.csv")
+    UNFIT.write_csv(path)
+    assert main(["check", path]) == 1
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["severity", "problem", "findings", "rows", "where", "advice"]
+    assert [[*filter(None, (x.strip() for x in line.split("  ")))][:-1] for line in lines] == [
+        [x for x in row if x] for row in KINDS
+    ]
+    assert main(["check", path, "--format", "csv"]) == 1
+    assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
