@@ -187,6 +187,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "depth": {None: "all of a ranking counts", ...: "the first {} documents of a ranking count"},
     "collection_size": {None: "the size of the collection is unknown to it", ...: "the collection has {} documents"},
+    "ascending": {False: "the highest score is the best", True: "the lowest score is the best"},
     "scores": {
         "as_given": "scores are compared with all their digits",
         "float32": "scores are compared as 32-bit floats",

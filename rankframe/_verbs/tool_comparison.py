@@ -13,10 +13,11 @@ import polars as pl
 from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.requests import averaged
 from .._plan.per_query import Frame, measure
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._words.in_words import in_words
 from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
 from .declaration import verb
@@ -43,6 +44,7 @@ def conventions(
     frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
 ) -> Frame:
     """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
+    refuse_bounds(setup)
     call, seen = _only(text), None if observed is None else Seen.of(observed)
     numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)
     rows = [numbers.row(OURS, setup, call), *(numbers.row(*meant) for meant in _meant(setup, call))]
@@ -152,7 +154,8 @@ class _Numbers:
         ]
         labels = self.table[self.setup.roles.label].drop_nulls().unique().sort()
         settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
-        settings += [(name, word) for name, policy in declared(Policies).items() for word in policy.words]
+        for name, policy in declared(Policies).items():
+            settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
         settings += [(name, word) for name, kind in self.call.metric.kinds.items() if kind for word in kind.words]
         settings += [("k", None)] if "k" in self.call.metric.parameters else []
         for name, value in dict.fromkeys(settings):
@@ -171,7 +174,7 @@ def _only(text: str) -> Call:
         raise InvalidOption(
             f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")
         )
-    return calls[0]
+    return averaged(calls, "conventions('ndcg@10')")[0]
 
 
 def _meant(setup: Setup, call: Call) -> Iterator[tuple[str, Setup, Call, str]]:

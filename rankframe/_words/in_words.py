@@ -58,6 +58,6 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
 def in_words(name: str, value: object, shown: str) -> str:
     """What a value of a policy or an option does; `shown` is the value as text."""
     clauses = {**POLICIES_IN_WORDS, **IN_WORDS}.get(name, {})
-    known = value if isinstance(value, str) or value is None else ...
+    known = value if value is None or isinstance(value, (str, bool)) else ...
     clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))
     return clause.format(shown)

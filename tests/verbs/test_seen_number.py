@@ -79,6 +79,8 @@ MIXED = table((1, "a", 1, 0), (2, "a", 2, 1), (2, "b", 1, 2), (3, "a", 2, None),
         # b stands first by falling id, which gives 0.25, and twice as much where a gains its label
         (TIED, "rbp(p=0.5)", "0.5", {"ties=doc_asc", "ties=order", "ties=best", "gain=linear"}),
         (TIED, "rbp(p=0.5)", "0.375", {"ties=expected"}),
+        # the relevant document has the higher one of two distances
+        (table((1, "a", 2, 1), (1, "b", 1, 0)), "rbp(p=0.5)", "0.25", {"ascending=True"}),
         # 0.5 + 0.25 where both are relevant
         (GRADED, "rbp(p=0.5)", "0.25", {"relevant=2"}),
         # the relevant document is the second one
@@ -86,7 +88,7 @@ MIXED = table((1, "a", 1, 0), (2, "a", 2, 1), (2, "b", 1, 2), (3, "a", 2, None),
         (table((1, "a", 1, 1)), "map@4", "0.25", {"divisor=k"}),
         # (0 + 1 + 1/2) / 3 as it is defined
         (MIXED, "rr@7", "0.8333", {"no_relevant=one"}),
-        (MIXED, "rr@7", "0.6667", {"unjudged=drop"}),
+        (MIXED, "rr@7", "0.6667", {"unjudged=drop", "ascending=True"}),
         (MIXED, "rr@7", "0.1667", {"relevant=2"}),
         # b was not retrieved: half of the relevant documents were
         (SHORT, "eleven_point_average", "1.00", {"unretrieved=drop"}),
@@ -127,6 +129,13 @@ def test_a_number_matches_to_the_digits_that_were_given(observed: float | str, m
 def test_what_is_no_number_is_refused_with_one_to_write(observed: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"is no number; give the one that was printed.*observed=0\.81"):
         SHORT.rank.conventions("ndcg@10", observed=observed)
+
+
+def test_metrics_without_a_mean_and_with_two_columns_are_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="relstring@3 is String, which has no mean"):
+        SHORT.rank.conventions("relstring@3")
+    with pytest.raises(rf.InvalidOption, match="unjudged='bounds' gives each metric two columns"):
+        SHORT.rank.on(unjudged="bounds").conventions("ndcg@3")
 
 
 def test_lazy_and_pandas_tables_find_the_same_tools() -> None:
