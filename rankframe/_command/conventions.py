@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from .._catalog.requests import calls_of
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS, Convention
 from .._verbs.tool_comparison import conventions as compared
-from .._verbs.tool_comparison import short
+from .._verbs.tool_comparison import explained, short
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, columns_read, ranker
@@ -28,6 +28,8 @@ EXAMPLES = (
     "rankframe conventions",
     "rankframe conventions bm25.run --qrels qrels.txt -m ndcg@10",
     "rankframe conventions table.parquet -m map -m rr --format json",
+    "rankframe conventions --explain ndcg@10",
+    "rankframe conventions bm25.run --qrels qrels.txt --explain ndcg@10 --observed 0.81",
 )
 DEFAULT = ("ndcg@10",)
 
@@ -36,6 +38,12 @@ def options(sub: Parser) -> None:
     """The run to evaluate, if any."""
     add_file(sub, "*")
     add_metrics(sub, DEFAULT)
+    sub.add_argument("--explain", metavar="METRIC", help="one metric, and how each tool counts it, in words")
+    sub.add_argument(
+        "--observed",
+        metavar="NUMBER",
+        help="with RUN and --explain: a number that somebody saw; says which tool prints it",
+    )
     add_format(sub)
 
 
@@ -43,8 +51,19 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     """The settings of each tool; given a run, the value that each tool would print."""
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
+    if arguments.observed is not None and not (arguments.files and arguments.explain):
+        raise InvalidOption(
+            "--observed goes with a run and a metric. Write rankframe conventions RUN --qrels QRELS --explain ndcg@10 "
+            "--observed 0.81"
+        )
+    if arguments.explain is not None:
+        if arguments.metrics is not None:
+            raise InvalidOption("--explain names the metric. Leave -m out")
+        found = of_run(arguments, [arguments.explain]) if arguments.files else explained(arguments.explain)
+        return Answer(in_sentences(found, arguments.format))
     if arguments.files:
-        return Answer(with_notes_below(of_run(arguments), arguments.format))
+        metrics = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
+        return Answer(with_notes_below(of_run(arguments, metrics).drop("says"), arguments.format))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
@@ -82,14 +101,23 @@ def listed(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
 
 
-def of_run(arguments: argparse.Namespace) -> pl.DataFrame:
+def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     """A row per metric and tool that has it: the value it prints, and the choices that cause the difference."""
-    texts = [call.text for call in calls_of(*(arguments.metrics or DEFAULT))]
     table = ranker(
-        judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(texts[0]))).table, arguments
+        judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(metrics[0]))).table, arguments
     )
     with Busy("evaluating"):
-        return pl.concat(table._run(compared, text, spelled) for text in texts)
+        found: pl.DataFrame = pl.concat(table._run(compared, metric, arguments.observed, spelled) for metric in metrics)
+    return found
+
+
+def in_sentences(table: pl.DataFrame, form: str) -> Table:
+    """The table; for people to read, with what it says and its notes below it."""
+    if form not in FOR_PEOPLE:
+        return Table(table)
+    told = table.select("tool", "says", "note").rows()
+    said = [say if "difference" in table.columns else f"{tool}: {say}" for tool, say, _ in told if say]
+    return Table(table.drop("says", "note"), [*said, "", *(f"{tool}: {note}" for tool, _, note in told if note)])
 
 
 COMMAND = Command(
@@ -100,5 +128,5 @@ COMMAND = Command(
     options,
     conventions,
     "Prints what each tool's convention sets. Given a run, prints the metric as each tool counts it, side by side, and\n"
-    "which of the tool's choices make the difference.",
+    "which of the tool's choices make the difference; --observed says whose number somebody saw.",
 )

@@ -20,10 +20,9 @@ from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
 from .resampling import Resampling, SummaryResampling
-from .runs import refuse_bounds
 from .summary import by_query, keys
 from .summary import summarize as summarize_at_once
 

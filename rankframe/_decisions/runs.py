@@ -12,11 +12,11 @@ from .._catalog.call import Call
 from .._plan.per_query import measure
 from .._table.roles import require, score_columns
 from .._table.run_and_judgments import to_name
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "refuse_bounds", "values"]
+__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -147,16 +147,6 @@ def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     return (
         tuple(map(str, columns)) if isinstance(columns, Iterable) and not isinstance(columns, str) else (str(columns),)
     )
-
-
-def refuse_bounds(setup: Setup) -> None:
-    """Refuse a policy that gives each metric two columns."""
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"),
-            " gives each metric two columns; evaluate them, and sum up each, or go by another rule: ",
-            on(unjudged="nonrelevant"),
-        )
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:

@@ -12,11 +12,10 @@ from .._catalog.means import Mean, added, by_metric, sums_of
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, like, measure, refuse_names
 from .._table.roles import require, require_number
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import NO_WEIGHT, failing, is_weight
 from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of
-from .runs import refuse_bounds
 
 __all__ = ["by_query", "in_slices", "keys", "summarize"]
 

@@ -56,7 +56,17 @@ OF_TREC_EVAL: Mapping[str, Settings] = {
 SINCE_10 = {measure.metric for measure in MEASURES.values() if measure.since == 10}
 """The metrics that trec_eval 9 lacks."""
 
-CONVENTIONS: Mapping[str, Convention] = {
+RANK_EVAL: Mapping[str, Settings] = {
+    "precision": {"k": 10, "divisor": "min(k,n)"},
+    "recall": {"k": 10},
+    "rr": {"k": 10},
+    "dcg": {"k": 10, "gain": "exponential"},
+    "ndcg": {"k": 10, "gain": "exponential", "ideal": "as_many"},
+    "err": {"k": 10},
+}
+"""What the request _rank_eval counts."""
+
+TOOLS: Mapping[str, Convention] = {
     "trec_eval": Convention({"ties": "trec_eval"}, OF_TREC_EVAL, "labels are cut to whole numbers"),
     "trec_eval9": Convention(
         {"ties": "trec_eval", "scores": "float32"},
@@ -170,6 +180,149 @@ CONVENTIONS: Mapping[str, Convention] = {
         "a cutoff past the end of the list counts 0; precision and average precision take labels from 0 to 1 as shares",
     ),
 }
+"""The conventions of libraries whose purpose is to rank or to evaluate."""
+
+PRODUCTS: Mapping[str, Convention] = {
+    "elasticsearch": Convention(
+        {"ties": "order"},
+        RANK_EVAL,
+        "_rank_eval of version 8, read in its source, not run; ERR wants maximum_relevance, which is max_label here; "
+        "unknown_doc_rating, which gives unjudged documents a label, and ignore_unlabeled are not repeated; queries "
+        "that fail are left out",
+    ),
+    "opensearch": Convention(
+        {"ties": "order"},
+        RANK_EVAL,
+        "_rank_eval of version 1, read in its source, not run, which counts as Elasticsearch does; the Search Relevance "
+        "Workbench is opensearch_workbench",
+    ),
+    "opensearch_workbench": Convention(
+        {"ties": "order"},
+        {
+            "precision": {"divisor": "min(k,n)"},
+            "recall": {},
+            "map": {},
+            "rr": {},
+            "dcg": {"gain": "exponential"},
+            "ndcg": {"gain": "exponential"},
+        },
+        "version 3, read in its source, not run; rounds each query's value to two decimals; relevant is from the greater "
+        "of half a query's largest label and its 90th percentile, which no setting repeats where labels go above 1",
+    ),
+    "quepid": Convention(
+        {"ties": "order"},
+        {
+            "precision": {"k": 10, "divisor": "min(k,n)"},
+            "map": {"k": 10, "no_relevant": "null"},
+            "rr": {"k": 10},
+            "cg": {"k": 10},
+            "dcg": {"k": 10, "gain": "exponential"},
+            "ndcg": {"k": 10, "gain": "exponential", "ideal": "all"},
+            "err": {"k": 10},
+        },
+        "version 8.6, read in its source, not run; nDCG is that of the scorer nDCG@10, where nDCG_CUT@10 is "
+        "ndcg(gain=exponential)@10; the top of ERR's scale is the scorer's, max_label here; AP of a query whose ratings "
+        "are all 0 is NaN, and with it that of the case; queries without results or ratings are left out",
+    ),
+    "mlflow": Convention(
+        {"ties": "order"},
+        {
+            "precision": {"k": 3, "divisor": "min(k,n)"},
+            "recall": {"k": 3},
+            "ndcg": {"k": 3, "gain": "binary", "ideal": "as_many"},
+        },
+        "version 3.18; a document that is retrieved twice counts twice in precision and nDCG; recall and nDCG are 1 where "
+        "nothing is relevant and nothing was retrieved",
+    ),
+    "llamaindex": Convention(
+        {"ties": "order", "no_relevant": "null"},
+        {
+            **{name: {} for name in ("hit_rate", "rr", "recall", "map")},
+            "precision": {"divisor": "min(k,n)"},
+            "ndcg": {"gain": "binary", "ideal": "all"},
+        },
+        "version 0.14; its lists are cut by the retriever's top_k, which is k here; raises ValueError where nothing is "
+        "relevant or nothing was retrieved; a document that is expected twice counts twice in the ideal, and one that is "
+        "retrieved twice counts twice in AP and nDCG, which go above 1",
+        ("llama_index",),
+    ),
+    "haystack": Convention(
+        {"ties": "order"},
+        {
+            "map": {},
+            "rr": {},
+            "recall": {},
+            "hit_rate": {},
+            "ndcg": {"ideal": "all"},
+        },
+        "version 3.4; recall is that of mode multi_hit, and that of the default, single_hit, is hit_rate; nDCG takes the "
+        "scores of the documents of the ground truth as labels, 1 where they have none; documents with the same content "
+        "are one; its lists are cut by the retriever's top_k, which is k here",
+    ),
+    "ragas": Convention(
+        {"ties": "order"},
+        {
+            "map": {"divisor": "hits"},
+            "precision": {"divisor": "min(k,n)"},
+            "recall": {"no_relevant": "null"},
+        },
+        "version 0.4; context precision is map, where relevant is what a model or a distance says, over hits + 1e-10, so "
+        "that it stays below 1; precision and recall are those by id; recall is NaN without a reference, and precision "
+        "where nothing was retrieved",
+    ),
+    "replay": Convention(
+        {"no_relevant": "null"},
+        {
+            **{name: {} for name in ("precision", "recall", "hit_rate", "rr")},
+            "map": {"divisor": "min(k,R)"},
+            "ndcg": {"gain": "binary"},
+            "auc": {**LIST_ONLY, "no_relevant": "zero"},
+        },
+        "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an item "
+        "that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item are left "
+        "out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is 1 where all "
+        "of the list are relevant",
+        ("replay_rec",),
+    ),
+    "rectools": Convention(
+        {"ties": "order", "no_relevant": "null"},
+        {
+            **{name: {} for name in ("precision", "recall", "f1", "f_beta", "hit_rate", "rr", "map")},
+            "ndcg": {"gain": "binary", "ideal": "perfect"},
+        },
+        "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, and "
+        "r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
+        "without interactions are left out",
+    ),
+    "recbole": Convention(
+        {"ties": "order", "no_relevant": "null"},
+        {
+            **{name: {"k": 10} for name in ("precision", "recall", "hit_rate", "rr")},
+            "map": {"k": 10, "divisor": "min(k,R)"},
+            "ndcg": {"k": 10, "gain": "binary"},
+        },
+        "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item to "
+        "find are left out; every item is scored, so that lists are never short; GAUC, a mean weighted by the number of "
+        "relevant items, is not repeated",
+    ),
+    "microsoft_recommenders": Convention(
+        {"ties": "order", "no_relevant": "null"},
+        {
+            "precision": {"k": 10},
+            "recall": {"k": 10},
+            "map": {"k": 10, "divisor": "min(k,R)"},
+            "ndcg": {"k": 10, "gain": "binary"},
+        },
+        "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map divides "
+        "by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations count 0 in "
+        "nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, which go above "
+        "1; r_precision_at_k, which leaves out users without a hit, is not repeated",
+        ("recommenders",),
+    ),
+}
+"""The conventions of products that print metrics beside what they are for."""
+
+CONVENTIONS: Mapping[str, Convention] = {**TOOLS, **PRODUCTS}
 """Every tool's convention by its name."""
 
 

@@ -13,6 +13,7 @@ from ..errors import Code, InvalidOption, on, option
 
 __all__ = [
     "GREATEST",
+    "IN_WORDS",
     "Cutoff",
     "Label",
     "NoRelevant",
@@ -152,6 +153,47 @@ class Policies:
                 option(ties="expected"),
                 " say a cutoff: ndcg@10",
             )
+
+
+IN_WORDS: Mapping[str, Mapping[object, str]] = {
+    "relevant": {...: "the least relevant label is {}"},
+    "ties": {
+        "doc_desc": "documents with equal scores stand by falling id",
+        "doc_asc": "documents with equal scores stand by rising id",
+        "order": "documents with equal scores stay in the order given",
+        "best": "of documents with equal scores the better one stands first",
+        "worst": "of documents with equal scores the worse one stands first",
+        "expected": "documents with equal scores count the mean over all their orders",
+        "error": "equal scores are refused",
+        "trec_eval": "documents with equal scores stand by falling id, compared as trec_eval does",
+    },
+    "unjudged": {
+        "nonrelevant": "unjudged documents are not relevant",
+        "drop": "unjudged documents are left out of the ranking",
+        "bounds": "unjudged documents may turn out to have any label",
+    },
+    "unjudged_labels": {
+        None: "nothing is said of unjudged documents' labels",
+        ...: "unjudged documents have labels {}",
+    },
+    "unretrieved": {
+        "missed": "relevant documents that were not retrieved count as missed",
+        "drop": "ideals and numbers of relevant documents are made of retrieved documents only",
+    },
+    "no_relevant": {
+        "zero": "a query without a relevant document counts 0",
+        "null": "a query without a relevant document is left out",
+        "one": "a query without a relevant document counts 1",
+    },
+    "depth": {None: "all of a ranking counts", ...: "the first {} documents of a ranking count"},
+    "collection_size": {None: "the size of the collection is unknown to it", ...: "the collection has {} documents"},
+    "ascending": {False: "the highest score is the best", True: "the lowest score is the best"},
+    "scores": {
+        "as_given": "scores are compared with all their digits",
+        "float32": "scores are compared as 32-bit floats",
+    },
+}
+"""What each value of a policy does, as a clause; ``...`` stands for any other value, which takes the place of {}."""
 
 
 def check_threshold(relevant: object) -> None:

@@ -17,7 +17,7 @@ from .steps import computed, renamed
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup"]
+__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup", "refuse_bounds"]
 
 DEFAULT_DOC = "doc_id"
 
@@ -196,3 +196,13 @@ ROLES = PARTS["roles"]
 
 OPTIONS = (*ROLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""
+
+
+def refuse_bounds(setup: Setup) -> None:
+    """Refuse a policy that gives each metric two columns."""
+    if setup.policies.unjudged == "bounds":
+        raise InvalidOption(
+            option(unjudged="bounds"),
+            " gives each metric two columns; evaluate them, and sum up each, or go by another rule: ",
+            on(unjudged="nonrelevant"),
+        )

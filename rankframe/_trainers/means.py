@@ -13,10 +13,9 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
-from .._decisions.runs import refuse_bounds
 from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
-from .._table.setup import ROLES, Setup
+from .._table.setup import ROLES, Setup, refuse_bounds
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption, shown

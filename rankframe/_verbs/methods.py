@@ -285,20 +285,31 @@ def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
     return ranker._run(verbs.agreement, other, *measures)
 
 
-def conventions(ranker: Runner[R], metric: str) -> R:
+def conventions(ranker: Runner[R], metric: str, observed: float | str | None = None) -> R:
     """The value that each tool would print for this table, and the choices of the tool that cause the difference.
 
     Parameters
     ----------
     metric
         A text, as ``"ndcg@10"``.
+    observed
+        A number that somebody saw, a mean over queries: the rows then say whose it is. A value is this number if it
+        rounds to the digits given; text keeps a last zero, as ``"0.80"``.
 
     Returns
     -------
     A frame with a row per tool that has the metric, rankframe first: ``tool``, ``value``, the tool's mean over
     queries (Float64; null if it cannot be reproduced, with the reason in ``note``), ``metric``, the text of the metric as
-    computed, ``differs_by``, the tool's choices that change the value, and ``note``, behaviour that no setting
-    reproduces. A LazyFrame is collected first.
+    computed, ``differs_by``, the tool's choices that change the value, ``note``, behaviour that no setting
+    reproduces, and ``says``, the choices in words. With `observed` the rows come by closeness, ``difference`` is
+    the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
+    number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
+    options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If `metric` is not one metric, or `observed` is no number.
 
     Examples
     --------
@@ -306,5 +317,8 @@ def conventions(ranker: Runner[R], metric: str) -> R:
     >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
     >>> df.rank.conventions("ndcg@10").filter(pl.col("tool").is_in(["trec_eval", "lightgbm"])).rows()[1][::3]
     ('lightgbm', 'no_relevant=one, gain=exponential')
+    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
+    >>> short.rank.conventions("ndcg@10", observed=1.0).filter(tool="mlflow")["says"].item()
+    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
-    return ranker._run(tool_comparison.conventions, metric)
+    return ranker._run(tool_comparison.conventions, metric, observed)

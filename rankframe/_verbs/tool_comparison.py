@@ -1,91 +1,229 @@
-"""The value that each tool would print for a table, and the choices of the tool that cause the difference."""
+"""What each tool would print for a table, which of its choices make the difference, and whose number somebody saw."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from .._catalog.call import Call
+from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.requests import averaged
 from .._plan.per_query import Frame, measure
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
+from .._words.in_words import in_words
 from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
 from .declaration import verb
+from .seen_number import Seen
 
-__all__ = ["conventions", "short"]
+__all__ = ["conventions", "explained", "short"]
 
-SCHEMA = {"tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String}
+SCHEMA = {
+    "tool": pl.String,
+    "value": pl.Float64,
+    "metric": pl.String,
+    "differs_by": pl.String,
+    "note": pl.String,
+    "says": pl.String,
+}
+OURS, ONE_CHOICE = "rankframe", "one choice"
+
+MOST_THRESHOLDS = 20
+"""Of more different labels none is tried as the least one that is relevant."""
 
 
 @verb(gives="table")
-def conventions(frame: Frame, setup: Setup, text: str, spelling: Spelling = str) -> Frame:
-    """One row per tool that has the metric: the mean it prints and its differing choices, in a front's spelling."""
+def conventions(
+    frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
+) -> Frame:
+    """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
+    refuse_bounds(setup)
+    call, seen = _only(text), None if observed is None else Seen.of(observed)
+    numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)
+    rows = [numbers.row(OURS, setup, call), *(numbers.row(*meant) for meant in _meant(setup, call))]
+    if seen is not None and not any(seen.matches(row.value) for row in rows):
+        rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
+    says = [row.clauses for row in rows] if seen is None else list(_sentences(rows, seen))
+    told = [(row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True)]
+    result = pl.DataFrame(told, schema=SCHEMA, orient="row")
+    if seen is not None:
+        result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
+        result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
+    return result if isinstance(frame, pl.DataFrame) else result.lazy()
+
+
+def explained(text: str) -> pl.DataFrame:
+    """One row per tool that has the metric: all choices in which the tool differs from the defaults, without a table."""
+    call, setup = _only(text), Setup()
+    rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
+    for tool, theirs, meant, note in _meant(setup, call):
+        rows.append(
+            Row(tool, None, meant.text, tuple(choice for choice, _ in _choices(theirs, meant, setup, call)), note)
+        )
+    told = [(row.tool, row.value, row.metric, row.differs_by, row.note, row.clauses) for row in rows]
+    return pl.DataFrame(told, schema=SCHEMA, orient="row").drop("value")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a policy or of an option."""
+
+    name: str
+    value: Any
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return f"{self.name}={short(self.value)}"
+
+    @property
+    def says(self) -> str:
+        """What it does, in words."""
+        return in_words(self.name, self.value, short(self.value))
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a tool prints: the number, the metric as it is computed, the choices that matter, what is to be known beside."""
+
+    tool: str
+    value: float | None
+    metric: str
+    choices: tuple[Choice, ...]
+    note: str
+
+    @property
+    def differs_by(self) -> str:
+        """The choices as they are written."""
+        return ", ".join(choice.text for choice in self.choices)
+
+    @property
+    def clauses(self) -> str:
+        """The choices in words."""
+        return "; ".join(choice.says for choice in self.choices)
+
+
+class _Numbers:
+    """The numbers of one table and metric, by the setup and the call that give them."""
+
+    def __init__(self, table: pl.DataFrame, setup: Setup, call: Call, spelling: Spelling) -> None:
+        self.table, self.setup, self.call, self.spelling = table, setup, call, spelling
+        self._found: dict[tuple[Setup, Call], float | None] = {}
+
+    def value(self, setup: Setup, call: Call) -> float | None:
+        """The mean over the queries that count."""
+        if (setup, call) not in self._found:
+            of_queries = measure(self.table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
+            self._found[setup, call] = of_queries.collect().item()
+        return self._found[setup, call]
+
+    def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
+        """What a tool prints that counts by this setup and call, with the choices that make it another number."""
+        try:
+            here = self.value(setup, call)
+        except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
+            note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+            return Row(tool, None, call.text, (), note)
+        choices = list(_choices(setup, call, self.setup, self.call))
+        matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]
+        if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
+            matter = [choice for choice, _ in choices]  # each makes the difference that another one makes, too
+        return Row(tool, here, call.text, tuple(matter), note)
+
+    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: Any = None) -> float | None:
+        """The value with our choice in the place of another; NaN where there is none, as it does not go with the rest."""
+        try:
+            return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
+        except RankframeError:
+            return math.nan
+
+    def single_choices(self) -> Iterator[Row]:
+        """What each single choice gives that anybody can make: another word, or a number that a tool has."""
+        settings = [
+            setting
+            for convention in CONVENTIONS.values()
+            for some in (convention.policies, convention.metrics.get(self.call.metric.name, {}))
+            for setting in some.items()
+        ]
+        labels = self.table[self.setup.roles.label].drop_nulls().unique().sort()
+        settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
+        for name, policy in declared(Policies).items():
+            settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
+        settings += [(name, word) for name, kind in self.call.metric.kinds.items() if kind for word in kind.words]
+        settings += [("k", None)] if "k" in self.call.metric.parameters else []
+        for name, value in dict.fromkeys(settings):
+            if (name, value) == ("unjudged", "bounds"):
+                continue  # which gives two numbers
+            with suppress(RankframeError):  # where the choice does not go with the others
+                setup, call = _with(self.setup, self.call, name, value)
+                if (setup, call) != (self.setup, self.call):
+                    yield Row(ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), "")
+
+
+def _only(text: str) -> Call:
+    """The metric that a text names."""
     calls = parse(text)
     if len(calls) != 1:
         raise InvalidOption(
             f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")
         )
-    table = frame.lazy().collect()
-    found: dict[tuple[Setup, Call], float | None] = {}
+    return averaged(calls, "conventions('ndcg@10')")[0]
 
-    def value(setup: Setup, call: Call) -> float | None:
-        """The mean over the queries that count."""
-        if (setup, call) not in found:
-            of_queries = measure(table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
-            found[setup, call] = of_queries.collect().item()
-        return found[setup, call]
 
-    rows = [("rankframe", *_described(value, setup, calls[0], setup, calls[0], "", spelling))]
+def _meant(setup: Setup, call: Call) -> Iterator[tuple[str, Setup, Call, str]]:
+    """Each tool that has the metric, with what it means by it, and its note."""
     for tool, convention in CONVENTIONS.items():
-        if calls[0].metric.name in convention.metrics:
-            meant = setup.on(convention=tool).resolve(calls[0])
-            rows.append((tool, *_described(value, *meant, setup, calls[0], convention.note, spelling)))
-    result = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    return result if isinstance(frame, pl.DataFrame) else result.lazy()
+        if call.metric.name in convention.metrics:
+            yield tool, *setup.on(convention=tool).resolve(call), convention.note
 
 
-def _described(
-    value: Callable[[Setup, Call], float | None],
-    setup: Setup,
-    call: Call,
-    ours: Setup,
-    our_call: Call,
-    note: str,
-    spelling: Spelling,
-) -> tuple[float | None, str, str, str]:
-    """The value, the metric as computed, the choices that change the value, and a note."""
-    try:
-        here = value(setup, call)
-    except RankframeError as error:  # such as tied scores under a tie rule that we cannot reproduce
-        return None, call.text, "", "; ".join(x for x in (worded(error.said, spelling), note) if x)
-    choices: list[tuple[str, dict[str, Any], Call]] = []  # each with the options that undo it
+def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Any]]:
+    """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
         if chosen != our_choice:
-            choices.append((f"{name}={short(chosen)}", {name: our_choice}, call))
-    options = dict(call.options)
-    for name, chosen in options.items():
-        if dict(our_call.options).get(name) != chosen:
-            rest = tuple((x, y) for x, y in call.options if x != name)
-            kept = tuple((x, y) for x, y in our_call.options if x == name)
-            choices.append((f"{name}={short(chosen)}", {}, replace(call, options=rest + kept)))
+            yield Choice(name, chosen), our_choice
+    for name, parameter in call.metric.parameters.items():
+        chosen, our_choice = (dict(x.options).get(name, parameter.default) for x in (call, our_call))
+        if chosen != our_choice:
+            yield Choice(name, chosen), our_choice
 
-    def without(policies: dict[str, Any], call: Call) -> float | None:
-        """The value with one choice undone; NaN if ours does not go with the remaining ones."""
-        try:
-            return value(setup.changed(**policies), call)
-        except RankframeError:
-            return math.nan
 
-    matter = [text for text, policies, other in choices if not _same(here, without(policies, other))]
-    return here, call.text, ", ".join(matter), note
+def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]:
+    """The setup and the call with another value of a policy or of an option."""
+    if name not in call.metric.parameters:
+        return setup.changed(**{name: value}), call
+    return setup, call_of(call.metric, (), {**call.arguments, name: value}, call.relevant)
+
+
+def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
+    """What each row, ours first, says of the number that was seen."""
+    ours, *others = rows
+    defined = f"the definition says {seen.like(ours.value)}"
+    if seen.matches(ours.value):
+        yield f"{seen.text} is what the definition says"
+    elif others and others[-1].tool == ONE_CHOICE:
+        yield f"no tool here prints {seen.text}; {defined}"
+    elif any(seen.matches(row.value) for row in others):
+        yield defined
+    else:
+        yield f"no tool here prints {seen.text}, and no single choice gives it; {defined}"
+    for row in others:
+        why = f": {row.clauses}" if row.clauses else ", as the definition says"
+        if row.value is None:
+            yield f"what {row.tool} prints is not known here"
+        elif not seen.matches(row.value):
+            yield f"{row.tool} prints {seen.like(row.value)}{why}"
+        else:
+            who = "one choice gives" if row.tool == ONE_CHOICE else f"{row.tool} prints"
+            yield f"{seen.text} is what {who}{why}" + (f"; {defined}" if row.clauses else "")
 
 
 def _same(a: float | None, b: float | None) -> bool:

@@ -53,7 +53,7 @@ Discount: TypeAlias = (
     Literal["log2", "original", "rank"] | Annotated[float, Range(above=1)] | Callable[[pl.Expr], pl.Expr]
 )
 MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
-Ideal: TypeAlias = Literal["judged", "retrieved", "perfect"]
+Ideal: TypeAlias = Literal["judged", "as_many", "all", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 Rounding: TypeAlias = Literal["nearest", "up"]

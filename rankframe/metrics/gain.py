@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._catalog.registry import metric
+from .._catalog.registry import Judging, metric
 from .._words.ranking import LISTED, Discount, Gain, Ideal, Label, Ranking, is_number
 from ..errors import InvalidOption, shown
 
@@ -161,13 +161,23 @@ def dcg(
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount))
 
 
+def _ndcg_judging(
+    k: int | None = None,
+    gain: Gain = "linear",
+    discount: Discount = "log2",
+    ideal: Ideal = "judged",
+    min_label: Label | None = None,
+) -> Judging:
+    return None if ideal in ("as_many", "all") else "gain"
+
+
 @metric(
     "normalized_dcg",
     "normalised_dcg",
     "ndcg_cut",
     display="nDCG",
     bounds=(0, 1),
-    judging="gain",
+    judging=_ndcg_judging,
     spellings={"ndcg_burges": {"gain": "exponential"}},
     gains_only=True,
 )
@@ -197,8 +207,10 @@ def ndcg(
         The divisor of the gain at a rank, as for ``dcg``: ``"log2"`` log2(rank + 1), ``"original"`` log2(rank) from
         rank 2 on, ``"rank"`` the rank, a number, or a function of the rank.
     ideal
-        The documents of the best order: ``"judged"`` all judged ones, ``"retrieved"`` those of the ranking,
-        ``"perfect"`` `k` documents, at most 1,000,000, each with the gain of the query's best.
+        The documents of the best order: ``"judged"`` the best `k` of the judged ones; ``"as_many"`` the best of them,
+        as many as the ranking has, at most `k` (Elasticsearch, MLflow); ``"all"`` all judged ones, whatever `k`
+        (LlamaIndex, Haystack); ``"retrieved"`` those of the ranking; ``"perfect"`` `k` documents, at most 1,000,000,
+        each with the gain of the query's best (RecTools).
     min_label
         The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
 
@@ -229,8 +241,11 @@ def ndcg(
         return found / (
             r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
         )
-    of = r.retrieved_only() if ideal == "retrieved" else r
-    return found / dcg(of.ideal(gain), k, gain=gain, discount=discount)
+    best = (r.retrieved_only() if ideal == "retrieved" else r).ideal(gain)
+    if ideal == "all":
+        return found / best.whole(best.weighed(best.gain(gain)) / divisor_at(best.rank, discount))
+    terms, depth = best.weighed(best.gain(gain)), pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return found / best.total(terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount))
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:

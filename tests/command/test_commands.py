@@ -420,11 +420,31 @@ def test_conventions_say_what_each_tool_sets(rows: Out, out: Out) -> None:
 def test_a_run_is_counted_as_each_tool_counts(rows: Out) -> None:
     found = rows("conventions wide.csv --score a -m map -m rr")
     assert {row["metric"] for row in found if row["tool"] == "rankframe"} == {"map", "rr"}
+    assert "says" not in found[0]
     assert {row["value"] for row in found} == {0.75}  # one relevant document a query, all retrieved, no ties
-    assert {row["tool"] for row in found if row["metric"] == "rr"} == {
+    assert {row["tool"] for row in found if row["metric"].partition("@")[0] == "rr"} == {
         "rankframe",
         *(tool for tool, convention in CONVENTIONS.items() if "rr" in convention.metrics),
     }
+
+
+def test_a_metric_is_explained_in_words_tool_by_tool(rows: Out, out: Out) -> None:
+    found = {row["tool"]: row for row in rows("conventions --explain ndcg@10")}
+    assert [*found] == ["rankframe", *(tool for tool in CONVENTIONS if "ndcg" in CONVENTIONS[tool].metrics)]
+    assert "value" not in found["mlflow"]
+    assert found["mlflow"]["metric"] == "ndcg(gain=binary,ideal=as_many)@10"
+    assert found["mlflow"]["says"].endswith("its ideal has no more documents than were retrieved")
+    printed = out("conventions --explain ndcg@10")
+    assert "\nspark: documents with equal scores stay in the order given; a relevant document gains 1" in printed
+    assert "\nmlflow: version 3" in printed
+
+
+def test_a_number_that_was_seen_is_found_for_a_run(rows: Out, out: Out) -> None:
+    found = rows("conventions wide.csv --score a --explain rr --observed 0.75")
+    assert [row["difference"] for row in found] == [0] * len(found)
+    asked = "conventions wide.csv --score a --explain precision@3 --observed"
+    assert "\n0.33 is what the definition says\n" in out(f"{asked} 0.33")
+    assert "\nno tool here prints 0.9, and no single choice gives it; the definition says 0.3\n" in out(f"{asked} 0.9")
 
 
 # metrics, report

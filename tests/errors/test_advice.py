@@ -302,6 +302,7 @@ CASES = {
     "a curve of what is no sum": Case("OK", "df.rank.curve('gm_map')", "df.rank.evaluate('gm_map')"),
     "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
     "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
+    "a mean of bounds": Case("OK", "df.rank.on(unjudged='bounds').conventions('rr')", "ADVICE.conventions('rr')"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(
         "OK", "df.rank.on(convention='xgboost').explain('map', 'precision')", "df.rank.on(convention='xgboost').explain('map')"

@@ -42,6 +42,10 @@ other_discounts: list[Options] = [
 ideals: list[Options] = [
     {"ideal": "retrieved"},
     {"ideal": "retrieved", "gain": GAIN, "k": 3},
+    {"ideal": "as_many"},
+    {"ideal": "as_many", "gain": "exponential", "k": 3},
+    {"ideal": "all"},
+    {"ideal": "all", "gain": "exponential", "k": 3},
     {"ideal": "perfect", "k": 3},
     {"ideal": "perfect", "k": 30, "gain": GAIN, "discount": "rank"},
 ]

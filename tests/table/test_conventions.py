@@ -62,7 +62,7 @@ def options_of(tool: str, metric: str) -> Iterator[dict[str, Any]]:
         yield {"p": 0.95}
     else:
         if takes.get("k", inspect.Parameter("k", inspect.Parameter.KEYWORD_ONLY, default=None)).default is None:
-            yield {}
+            yield from [] if "needs_k" in oracle.choices(tool, metric) else [{}]
         if (
             (tool, metric) not in WITHOUT_CUTOFF
             and "k" in takes

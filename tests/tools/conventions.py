@@ -32,6 +32,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tests.tools.products import PRODUCTS
+
 Row = tuple[Any, float | None, float | None]
 
 ANY_LABEL = (-math.inf, math.inf, False)
@@ -42,7 +44,7 @@ DEFAULTS: dict[str, Any] = {
     "ties": "order", "scores": "float64", "values": "float64", "tolerance": 1e-12,
     "unretrieved": "unseen", "unjudged": "refused", "negative": "refused", "labels": (0, math.inf, False),
     "relevant": (">=", 1), "rows": 1, "no_relevant": 0.0,
-    "gain": "linear", "discount": "log2", "over": None, "beyond": None,
+    "gain": "linear", "discount": "log2", "over": None, "beyond": None, "ideal": "judged",
 }  # fmt: skip
 
 TREC_EVAL: dict[str, Any] = {
@@ -198,6 +200,7 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
             "nerr": {},
         },
     },
+    **PRODUCTS,
 }  # fmt: skip
 
 

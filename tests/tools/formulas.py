@@ -146,8 +146,19 @@ def dcg(q: Query, k: int | None = None) -> float:
     return total
 
 
+def cg(q: Query, k: int | None = None) -> float:
+    return sum(q.gain(row) for row in q.ranking[:k])
+
+
 def ndcg(q: Query, k: int | None = None) -> float:
-    best = sorted((q.gain(row) for row in q.rows), reverse=True)[:k]
+    best = sorted((q.gain(row) for row in q.rows), reverse=True)
+    if q.choice["ideal"] == "perfect":
+        assert k is not None
+        best = [1.0] * k if best[0] else []
+    elif q.choice["ideal"] != "all":
+        best = best[:k]
+    if q.choice["ideal"] == "as_many":
+        best = best[: q.n]
     return q.share(dcg(q, k), sum(gain * q.discount(rank) for rank, gain in enumerate(best, 1)))
 
 
@@ -249,7 +260,7 @@ def cascade(q: Query, labels: Sequence[float], greatest: float, k: int | None) -
 
 
 def err(q: Query, k: int | None = None) -> float:
-    return cascade(q, [row[2] for row in q.ranking], 0, k)
+    return cascade(q, [row[2] or 0 for row in q.ranking], q.choice.get("greatest", 0), k)
 
 
 def nerr(q: Query, k: int | None = None) -> float:
@@ -320,7 +331,7 @@ def coverage_error(q: Query) -> float:
 METRICS: dict[str, Callable[..., float]] = {
     metric.__name__: metric
     for metric in (
-        dcg, ndcg, precision, relative_precision, recall, f1, hits, hit_rate, fall_out, r_precision, average_precision,
+        cg, dcg, ndcg, precision, relative_precision, recall, f1, hits, hit_rate, fall_out, r_precision, average_precision,
         reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, err, nerr, pfound, mean_label,
         mean_position, weighted_average, ordered_pairs, auc, label_ranking_average_precision, label_ranking_loss,
         coverage_error,

@@ -1,7 +1,7 @@
 """The choices of `tests.tools.conventions` are what the tools do: every value they print is the one those choices make.
 
 scikit-learn and trec_eval 9 are always there; the others need `pip install -r tests/tools/requirements.txt` and
-`pytest -m tools tests/tools`.
+`pytest -m tools tests/tools`, and the products among them what requirements-products.txt says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from tests.tools.formulas import METRICS, value
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 LIGHT = ("sklearn", "trec_eval9")
-HEAVY = ("catboost", "lightgbm", "ptranking", "ranx", "spark", "tf_ranking", "torchmetrics", "xgboost")
+HEAVY = (
+    *("catboost", "lightgbm", "ptranking", "ranx", "spark", "tf_ranking", "torchmetrics", "xgboost"),
+    *("haystack", "llamaindex", "microsoft_recommenders", "mlflow", "ragas", "recbole", "rectools", "replay"),
+)
 TOOLS = [*LIGHT, *(pytest.param(tool, marks=pytest.mark.tools) for tool in HEAVY)]
 DOCS = [f"d{number}" for number in range(50)]
 SIZES = (1, 2, 3, 5, 8, 20, 45)
@@ -66,7 +69,9 @@ def close(found: float, wanted: float, tolerance: float) -> bool:
 def test_the_choices_make_the_values_of_the_tool(tool: str) -> None:
     module = importlib.import_module(f"tests.tools.{tool}_values")
     compared: dict[str, set[Any]] = {name: set() for name in CONVENTIONS[tool]["metrics"]}
-    queries = {"spark": 2, "tf_ranking": 50, "torchmetrics": 160, "sklearn": 120}.get(tool, 80)
+    queries = {"spark": 2, "tf_ranking": 50, "torchmetrics": 160, "sklearn": 120, "microsoft_recommenders": 40}.get(
+        tool, 80
+    )
     for labels in LABELS:
         for ties in (False, True):
             table = table_for(tool, len(labels), labels, ties=ties, queries=queries)

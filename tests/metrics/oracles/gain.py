@@ -59,7 +59,9 @@ def ndcg(
     if ideal == "perfect":
         assert k is not None
         best = [max(best, default=0.0)] * k
-    return ratio(dcg(q, k, gain, discount, min_label), discounted(best, k, discount))
+    if ideal == "as_many":
+        best = best[: q.n]
+    return ratio(dcg(q, k, gain, discount, min_label), discounted(best, None if ideal == "all" else k, discount))
 
 
 def mean_label(q: Query, k: int | None = None) -> float:

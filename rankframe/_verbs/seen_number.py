@@ -1,0 +1,65 @@
+"""A number that somebody saw, with the digits that were printed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from .._support.option_kinds import is_number
+from ..errors import Code, InvalidOption, option
+
+__all__ = ["Seen"]
+
+NOISE = 1e-12
+"""How far two numbers may be apart, of their size, that were computed in another order."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A number as it was printed.
+
+    Attributes
+    ----------
+    number
+        The number, with as many digits as were given.
+    """
+
+    number: Decimal
+
+    @classmethod
+    def of(cls, given: float | str) -> Seen:
+        """The number of what a user gave, a number or its text."""
+        try:
+            number = Decimal(str(given).strip()) if is_number(given) or isinstance(given, str) else None
+        except InvalidOperation:
+            number = None
+        if number is None or not number.is_finite():
+            raise InvalidOption(
+                option(observed=given),
+                " is no number; give the one that was printed, with its digits, as ",
+                Code("observed=0.81", command="--observed 0.81"),
+            )
+        return cls(number)
+
+    @property
+    def text(self) -> str:
+        """The number as it was given."""
+        return f"{self.number:f}"
+
+    @property
+    def unit(self) -> Decimal:
+        """One of the last digit."""
+        return Decimal(1).scaleb(int(self.number.as_tuple().exponent))
+
+    def matches(self, value: float | None) -> bool:
+        """Whether a value, rounded to the digits given, is this number; a half may be rounded up or down."""
+        if value is None or not math.isfinite(value):
+            return False
+        return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(NOISE)
+
+    def like(self, value: float | None) -> str:
+        """A value with as many digits."""
+        if value is None or not math.isfinite(value):
+            return "nothing"
+        return f"{Decimal(value).quantize(min(self.unit, Decimal(1))):f}"

@@ -1,0 +1,30 @@
+"""A query as products take it: the documents that were retrieved, best first, and those that are relevant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+# Products that report how they are used are told not to, before they are imported.
+os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "HAYSTACK_TELEMETRY_ENABLED": "False", "MLFLOW_DISABLE_TELEMETRY": "true"}
+
+CUTOFFS: list[dict[str, Any]] = [{}, *({"k": k} for k in (1, 2, 5, 30))]
+
+
+class Lists(NamedTuple):
+    """The two lists."""
+
+    retrieved: list[Any]
+    relevant: list[Any]
+
+
+def lists(rows: Sequence[Any], k: int | None = None) -> Lists:
+    """The lists of a query's rows, the first one cut at `k`; tied documents stay as given."""
+    retrieved = sorted((row for row in rows if row[1] is not None), key=lambda row: -row[1])
+    return Lists([row[0] for row in retrieved][:k], [row[0] for row in rows if row[2] is not None and row[2] >= 1])
+
+
+def every(names: Sequence[str], cutoffs: Sequence[dict[str, Any]] = CUTOFFS) -> list[tuple[str, dict[str, Any]]]:
+    """Each metric with each cutoff."""
+    return [(name, cut) for name in names for cut in cutoffs]

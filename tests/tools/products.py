@@ -1,0 +1,145 @@
+"""Products that print ranking metrics beside what they are for: their choices, as in `tests.tools.conventions`.
+
+More choices:
+
+ideal         the best order that nDCG divides by: "judged" (the best k), "as_many" (at most as many as were retrieved),
+              "all" (whatever k), "perfect" (k documents of the best gain)
+greatest      the top of the scale of labels
+needs_k       whether a cutoff is always given
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+ANY_LABEL = (-math.inf, math.inf, False)
+
+# They take a list of documents and those that are relevant, or some other way to say so.
+LISTS: dict[str, Any] = {
+    "unretrieved": "counted", "unjudged": "nonrelevant", "negative": "nonrelevant", "labels": ANY_LABEL,
+}  # fmt: skip
+
+# Version 8 of Elasticsearch and version 1 of OpenSearch.
+RANK_EVAL: dict[str, Any] = {
+    **LISTS, "labels": (0, 4, True), "default_k": 10,
+    "metrics": {
+        "precision": {"over": "min(k,n)"},
+        "recall": {},
+        "reciprocal_rank": {},
+        "dcg": {"gain": "exponential"},
+        "ndcg": {"gain": "exponential", "ideal": "as_many"},
+        "err": {"greatest": 4},
+    },
+}  # fmt: skip
+
+PRODUCTS: dict[str, dict[str, Any]] = {
+    "elasticsearch": RANK_EVAL,
+    "opensearch": RANK_EVAL,
+    # Rounded to two decimals. What is relevant goes by a threshold of each query, 1 where labels are 0 and 1.
+    "opensearch_workbench": {
+        **LISTS, "labels": (0, 1, True),
+        "metrics": {
+            "precision": {"over": "min(k,n)"},
+            "recall": {},
+            "average_precision": {"over": "R"},
+            "reciprocal_rank": {},
+            "dcg": {"gain": "exponential", "labels": (0, 4, True)},
+            "ndcg": {"gain": "exponential", "labels": (0, 4, True)},
+        },
+    },
+    "quepid": {
+        **LISTS, "labels": (0, 4, True), "default_k": 10,
+        "metrics": {
+            "precision": {"over": "min(k,n)"},
+            "average_precision": {"over": "R", "no_relevant": math.nan},
+            "reciprocal_rank": {},
+            "cg": {},
+            "dcg": {"gain": "exponential"},
+            "ndcg": {"gain": "exponential", "ideal": "all"},
+            "err": {"greatest": 4},
+        },
+    },
+    "mlflow": {
+        **LISTS, "default_k": 3,
+        "metrics": {
+            "precision": {"over": "min(k,n)"},
+            "recall": {},
+            "ndcg": {"gain": "binary", "ideal": "as_many"},
+        },
+    },
+    "llamaindex": {
+        **LISTS, "no_relevant": math.nan,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "min(k,n)"},
+            "recall": {},
+            "average_precision": {"over": "R"},
+            "ndcg": {"gain": "binary", "ideal": "all"},
+        },
+    },
+    "haystack": {
+        **LISTS,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "recall": {},
+            "average_precision": {"over": "R"},
+            "ndcg": {"ideal": "all"},
+        },
+    },
+    # The divisor of average precision is 1e-10 more than the number of hits.
+    "ragas": {
+        **LISTS,
+        "metrics": {
+            "average_precision": {"over": "hits", "tolerance": 1e-9},
+            "precision": {"over": "min(k,n)"},
+            "recall": {"no_relevant": math.nan},
+        },
+    },
+    "replay": {
+        **LISTS, "ties": "doc_desc", "no_relevant": math.nan, "needs_k": True,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "average_precision": {"over": "min(k,R)"},
+            "ndcg": {"gain": "binary"},
+            "auc": {"ties": "undefined", "unretrieved": "unseen", "no_relevant": 0.0, "no_nonrelevant": 1.0},
+        },
+    },
+    "rectools": {
+        **LISTS, "no_relevant": math.nan, "needs_k": True,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "f1": {},
+            "average_precision": {"over": "R"},
+            "ndcg": {"gain": "binary", "ideal": "perfect"},
+        },
+    },
+    "recbole": {
+        **LISTS, "ties": "undefined", "no_relevant": math.nan, "default_k": 10,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "average_precision": {"over": "min(k,R)"},
+            "ndcg": {"gain": "binary"},
+        },
+    },
+    "microsoft_recommenders": {
+        **LISTS, "no_relevant": math.nan, "default_k": 10,
+        "metrics": {
+            "precision": {"over": "k"},
+            "recall": {},
+            "average_precision": {"over": "min(k,R)"},
+            "ndcg": {"gain": "binary"},
+        },
+    },
+}  # fmt: skip
