@@ -360,9 +360,8 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 def _listed(among: Mapping[str, Metric]) -> str:
     """The metrics; of many, those asked for most."""
     usual = [name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "err", "rbp") if name in among]
-    if not usual:
-        return ", ".join(among)
-    return f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
+    others = f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
+    return others if usual else ", ".join(among)
 
 
 def elsewhere(name: str, text: str) -> Text | None:
@@ -389,8 +388,7 @@ def elsewhere(name: str, text: str) -> Text | None:
 
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
     """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    base, cutoff = _cut(name)
-    base = base.removesuffix("_at")
+    base, cutoff = _cut(name.replace("_at_", "_"))
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
     sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
     return [f"{near}@{cutoff}"] if sure else []

@@ -34,6 +34,7 @@ from .formats import (
     suffix_of,
 )
 from .json_rows import json_rows
+from .numbers_in_text import numbers
 from .sources import named_content
 from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
 
@@ -360,43 +361,3 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
     known = {new: old for old, new in meant.items()}
     named = say("columns", {known.get(new, f"its {new.removesuffix('_id')} column"): new for new in lacking})
     return f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text"
-
-
-def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
-    """The columns with numbers parsed from text, and for each of these the fault of the text, or null."""
-    values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
-    return values, [
-        pl.format(
-            f"{column} '{{}}' is not a {{}}",
-            pl.when(values[column].is_null()).then(text[column]),
-            kind_of(text[column], numeric[column], column),
-        )
-        for column in text
-        if column in numeric
-    ]
-
-
-def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
-    """The expected form of a text that is not a number of the type."""
-    if not dtype.is_integer():
-        return pl.lit("number")
-    if column != "label":
-        return pl.lit("whole number")
-    value = text.cast(pl.Float64, strict=False)
-    return (
-        pl.when(value.is_finite() & (value == value.floor()))
-        .then(pl.lit(f"number that {dtype} holds exactly (label_dtype=pl.Float64 rounds it)"))
-        .otherwise(pl.lit("whole number (label_dtype=pl.Float64 keeps fractions)"))
-    )
-
-
-def number(text: pl.Expr, dtype: DType) -> pl.Expr:
-    """The number that a text represents; null if it is none, or beyond the type."""
-    if dtype == pl.String:
-        return text
-    value = text.cast(pl.Float64, strict=False)
-    if dtype.is_float():
-        return value.cast(dtype)
-    exact = value.abs() < 2**53  # beyond, a float stands for several whole numbers
-    whole = pl.when(exact & (value == value.floor())).then(value).cast(dtype, strict=False)  # such as 2.0 or 2e3
-    return pl.coalesce(text.cast(dtype, strict=False), whole)

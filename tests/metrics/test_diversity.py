@@ -584,7 +584,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "an expression": (lambda: rf.expr.alpha_ndcg(k=5), rf.InvalidOption, r"df.rank.on\(subtopic='subtopic'\).evaluate"),
     "a curve": (lambda: ranker(ROWS).curve("alpha_ndcg"), rf.InvalidOption, "not shown by document"),
-    "an explanation": (lambda: ROWS.rank.explain("alpha_ndcg"), rf.InvalidOption, "say which column"),
+    "an explanation": (lambda: ROWS.rank.explain("alpha_ndcg"), rf.InvalidOption, "name the column"),
     "a weight": (
         lambda: ranker(ROWS.with_columns(w=1), weight="w").evaluate("ndcg", "strec"),
         rf.InvalidOption,

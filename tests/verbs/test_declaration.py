@@ -98,7 +98,7 @@ ROWS: dict[Gives, str] = {
     "query": "one per query",
     "row": "the caller's, in their order",
     "document": "one per document, in rank order",
-    "join": "the pairs of query and document in either table",
+    "join": "one per pair of query and document in either table",
     "table": "one per finding|one per metric and slice",
     "comparison": "an object with several frames",
 }
