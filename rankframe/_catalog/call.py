@@ -99,7 +99,8 @@ class Call:
     @property
     def bounds(self) -> Bounds:
         """The least and the greatest value that the call can have; ``None`` where there is no limit."""
-        return (None, None) if any(name in self.metric.beyond for name, _ in self.options) else self.metric.bounds
+        given = {text for name, value in self.options for text in (name, f"{name}={value}")}
+        return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
 
     def value(self, ranking: Formulated, no_relevant: NoRelevant) -> pl.Expr:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""

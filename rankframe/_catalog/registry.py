@@ -66,7 +66,7 @@ class Metric:
     bounds
         The least and the greatest value; ``None`` where there is no limit.
     beyond
-        Options that, where given, take the value out of the bounds.
+        Options, or single values as ``gain=linear``, that take the value out of the bounds.
     dot
         The option that a number after a dot sets, as in ranx's ``rbp.95``.
     summary
@@ -193,7 +193,7 @@ def metric(
     bounds
         The least and the greatest value of the metric; ``None`` for no limit.
     beyond
-        Options that, where given, take the value out of the bounds.
+        Options, or single values as ``gain=linear``, that take the value out of the bounds.
     dot
         The option that a number after a dot sets, as in ``rbp.95``.
     spellings

@@ -171,7 +171,15 @@ def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -
     return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
 
 
-@metric("rank_biased_precision", display="RBP", bounds=(0, 1), dot="p", judging=_rbp_judging, gains_only=True)
+@metric(
+    "rank_biased_precision",
+    display="RBP",
+    bounds=(0, 1),
+    beyond=("gain=linear",),
+    dot="p",
+    judging=_rbp_judging,
+    gains_only=True,
+)
 def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGain = None) -> pl.Expr:
     r"""Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
 

@@ -74,8 +74,9 @@ def test_the_declared_bounds_and_direction_are_those_of_the_oracles_values(name:
     assert metric.higher_is_better == (gained >= 0)
     low, high = metric.bounds
     assert min(found) < 0 if low is None else min(found) >= 0
-    # G declares no upper bound though it has one, and RBP one that labels taken for gains pass
-    assert max(found) > 1 if high is None and name != "g" else max(found) <= 1 + 1e-12 or name == "rbp"
+    assert (
+        max(found) > 1 if high is None and name != "g" else max(found) <= 1 + 1e-12
+    )  # G has a bound, and declares none
 
 
 @pytest.mark.parametrize("which", SHARES)

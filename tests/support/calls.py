@@ -227,7 +227,8 @@ def needs_table(name: str, options: Options) -> bool:
 
 def is_beyond(name: str, options: Options) -> bool:
     """Whether an option takes the value out of the metric's bounds, as its declaration says."""
-    return not options.keys().isdisjoint(rf.METRICS[CANONICAL[name]].beyond)
+    given = {text for option, value in options.items() for text in (option, f"{option}={value}")}
+    return not given.isdisjoint(rf.METRICS[CANONICAL[name]].beyond)
 
 
 ONE_ROW = pl.LazyFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0], "label": [1]})

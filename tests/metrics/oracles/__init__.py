@@ -24,7 +24,8 @@ DECLARED = {metric.formula.__name__: metric for metric in rf.METRICS.values()}
 def is_best_at_1(name: str, options: Mapping[str, Any]) -> bool:
     """Whether 1 is the best value, as the metric declares; the declarations are held against the oracles' values."""
     metric = DECLARED[name]
-    return metric.bounds == (0, 1) and metric.higher_is_better and options.keys().isdisjoint(metric.beyond)
+    given = {text for option, value in options.items() for text in (option, f"{option}={value}")}
+    return metric.bounds == (0, 1) and metric.higher_is_better and given.isdisjoint(metric.beyond)
 
 
 @untraced
