@@ -140,7 +140,7 @@ def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
     kinds = {*map(type, values)}
     if all(issubclass(kind, str) for kind in kinds):
         return pl.Series(values, dtype=pl.String)
-    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool))}
+    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool_))}
     if whole == kinds:
         return pl.Series([int(x) for x in values], dtype=pl.Int64)
     unlike = whole if any(issubclass(kind, str) for kind in kinds) else kinds - whole
@@ -153,12 +153,12 @@ def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
 def _numbers(values: Sequence[Any], number: str, at: Any) -> pl.Series:
     """Scores as floats; labels as whole numbers where all are."""
     kinds = {*map(type, values)}
-    if not all(issubclass(kind, (Real, np.bool)) for kind in kinds):
-        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool)))
+    if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
+        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))
         raise InvalidData(
             f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out, or give it one"
         )
-    whole = number == "label" and all(issubclass(kind, (Integral, np.bool)) for kind in kinds)
+    whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
     found = np.array(values, dtype=np.int64 if whole else np.float64)
     if not whole and np.isnan(found).any():
         raise InvalidData(
