@@ -53,7 +53,7 @@ SEARCHED = {
     "recipes/runs": ["many runs", "several runs", "multiple runs"],
     "start": ["install", "pip install", "distance", "distances"],
 }
-"""What people look for, by the page that they should find first although it calls it otherwise."""
+"""Search terms that a page does not contain, by the page that should be found first."""
 CUTOFFS = (5, 10, 20)
 """Cutoffs that people search for with a metric's name."""
 

@@ -22,7 +22,7 @@ OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target
 """ir_measures' names of options, and ours."""
 
 WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
-"""What stands before the cutoff of a text, in our spelling or as in trec_eval's P_5."""
+"""The part of a text before its cutoff, as in ndcg@10 or trec_eval's P_5."""
 
 LONGEST = 500
 """How many letters of several metrics in one text are looked at."""

@@ -98,7 +98,7 @@ FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)
 
 
 def start(arguments: argparse.Namespace) -> Answer:
-    """What to type first."""
+    """Print the commands to begin with."""
     lines = [line for command in FIRST for line in (f"{command.examples[0]}", f"    {command.help}", "")]
     return Answer("\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."]))
 

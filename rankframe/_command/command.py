@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line."""
 
     limit = ""
-    """What to say where more words are given than it takes."""
+    """The advice for a word too many."""
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""

@@ -99,7 +99,7 @@ def power(arguments: argparse.Namespace) -> Answer:
 
 
 def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
-    """What a verb of several runs gives for the files."""
+    """The result of a verb of several runs on the files."""
     named = arguments.runs is not None or arguments.run is not None
     reads = columns_read(arguments, verb, runs=arguments.runs, run=arguments.run if named else "run")
     found = judged(arguments, reads)

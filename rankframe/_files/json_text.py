@@ -97,7 +97,7 @@ class JsonText:
         self.at += 1
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object, none of whose members is lost because another has its name."""
+        """The object of these members; two members of one name are refused, so that none is lost."""
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]

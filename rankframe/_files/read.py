@@ -281,7 +281,7 @@ def from_table(
     dtypes: dict[str, DType] = {}
     if kind in ("csv", "tsv"):
         raw = {column: pl.col(column) for column in text if column in found}
-        if header is not None and header.tool == "quepid":  # which puts a space before what a spreadsheet would compute
+        if header is not None and header.tool == "quepid":  # Quepid puts a space before formulas
             unescaped = {x: pl.col(x).str.replace("^ ([-=+@])", "${1}") for x in ("query_id", "doc_id")}
             table = table.with_columns(**unescaped)
         values, misread = numbers(raw, numeric)

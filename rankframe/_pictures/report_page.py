@@ -104,7 +104,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
-    if gate is not None:  # which may follow other policies than the report
+    if gate is not None:  # its policies may differ from those of the report
         said["gate"] = {name: x for name, x in gate.settings.items() if name != "progress" and said.get(name) != x}
     return said
 

@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
     @property
     def urgency(self) -> tuple[bool, float, float, str]:
-        """What lines are sorted by to have the greatest loss first, or for one run the worst mean; no value is last."""
+        """The sort key of a line: the greatest loss first, for one run the worst mean; lines without a value last."""
         rows = [(row, "difference") for row in self.differences.values()] or [
             (row, "mean") for row in self.means.values()
         ]

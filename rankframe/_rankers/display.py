@@ -46,7 +46,7 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """What a ranker shows; `columns` are those of its table, None if it has none or they are not known.
+    """The display of a ranker; `columns` are those of its table, None if it has none or they are not known.
 
     `levels` are those of `columns` that are levels of an index.
     """

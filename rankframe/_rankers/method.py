@@ -35,7 +35,7 @@ class Ranks(Protocol[R_co]):
 
     _setup: Setup
     _gives: str
-    """What a metric gives, for the text of its method."""
+    """The sentence on the result of a metric, for the help of its method."""
 
     @property
     def _kind(self) -> type[R_co]:
@@ -57,7 +57,7 @@ class Lifted:
 
     def __init__(self, function: Callable[..., object], returns: object) -> None:
         self.function, self.returns = function, returns
-        self.__module__ = function.__module__  # where its examples are
+        self.__module__ = function.__module__  # doctest finds the examples there
 
     def __get__(self, ranker: Ranks[object] | None, owner: type | None = None) -> object:
         return self.function if ranker is None else Method(self.function, self.returns, ranker)
@@ -84,7 +84,7 @@ class Method:
             raise without_own_frames(error) from error.__cause__
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
-        return self  # which makes it a routine to `inspect` and `help`
+        return self  # makes `inspect` and `help` treat it as a routine
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -146,7 +146,7 @@ class Elements:
 
 
 def _array(given: Any, what: str) -> Any:
-    """What was given as an array of NumPy, masked or not."""
+    """The given object as an array of NumPy, masked or not."""
     if isinstance(given, np.ma.MaskedArray):
         return given
     try:

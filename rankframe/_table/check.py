@@ -308,7 +308,7 @@ def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
 
 
 def _text_of(kind: str, setup: Setup, columns: Iterable[str]) -> tuple[Text, ...]:
-    """What is said of a fault; of a repeated document, first that a column may name several runs."""
+    """The message of a fault; for a repeated document it first proposes a column that may name several runs."""
     said = TEXTS[kind](setup)
     query = setup.roles.query
     run = next((name for name in columns if name.lower() in USUAL_NAMES["run"] and name not in query), None)

@@ -64,7 +64,7 @@ RANK_EVAL: Mapping[str, Settings] = {
     "ndcg": {"k": 10, "gain": "exponential", "ideal": "as_many"},
     "err": {"k": 10},
 }
-"""What the request _rank_eval counts."""
+"""The metrics of the request _rank_eval, with its defaults."""
 
 TOOLS: Mapping[str, Convention] = {
     "trec_eval": Convention({"ties": "trec_eval"}, OF_TREC_EVAL, "labels are cut to whole numbers"),
@@ -186,7 +186,7 @@ PRODUCTS: Mapping[str, Convention] = {
     "elasticsearch": Convention(
         {"ties": "order"},
         RANK_EVAL,
-        "_rank_eval of version 8, read in its source, not run; ERR wants maximum_relevance, which is max_label here; "
+        "_rank_eval of version 8, read in its source, not run; ERR needs maximum_relevance, which is max_label here; "
         "unknown_doc_rating, which gives unjudged documents a label, and ignore_unlabeled are not repeated; queries "
         "that fail are left out",
     ),

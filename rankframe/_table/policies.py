@@ -173,7 +173,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "bounds": "unjudged documents may turn out to have any label",
     },
     "unjudged_labels": {
-        None: "nothing is said of unjudged documents' labels",
+        None: "the labels of unjudged documents are not limited",
         ...: "unjudged documents have labels {}",
     },
     "unretrieved": {
@@ -193,7 +193,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "float32": "scores are compared as 32-bit floats",
     },
 }
-"""What each value of a policy does, as a clause; ``...`` stands for any other value, which takes the place of {}."""
+"""The effect of each value of a policy, as a clause; ``...`` stands for any other value, which takes the place of {}."""
 
 
 def check_threshold(relevant: object) -> None:

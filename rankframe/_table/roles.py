@@ -89,7 +89,7 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
     there = _of_caller(schema)
     meant: dict[str, Any] = {role: _meant(there, name, role) for name, role in lacking}
     unknown = None in meant.values()
-    preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant)), None)
+    preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant, there)), None)
     least_first = meant.get("score")
     if least_first is not None and least_first.lower() in RANKS:
         meant = {("rank" if role == "score" else role): near for role, near in meant.items()}
@@ -113,8 +113,11 @@ def of_lists(name: str, kind: str) -> tuple[Text, Text]:
     )
 
 
-def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None]) -> bool:
-    """Whether a preset names the columns that are meant, and one more."""
+def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None], there: Collection[str]) -> bool:
+    """Whether a preset names the columns that are meant and one more, and the table has all of them; a run has no label."""
+    lacking = {role for role, name in preset.items() if name not in there}
+    if lacking and (lacking != {"label"} or "label" in there):
+        return False
     return all(preset.get(role) == near for role, near in meant.items()) and len(preset) > len(meant)
 
 

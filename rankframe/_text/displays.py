@@ -88,7 +88,7 @@ def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _left_out(of: Any, rows: Sequence[Any], others: str, most: int | None) -> list[str]:
-    """What is not shown, and how to get it."""
+    """A line on the rows that are not shown, with the code that gives them."""
     more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
     return more + _lazy(of, others)
 

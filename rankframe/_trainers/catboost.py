@@ -16,7 +16,7 @@ from .evaluation_set import EvaluationSet, Lists
 __all__ = ["CatBoostCallback", "catboost_callback"]
 
 OTHER_ROWS = -1.0
-"""What CatBoost is told of rows that are not those of the pool; it takes no NaN."""
+"""The value passed to CatBoost for rows outside the pool, since it takes no NaN."""
 
 
 @called_by_users

@@ -237,7 +237,7 @@ class SearchEvaluator:
         return encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_tensor=True)
 
     def get_config_dict(self) -> dict[str, Any]:
-        """What a model card shows of the evaluator."""
+        """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
         return {"metrics": self._means.names, "top_k": self._top_k, **{x: policies[x] for x in ("relevant", "ties")}}
 

@@ -1,4 +1,4 @@
-"""What each tool would print for a table, which of its choices make the difference, and whose number somebody saw."""
+"""The number that each tool prints for a table, the choices that change it, and the tool behind a number."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class Choice:
 
     @property
     def says(self) -> str:
-        """What it does, in words."""
+        """Its effect, in words."""
         return in_words(self.name, self.value, short(self.value))
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a tool prints: the number, the metric as it is computed, the choices that matter, what is to be known beside."""
+    """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note."""
 
     tool: str
     value: float | None
@@ -125,7 +125,7 @@ class _Numbers:
         return self._found[setup, call]
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
-        """What a tool prints that counts by this setup and call, with the choices that make it another number."""
+        """The number that a tool with this setup and call prints, with the choices that change it."""
         try:
             here = self.value(setup, call)
         except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
@@ -145,7 +145,7 @@ class _Numbers:
             return math.nan
 
     def single_choices(self) -> Iterator[Row]:
-        """What each single choice gives that anybody can make: another word, or a number that a tool has."""
+        """The number that each single choice gives: another word of an option, or a number that a tool uses."""
         settings = [
             setting
             for convention in CONVENTIONS.values()
@@ -160,8 +160,8 @@ class _Numbers:
         settings += [("k", None)] if "k" in self.call.metric.parameters else []
         for name, value in dict.fromkeys(settings):
             if (name, value) == ("unjudged", "bounds"):
-                continue  # which gives two numbers
-            with suppress(RankframeError):  # where the choice does not go with the others
+                continue  # it gives two numbers
+            with suppress(RankframeError):  # the choice may exclude another one
                 setup, call = _with(self.setup, self.call, name, value)
                 if (setup, call) != (self.setup, self.call):
                     yield Row(ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), "")
@@ -204,7 +204,7 @@ def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]
 
 
 def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
-    """What each row, ours first, says of the number that was seen."""
+    """The sentence of each row, ours first, about the number that somebody saw."""
     ours, *others = rows
     defined = f"the definition says {seen.like(ours.value)}"
     if seen.matches(ours.value):

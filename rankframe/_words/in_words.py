@@ -1,4 +1,4 @@
-"""What the values of metrics' options do, in words."""
+"""The effects of metrics' options, in words."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "p": {...: "the reader goes on with probability {}"},
     "tied": {...: "a pair with equal scores counts {}"},
 }
-"""What each value of an option does, as a clause; ``...`` stands for any other value, which takes the place of {}."""
+"""The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""
 
 
 def in_words(name: str, value: object, shown: str) -> str:
-    """What a value of a policy or an option does; `shown` is the value as text."""
+    """The effect of a value of a policy or an option; `shown` is the value as text."""
     clauses = {**POLICIES_IN_WORDS, **IN_WORDS}.get(name, {})
     known = value if value is None or isinstance(value, (str, bool)) else ...
     clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn.metrics
+from scipy import sparse
 
 import rankframe as rf
 
@@ -76,7 +77,6 @@ def test_rows_of_a_matrix_take_names() -> None:
 
 
 def test_stored_elements_of_sparse_matrices_were_retrieved_or_judged() -> None:
-    sparse = pytest.importorskip("scipy.sparse")
     scores = sparse.csr_matrix(np.array([[0, 2.0, 1], [0, 0, 0]]))
     labels = sparse.coo_array(np.array([[1, 0, 1], [0, 1, 0]]))
     assert rf.from_arrays(scores, labels).rows() == [
