@@ -33,6 +33,7 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._catalog.fusions import FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGREEMENTS",
+    "FUSIONS",
     "METRICS",
     "Accumulator",
     "Comparison",
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
 LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
+    "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Ranking": "_words.ranking",
@@ -204,7 +207,7 @@ def __getattr__(name: str) -> Any:
 
         return version(__name__)
     if name in LATER:
-        from . import metrics  # noqa: F401 - fills the registry
+        from . import fusions, metrics  # noqa: F401 - fill the registries
 
         globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
         return value
