@@ -476,7 +476,7 @@ def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatc
     assert main(["report", "t.csv", "-o", "r.html"]) == 2
     assert "pip install 'rankframe[" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     assert main(["compare", "t.csv", "--runs", "score,label", "--test", "t"]) == 2
     assert "pip install 'rankframe[stats]'" in capsys.readouterr().err
 

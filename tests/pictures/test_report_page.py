@@ -248,7 +248,7 @@ def test_a_missing_jinja_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch
         written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"])
 
 
-@pytest.mark.parametrize("library", ["altair", "scipy.stats", "vl_convert"])
+@pytest.mark.parametrize("library", ["altair", "scipy.special", "vl_convert"])
 def test_a_missing_library_of_plots_is_no_plot_that_is_left_out(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(rf.MissingExtra, match=rf"{library} is not installed; write pip install 'rankframe\["):
