@@ -365,7 +365,9 @@ def test_without_scipy_only_students_t_is_missing_and_says_what_to_install(monke
         monkeypatch.setitem(sys.modules, module, None)
     for method in ("bca", "percentile"):
         stats.intervals(VALUES, ONES, 0.95, method, 50, 0)  # type: ignore[arg-type]
-    with pytest.raises(rf.MissingExtra, match=r"scipy\.special is not installed; write pip install 'rankframe\[stats\]'"):
+    with pytest.raises(
+        rf.MissingExtra, match=r"scipy\.special is not installed; write pip install 'rankframe\[stats\]'"
+    ):
         stats.intervals(VALUES, ONES, 0.95, "t", 50, 0)
     with pytest.raises(ImportError):
         stats.power(0.5, 10, 0.05)
