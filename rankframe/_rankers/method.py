@@ -77,11 +77,18 @@ class Method:
         self._returns = returns
         self.__annotations__ = {**function.__annotations__, "return": returns}
 
-    def __call__(self, /, *args: object, **options: object) -> object:
-        try:
-            return self.__func__(self.__self__, *args, **options)
-        except RankframeError as error:
-            raise without_own_frames(error) from error.__cause__
+    @property
+    def __call__(self) -> Callable[..., object]:
+        """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
+
+        def call(*args: object, **options: object) -> object:
+            try:
+                return self.__func__(self.__self__, *args, **options)
+            except RankframeError as error:
+                raise without_own_frames(error) from error.__cause__
+
+        vars(call)["__signature__"] = self.__signature__
+        return call
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
         return self  # makes `inspect` and `help` treat it as a routine
