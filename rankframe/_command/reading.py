@@ -15,7 +15,7 @@ import polars as pl
 import rankframe as rf
 
 from .._files.formats import beir_folder
-from .._files.read import QRELS, RUN, Layout, rows, spelled
+from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
 from .._files.together import run_names
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
@@ -37,6 +37,7 @@ __all__ = [
     "require_rows",
     "runs_and_judgments",
     "table_of",
+    "with_baseline",
 ]
 
 
@@ -237,6 +238,24 @@ def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
 def _names(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as tells them apart."""
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
+
+
+def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the name of a run as the baseline, where its file was named instead."""
+    baseline, files = given(arguments, "baseline"), given(arguments, "files") or ()
+    if baseline is None or len(files) < 2:
+        return arguments
+    names = _names(files)
+    meant = [name for name, path in zip(names, map(Path, map(spelled, files)), strict=True) if baseline in forms(path)]
+    return argparse.Namespace(
+        **{**vars(arguments), "baseline": meant[0] if len(meant) == 1 and baseline not in names else baseline}
+    )
+
+
+def forms(path: Path) -> tuple[str, ...]:
+    """How a file may be named: its path and its name, each also without the ending of a compression."""
+    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return str(path), path.name, str(bare), bare.name
 
 
 # tables
