@@ -300,20 +300,20 @@ def _joined(
 def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
     """Refuse an empty run, and a run without a judged query, which most often belongs to another collection."""
     require_rows(run, path)
+    require_rows(qrels, path_of_qrels, "judgment")
     if run.join(qrels, on="query_id", how="semi").is_empty():
         of_run, of_qrels = (
             ", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)
         )
         raise InvalidData(
-            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments "
-            + (f"{of_qrels} ..." if of_qrels else "none")
+            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments {of_qrels} ..."
         )
 
 
-def require_rows(table: pl.DataFrame, path: str) -> None:
+def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> None:
     """Refuse a file without a row."""
     if table.is_empty():
-        raise InvalidData(f"{'standard input' if path == '-' else path} holds no document")
+        raise InvalidData(f"{'standard input' if path == '-' else path} holds no {holds}")
 
 
 def join(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -65,6 +66,7 @@ class Numbers:
     def scores(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[float | None]:
         """The scores of a query's documents."""
         self._check("score", query, docs, values)
+        self._refuse("score", math.isnan, "number", query, docs, values)
         return [None if x is None else float(x) for x in values]
 
     def labels(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[Any]:
@@ -72,6 +74,8 @@ class Numbers:
         self._check("label", query, docs, values)
         if self.whole:
             return [None if x is None else self._whole(query, doc, x) for doc, x in zip(docs, values, strict=True)]
+        self._refuse("label", math.isnan, "number", query, docs, values)
+        self._refuse("label", math.isinf, "finite number", query, docs, values)
         kind = str if self.label == pl.String else float
         return [None if x is None else kind(x) for x in values]
 
@@ -79,6 +83,20 @@ class Numbers:
         if not {*map(type, values)} <= {int, float, type(None)}:
             doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, type(None)))
             raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a number")
+
+    def _refuse(
+        self,
+        column: str,
+        wrong: Callable[[float], bool],
+        kind: str,
+        query: str,
+        docs: Sequence[str],
+        values: Sequence[Any],
+    ) -> None:
+        """Refuse the first value that is wrong."""
+        for doc, value in zip(docs, values, strict=True):
+            if value is not None and wrong(value):
+                raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a {kind}")
 
     def _whole(self, query: str, doc: str, value: float) -> int:
         """The label as a whole number, or the error for another one."""

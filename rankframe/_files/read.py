@@ -285,7 +285,12 @@ def from_table(
             unescaped = {x: pl.col(x).str.replace("^ ([-=+@])", "${1}") for x in ("query_id", "doc_id")}
             table = table.with_columns(**unescaped)
         values, misread = numbers(raw, numeric)
-        problem = pl.format("{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread))
+        empty = "; leave the field empty for a document that was not retrieved"
+        nan = raw["score"].cast(pl.Float64, strict=False).is_nan() if "score" in raw else pl.lit(False)
+        advice = pl.when(nan).then(pl.lit(empty)).otherwise(pl.lit(""))
+        problem = pl.format(
+            "{}, row {}: {}{}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread), advice
+        )
         dtypes = {column: numeric.get(column, pl.String()) for column in raw}
         table = table.with_columns(**values, **{PROBLEM: problem})
     if header is not None and "rank" in found and "score" not in found:

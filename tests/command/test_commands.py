@@ -485,7 +485,7 @@ def test_a_baseline_may_be_named_by_its_file(baseline: str, out: Out) -> None:
 def test_a_baseline_that_is_the_name_of_two_files_is_refused(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
     Path("x").mkdir()
     Path("x/a.run").write_bytes(Path("a.run").read_bytes())
-    assert main("compare x/a.run b.run.gz a.run --qrels qrels.txt -m rr --baseline a".split()) == 2
+    assert main(["compare", "x/a.run", "b.run.gz", "a.run", "--qrels", "qrels.txt", "-m", "rr", "--baseline", "a"]) == 2
     assert "--baseline a is none of the runs" in capsys.readouterr().err
     assert "`b.run.gz`" in out("compare x/a.run b.run.gz a.run --qrels qrels.txt -m rr --baseline a.run")
 

@@ -432,8 +432,15 @@ def test_an_object_without_queries_is_an_empty_table() -> None:
         assert read(io.StringIO("{}")).is_empty()
 
 
-def test_a_nan_score_of_json_stays_nan() -> None:
-    assert math.isnan(rf.read_run(io.StringIO('{"q": {"d": NaN}}'))["score"][0])
+def test_a_number_of_json_that_is_none_is_refused_with_its_line() -> None:
+    with pytest.raises(
+        InvalidData, match=r"line 1, column \d+: score nan of document 'e' of query 'q' is not a number"
+    ):
+        rf.read_run(io.StringIO('{"q": {"d": 1, "e": NaN}}'))
+    assert rf.read_run(io.StringIO('{"q": {"d": 1e999}}'))["score"][0] == math.inf
+    for label, kind in (("NaN", "number"), ("1e999", "finite number"), ("-Infinity", "finite number")):
+        with pytest.raises(InvalidData, match=f"of document 'e' of query 'q' is not a {kind}"):
+            rf.read_qrels(io.StringIO(f'{{"q": {{"d": 1, "e": {label}}}}}'), label_dtype=pl.Float64)
 
 
 def test_many_queries_are_read_in_their_order() -> None:
