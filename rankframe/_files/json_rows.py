@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -9,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InvalidData, warn
-from .formats import Content, DType, Layout
+from ..errors import Code, InvalidData, warn
+from .formats import OTHER_NAMES, Content, DType, Layout
 from .json_text import JsonText
-from .unreadable import text_of
+from .unreadable import start_of, text_of
 
 __all__ = ["json_rows"]
 
@@ -21,6 +22,9 @@ BATCH = 100_000
 
 PARTS = ("templates", "requests", "metric", "max_concurrent_searches", "metric_score", "details", "failures")
 """The members of a request of ``_rank_eval`` and of a response."""
+
+BY_COLUMN = {"columns", "index", "data", "schema"}.union(OTHER_NAMES, *OTHER_NAMES.values())
+"""Members of a table that pandas writes column by column, with any orientation."""
 
 META = "mteb_model_meta"
 LEVELS = ("subset", "split")
@@ -114,7 +118,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
     """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
     text = JsonText(name, text_of(content))
     if text.next() != "{":
-        raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
+        raise text.fault("neither a JSON object nor a list of rows starts here")
     numbers = Numbers(text, label)
     start = text.at
     if kind == "rank_eval" or (kind == "json" and text.first()[0] in PARTS):
@@ -126,9 +130,31 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
                 f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
             )
         text.at = start
+    if kind == "json" and text.first()[0] in BY_COLUMN:
+        if sum(member in BY_COLUMN and isinstance(x, (dict, list)) for member, x in text.value().items()) > 1:
+            to_lines = Code("df.to_json('run.jsonl', orient='records', lines=True)", phrase=", as with {}")
+            raise InvalidData(
+                f"{name}: this JSON object has a member for each column; write one for each row", to_lines
+            )
+        text.at = start
     if kind == "json" and "\n" not in text.text.strip() and text.first()[1] not in ("{", ""):
         return None
     return dictionary(text, layout, numbers)
+
+
+def listed_rows(content: Content, name: str) -> bytes | None:
+    """The rows of a JSON list as JSON lines; None for another text."""
+    if not start_of(content).lstrip("\ufeff \t\r\n").startswith("["):
+        return None
+    text = JsonText(name, text_of(content))
+    rows = text.value()
+    text.end()
+    for i, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InvalidData(
+                f"{name}: element {i} of the list is no object; write one for each document, with its columns"
+            )
+    return "\n".join(map(json.dumps, rows)).encode()
 
 
 # _rank_eval of Elasticsearch and OpenSearch
