@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 from .markup import WIDTH, html, text
-from .result_table import Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
+from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
 from .sentences import IN_HTML, decimals, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text"]
+__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text", "with_display"]
+
+F = TypeVar("F")
 
 MOST_ROWS = 30
 """How many rows of a table are shown."""
@@ -93,6 +96,26 @@ def verdict_html(of: Any) -> str:
     notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+
+
+def with_display(found: F) -> F:
+    """The findings of a check with a display of their own in notebooks: a row for each kind, and what to write.
+
+    The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
+    """
+    if not hasattr(found, "collect"):
+        vars(found)["_repr_mimebundle_"] = partial(_findings, found)
+    return found
+
+
+def _findings(found: Any, include: object = None, exclude: object = None) -> dict[str, str]:
+    """What IPython and Jupyter show of findings; nothing of a frame that the user has changed since to something else."""
+    if not {*FINDING} <= {*found.columns}:
+        return {}
+    grid = grid_of(found)
+    advised = dict.fromkeys(f"{row[1].text}: {row[-1].text}" for row in grid.rows)
+    below = Grid(grid.head[:-1], tuple(row[:-1] for row in grid.rows), 0, (*grid.notes, *map(visible, advised)))
+    return {"text/plain": text(below), "text/html": html(grid)}
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:

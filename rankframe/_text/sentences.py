@@ -25,14 +25,16 @@ TOLD = 5
 NAMED = 4
 """How many metrics or slices such a line names; more are counted."""
 
-IN_TEXT = "``"
+IN_TEXT = ("`", "`")
 """What stands around the name of a run: before it and after it."""
 
-IN_HTML = "“”"
+IN_HTML = ("“", "”")
 """The same on pages, which would show a backtick as it is."""
 
 
-def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: int = 1, quotes: str = IN_TEXT) -> str:
+def sentence(
+    row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT
+) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` are the rows of the table. The difference and its interval are those of the winner; without a significant difference, those of the run less the
@@ -72,7 +74,9 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: i
     return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
 
 
-def headlines(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: str = IN_TEXT) -> list[str]:
+def headlines(
+    rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT
+) -> list[str]:
     """The sentences on top of a comparison: one for each row.
 
     More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.
@@ -90,7 +94,7 @@ def headlines(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], qu
     return [counted, *filter(None, told[:TOLD])]
 
 
-def _of_pair(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: str) -> str:
+def _of_pair(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
     run, base = (_quoted(rows[0][name], quotes) for name in ("run", "baseline"))
     several = len({row["metric"] for row in rows}) > 1
@@ -105,7 +109,7 @@ def _of_pair(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quo
     return f"{run} against {base}: {'; '.join(parts)}"
 
 
-def _of_metric(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: str) -> str:
+def _of_metric(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """The run with the best mean of a metric in a slice, and how many of the others it is significantly better than."""
     ends = [(row[name], row[mean]) for row in rows for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))]
     means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
@@ -125,7 +129,7 @@ def _of_metric(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], q
     return f"{_quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
 
 
-def _quoted(run: str, quotes: str) -> str:
+def _quoted(run: str, quotes: tuple[str, str]) -> str:
     before, after = quotes
     return f"{before}{run}{after}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from .._text.displays import with_display
 from . import tool_comparison, verbs
 
 __all__ = [
@@ -242,7 +243,8 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
     not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
     first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
-    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
+    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings. IPython and
+    Jupyter show it with a row per kind of finding and the whole advice.
 
     Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
     or a rank, and none is negative; all labels are relevant; labels
@@ -256,7 +258,7 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
     [('error', 'repeated document', 1, 'a', 2)]
     """
-    return ranker._run(verbs.check, qrels)
+    return with_display(ranker._run(verbs.check, qrels))
 
 
 def agreement(ranker: Runner[R], other: str, *measures: str) -> R:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe.__main__ import main
+from rankframe._text.result_table import records
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
 DF = pl.DataFrame(
@@ -208,6 +210,32 @@ def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_pl
     assert rows == KINDS
     assert all(read[11::6])  # each has its advice
     assert r"doc\_id a\|" in report.markdown(found)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_a_notebook_shows_findings_by_kind_and_the_frame_stays_one_of_its_library(kind: str) -> None:
+    frame: Any = {"polars": UNFIT, "pandas": UNFIT.to_pandas()}[kind]
+    found: Any = rf.rank(frame).check()
+    assert type(found) is type(frame)
+    shown = found._repr_mimebundle_()
+    assert shown["text/html"] == report.notebook(found)
+    head, *lines = shown["text/plain"].splitlines()
+    assert head.split() == ["severity", "problem", "findings", "rows", "where"]
+    assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:4]] == [
+        [x for x in row if x] for row in KINDS
+    ]
+    advice = " ".join(lines[4:])
+    for kind_of, text in {row["problem"]: row["advice"] for row in records(found)}.items():
+        assert f"{kind_of}: {text}" in advice
+    assert not hasattr(found.head(1), "_repr_mimebundle_")
+    assert not hasattr(pickle.loads(pickle.dumps(found)), "_repr_mimebundle_")
+    if kind == "pandas":
+        del found["advice"]
+        assert found._repr_mimebundle_() == {}
+
+
+def test_findings_of_a_lazy_frame_are_a_plain_lazy_frame() -> None:
+    assert not hasattr(UNFIT.lazy().rank.check(), "_repr_mimebundle_")
 
 
 def test_a_report_of_a_check_without_findings_says_so() -> None:

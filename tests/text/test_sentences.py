@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rankframe._text.sentences import headlines, sentence
+from rankframe._text.sentences import IN_HTML, headlines, sentence
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
 
@@ -184,7 +184,7 @@ def test_more_rows_of_few_pairs_are_told_by_pair() -> None:
         "average_relevance_position (lower is better; day 3)"
     ]
     slices = [row(day=day) for day in range(5)]
-    assert headlines(slices, {**SETTINGS, "by": ("day",)}, "“”")[1:] == [
+    assert headlines(slices, {**SETTINGS, "by": ("day",)}, IN_HTML)[1:] == [
         "“new” against “old”: significantly better on 5 of 5 slices"
     ]
 
