@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from textwrap import indent
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
@@ -36,6 +36,8 @@ class Ranks(Protocol[R_co]):
     _setup: Setup
     _gives: str
     """The sentence on the result of a metric, for the help of its method."""
+    _examples: Sequence[tuple[str, str]]
+    """How the examples in the help differ from those of Polars: texts, and what stands there instead."""
 
     @property
     def _kind(self) -> type[R_co]:
@@ -102,6 +104,8 @@ class Method:
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         text = inspect.getdoc(self.__func__) or ""
+        for polars, own in self.__self__._examples:
+            text = text.replace(polars, own)
         kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
