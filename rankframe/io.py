@@ -25,16 +25,16 @@ def read_run(
 ) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``. Other files are
-    recognised by their first lines: a JSON object, a table of Quepid, or else TREC text. Text may be compressed (``.gz``,
+    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``, ``.arrow``
+    or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named ``.json``, a
+    table of Quepid, or else TREC text. Text may be compressed (``.gz``,
     ``.zst``).
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
     ``#``, a byte-order mark and Windows line ends are skipped. trec_eval also ignores further fields after the
     tag; here they are an error, since most often they come from a space inside an id, which moves the score. A
-    score of ``nan`` is read as NaN, and refused when the table is evaluated; one beyond the largest float, as ``1e999``,
-    is read as infinite, as in C.
+    score of ``nan`` is refused; one beyond the largest float, as ``1e999``, is read as infinite, as in C.
 
     Formats of other tools:
 
@@ -56,7 +56,7 @@ def read_run(
     source
         A path, or an open file. Several files, as a list or a pattern such as ``"runs/*.run"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
         the name says. (``"beir"`` has judgments alone: BEIR writes its runs as TREC text.)
     columns
         New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
@@ -121,7 +121,7 @@ def read_qrels(
     source
         A path of a file or of a folder of BEIR, or an open file.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
         ``"mteb"`` (a JSON object by query and document), whatever the name says.
     columns
         New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already

@@ -60,6 +60,7 @@ def options(sub: Parser) -> None:
         metavar="COLOUR",
         help="the picture's background: white (default), black or a colour such as '#1e1e1e'",
     )
+    sub.add_argument("--title", metavar="TEXT", help="the picture's title; default: what it shows")
     add_format(sub, pictures=PICTURES)
 
 
@@ -72,8 +73,9 @@ def curve(arguments: argparse.Namespace) -> Answer:
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to")
     drawn = arguments.format == PICTURE
-    if not drawn and arguments.background is not None:
-        raise InvalidOption("--background is that of a picture. Name its file too: -o curve.png")
+    for option in ("background", "title"):
+        if not drawn and getattr(arguments, option) is not None:
+            raise InvalidOption(f"--{option} is that of a picture. Name its file too: -o curve.png")
     if drawn and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
     if arguments.unjudged == "bounds" and not drawn:
@@ -125,7 +127,7 @@ def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> 
     texts = [call.text for call in calls]
     background = background_of("white" if arguments.background is None else arguments.background)
     chart: Any = ranker(found.table, arguments).plot.curve(
-        *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, background=background
+        *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, title=arguments.title, background=background
     )
     vl_convert = load("vl_convert", "plot")
     kind = arguments.target.suffix.lower()

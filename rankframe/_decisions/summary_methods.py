@@ -48,14 +48,16 @@ def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
-    >>> df.rank.mean("rr", "num_ret").row(0, named=True)
-    {'rr': 0.5, 'num_retrieved': 2.0}
+    >>> means = df.rank.mean("rr", "num_ret")
+    >>> means["rr"].item(), means["num_retrieved"].item()
+    (0.5, 2.0)
 
     If a column names the run of each row, make it a query column to get the mean of each run:
 
-    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=pl.lit(1, pl.Int64))])
-    >>> runs.rank.on(query=["run", "query_id"]).mean("rr", by="run").rows()
-    [('a', 0.5), ('b', 1.0)]
+    >>> runs = pl.DataFrame({"run": list("aabb"), "query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]})
+    >>> means = runs.rank.on(query=["run", "query_id"]).mean("rr", by="run")
+    >>> means["run"].to_list(), means["rr"].to_list()
+    (['a', 'b'], [0.5, 1.0])
     """
     return ranker._run(_mean.mean, names_of(by), *metrics)
 
@@ -121,9 +123,11 @@ def summarize(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
-    >>> df.rank.summarize("rr", by="day").select("day", "metric", "mean", "n_queries").rows()
-    [('mo', 'rr', 0.5, 2), ('tu', 'rr', 0.0, 1)]
-    >>> df.rank.summarize("rr", method="percentile").select("ci_low", "ci_high").row(0)  # of 0 and 1 relevant
+    >>> found = df.rank.summarize("rr", by="day")
+    >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
+    (['mo', 'tu'], [0.5, 0.0], [2, 1])
+    >>> found = df.rank.summarize("rr", method="percentile")      # of 0 and 1 relevant
+    >>> found["ci_low"].item(), found["ci_high"].item()
     (0.0, 1.0)
     """
     resampling = SummaryResampling(ci, method, resamples, seed, progress)

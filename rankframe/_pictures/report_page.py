@@ -23,7 +23,7 @@ from .._support.extras import load
 from .._table.roles import require
 from .._table.setup import Setup
 from .._text.result_table import plain
-from .._text.sentences import sentence
+from .._text.sentences import IN_HTML, sentence
 from .._text.user_text import visible
 from .report_parts import Contents, by_slice, comparison, found_by_check, overall, pictures, summed
 from .report_queries import worst_queries
@@ -52,7 +52,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
         "size": _size(frame, setup),
         "answers": []
         if found is None
-        else [sentence(row, found.settings, len(found.table)) for row in found.table.to_dicts()],
+        else [sentence(row, found.settings, len(found.table), IN_HTML) for row in found.table.to_dicts()],
         "told_at_most": SENTENCES,
         "gate": contents.gate,
         "findings": found_by_check(frame, setup, contents.runs),

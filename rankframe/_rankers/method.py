@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from textwrap import indent
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
@@ -36,6 +36,8 @@ class Ranks(Protocol[R_co]):
     _setup: Setup
     _gives: str
     """The sentence on the result of a metric, for the help of its method."""
+    _examples: Sequence[tuple[str, str]]
+    """How the examples in the help differ from those of Polars: texts, and what stands there instead."""
 
     @property
     def _kind(self) -> type[R_co]:
@@ -77,11 +79,18 @@ class Method:
         self._returns = returns
         self.__annotations__ = {**function.__annotations__, "return": returns}
 
-    def __call__(self, /, *args: object, **options: object) -> object:
-        try:
-            return self.__func__(self.__self__, *args, **options)
-        except RankframeError as error:
-            raise without_own_frames(error) from error.__cause__
+    @property
+    def __call__(self) -> Callable[..., object]:
+        """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
+
+        def call(*args: object, **options: object) -> object:
+            try:
+                return self.__func__(self.__self__, *args, **options)
+            except RankframeError as error:
+                raise without_own_frames(error) from error.__cause__
+
+        vars(call)["__signature__"] = self.__signature__
+        return call
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
         return self  # makes `inspect` and `help` treat it as a routine
@@ -95,6 +104,8 @@ class Method:
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         text = inspect.getdoc(self.__func__) or ""
+        for polars, own in self.__self__._examples:
+            text = text.replace(polars, own)
         kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""

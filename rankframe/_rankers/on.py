@@ -155,7 +155,7 @@ def on(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
-    >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank().row(0)
-    (7, 0.5)
+    >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank()["rr"].item()
+    0.5
     """
     raise NotImplementedError

@@ -42,6 +42,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     Those per query are indexed by the query, those per document by the caller's own index.
     """
 
+    _examples = (("import polars as pl", "import pandas as pd"), ("pl.DataFrame(", "pd.DataFrame("))
     _gives = "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``."
     _plots_with = "matplotlib"
     _library = "pandas "

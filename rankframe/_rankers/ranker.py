@@ -39,6 +39,7 @@ T = TypeVar("T")
 class Ranker(ABC, Generic[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
+    _examples: Sequence[tuple[str, str]] = ()
     _gives = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
 
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen

@@ -21,6 +21,7 @@ from ..errors import (
     option,
     worded,
 )
+from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
@@ -167,10 +168,11 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
             tied.sum().alias("rows"),
             (tied.sum() / n.sum()).alias("tied_fraction"),
         )
+        by_rows = setup.roles.doc_name is None and setup.policies.ties == "doc_desc"
         says: Text = (
-            "documents share a score in {} of {} queries, the first of which is named; they stand as ",
+            "documents share a score in {} of {} queries, the first of which is shown; with ",
             option(ties=setup.policies.ties),
-            " says",
+            f", {IN_WORDS['ties']['order' if by_rows else setup.policies.ties]}",
         )
         yield note(
             figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")
@@ -190,7 +192,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
             n.filter("#gap").sum().alias("rows"),
             pl.col("#whole").all(),
         )
-        says = "ranks leave numbers out in {} of {} queries, the first of which is named; documents keep their order"
+        says = "ranks leave numbers out in {} of {} queries, the first of which is shown; documents keep their order"
         found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
         yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
     if setup.roles.score.lower() in (*RANKS, *DISTANCES) and not setup.policies.ascending:

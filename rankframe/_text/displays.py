@@ -4,33 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
-from .markup import html, text
-from .result_table import Cell, Grid, grid_of, name_of, number, queries_of, records, test_of
-from .sentences import decimals, headlines, interval, p_value, signed
+from .markup import WIDTH, html, text
+from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
+from .sentences import IN_HTML, decimals, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text"]
+__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text", "with_display"]
+
+F = TypeVar("F")
 
 MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
 def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
-    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`."""
+    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
+
+    Where the names of the runs make the table wider than `WIDTH`, letters stand for them, as in Markdown.
+    """
     rows = records(of.table)
     lines = [visible(line) for line in headlines(rows, of.settings)]
-    return "\n".join([*lines, *([""] if lines else []), text(_of_pairs(of, rows, most))])
+    table = text(_of_pairs(of, rows, most))
+    if _width(table) > WIDTH:
+        letter = {run: letters(i) for i, run in enumerate(of.settings["runs"])}
+        short = text(_of_pairs(of, [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows], most))
+        if _width(short) < _width(table):
+            lines += ["", *(f"{letter[run]} = {visible(run)}" for run in letter)]
+            table = short
+    return "\n".join([*lines, *([""] if lines else []), table])
 
 
 def comparison_html(of: Any) -> str:
     """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
     rows = records(of.table)
-    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings))
-    letters = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
-    return lines + html(_of_pairs(of, rows, MOST_ROWS)) + letters
+    lines = "".join(
+        f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings, IN_HTML)
+    )
+    by_run = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
+    return lines + html(_of_pairs(of, rows, MOST_ROWS)) + by_run
+
+
+def _width(lines: str) -> int:
+    return max(map(len, lines.splitlines()))
 
 
 def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> Grid:
@@ -77,6 +96,26 @@ def verdict_html(of: Any) -> str:
     notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+
+
+def with_display(found: F) -> F:
+    """The findings of a check with a display of their own in notebooks: a row for each kind, and what to write.
+
+    The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
+    """
+    if not hasattr(found, "collect"):
+        vars(found)["_repr_mimebundle_"] = partial(_findings, found)
+    return found
+
+
+def _findings(found: Any, include: object = None, exclude: object = None) -> dict[str, str]:
+    """What IPython and Jupyter show of findings; nothing of a frame that the user has changed since to something else."""
+    if not {*FINDING} <= {*found.columns}:
+        return {}
+    grid = grid_of(found)
+    advised = dict.fromkeys(f"{row[1].text}: {row[-1].text}" for row in grid.rows)
+    below = Grid(grid.head[:-1], tuple(row[:-1] for row in grid.rows), 0, (*grid.notes, *map(visible, advised)))
+    return {"text/plain": text(below), "text/html": html(grid)}
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:

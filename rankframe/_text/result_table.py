@@ -14,6 +14,7 @@ from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
 __all__ = [
+    "FINDING",
     "Cell",
     "Grid",
     "by_kind",
@@ -31,7 +32,8 @@ __all__ = [
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
-FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")  # beside the place
+FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")
+"""The columns of findings beside the place."""
 KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
 PLACES = 3  # shown of each kind of finding
 MOST_DIGITS = 17  # a float has no more

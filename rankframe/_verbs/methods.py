@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from .._text.displays import with_display
 from . import tool_comparison, verbs
 
 __all__ = [
@@ -61,8 +62,9 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("rr", "P_5", pl.len().alias("rows")).row(0, named=True)
-    {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
+    >>> found = df.rank.evaluate("rr", "P_5")
+    >>> found["rr"].to_list(), found["precision@5"].to_list()
+    ([0.5], [0.2])
     """
     return ranker._run(verbs.evaluate, *metrics)
 
@@ -104,9 +106,9 @@ def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, None]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]})
     >>> df.rank.with_ranks()["rank"].to_list()
-    [2, 1, None]
+    [2, 1, 3]
     """
     return ranker._run(verbs.with_ranks, name)
 
@@ -133,8 +135,9 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.curve("precision", "recall").rows()
-    [(1, 'a', 1, 0.0, 0.0), (1, 'b', 2, 0.5, 1.0)]
+    >>> found = df.rank.curve("precision", "recall")
+    >>> found["precision"].to_list(), found["recall"].to_list()
+    ([0.0, 0.5], [0.0, 1.0])
     """
     return ranker._run(verbs.curve, *metrics)
 
@@ -163,8 +166,9 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.explain("map").rows()
-    [(1, 'a', 2.0, 1, 1, 0.5), (1, 'b', 1.0, 1, 2, 0.5)]
+    >>> found = df.rank.explain("map")
+    >>> found["rank"].to_list(), found["map"].to_list()
+    ([1, 2], [0.5, 0.5])
     """
     return ranker._run(verbs.explain, *metrics)
 
@@ -222,8 +226,9 @@ def judge(
     >>> import polars as pl, rankframe as rf
     >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
     >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
-    >>> run.rank.judge(qrels).rows()
-    [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
+    >>> judged = run.rank.judge(qrels)
+    >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
+    (['a', 'b', 'c'], 0.5)
     """
     return ranker._run(verbs.judge, qrels, run, judged_only, run_only)
 
@@ -242,7 +247,8 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
     not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
     first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
-    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
+    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings. IPython and
+    Jupyter show it with a row per kind of finding and the whole advice.
 
     Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
     or a rank, and none is negative; all labels are relevant; labels
@@ -253,10 +259,11 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
-    >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
-    [('error', 'repeated document', 1, 'a', 2)]
+    >>> found = df.rank.check()
+    >>> found["severity"][0], found["problem"][0], found["doc_id"][0], int(found["rows"][0])
+    ('error', 'repeated document', 'a', 2)
     """
-    return ranker._run(verbs.check, qrels)
+    return with_display(ranker._run(verbs.check, qrels))
 
 
 def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
@@ -279,8 +286,8 @@ def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
-    >>> df.rank.agreement("ltr", "kendall_tau", "spearman").row(0)
-    (1, -1.0, -1.0)
+    >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
+    [-1.0]
     """
     return ranker._run(verbs.agreement, other, *measures)
 
@@ -315,10 +322,12 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
-    >>> df.rank.conventions("ndcg@10").filter(pl.col("tool").is_in(["trec_eval", "lightgbm"])).rows()[1][::3]
-    ('lightgbm', 'no_relevant=one, gain=exponential')
+    >>> found = df.rank.conventions("ndcg@10")
+    >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
+    ['no_relevant=one, gain=exponential']
     >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
-    >>> short.rank.conventions("ndcg@10", observed=1.0).filter(tool="mlflow")["says"].item()
+    >>> found = short.rank.conventions("ndcg@10", observed=1.0)
+    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
     '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
     return ranker._run(tool_comparison.conventions, metric, observed)

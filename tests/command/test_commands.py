@@ -472,6 +472,24 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
 
 
+@pytest.mark.parametrize("baseline", ["b", "b.run", "b.run.gz", "x/b.run", "x/b.run.gz"])
+def test_a_baseline_may_be_named_by_its_file(baseline: str, out: Out) -> None:
+    Path("x").mkdir()
+    Path("x/b.run.gz").write_bytes(Path("b.run.gz").read_bytes())
+    asked = "a.run x/b.run.gz --qrels qrels.txt"
+    assert out(f"compare {asked} -m rr --baseline {baseline}") == out(f"compare {asked} -m rr --baseline b")
+    gate = f"gate {asked} --budget rr=0.9"
+    assert out(f"{gate} --baseline {baseline}") == out(f"{gate} --baseline b")
+
+
+def test_a_baseline_that_is_the_name_of_two_files_is_refused(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x").mkdir()
+    Path("x/a.run").write_bytes(Path("a.run").read_bytes())
+    assert main(["compare", "x/a.run", "b.run.gz", "a.run", "--qrels", "qrels.txt", "-m", "rr", "--baseline", "a"]) == 2
+    assert "--baseline a is none of the runs" in capsys.readouterr().err
+    assert "`b.run.gz`" in out("compare x/a.run b.run.gz a.run --qrels qrels.txt -m rr --baseline a.run")
+
+
 def test_a_gate_without_a_baseline_holds_the_others_against_the_first_run(out: Out) -> None:
     budgets = "--budget rr=0.1 --resamples 50"
     for runs in ("b.run a.run --qrels qrels.txt", "wide.csv --runs b,a"):

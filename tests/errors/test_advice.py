@@ -131,7 +131,8 @@ CASES = {
     "one argument too many": Case("OK", "df.rank.check(None, 'rr')", "df.rank.check(None)"),
     "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),
     "means of slices": Case("TWO", "df.rank.evaluate('rr', by='query_id')", "ADVICE"),
-    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', title='RR')", "df.rank.plot.judged('rr')"),
+    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', colour='red')", "df.rank.plot.judged('rr')"),
+    "a title that is no text": Case("OK", "df.rank.plot.judged('rr', title=1)", "df.rank.plot.judged('rr', title='nDCG by cutoff')"),
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
     ),

@@ -108,13 +108,16 @@ def test_a_page_of_a_curve_is_as_wide_as_a_phone_and_has_the_background(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     DF.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
-    assert main(["curve", "t.csv", "-o", "x.html", "--background", "black"]) == 0
+    assert main(["curve", "t.csv", "-o", "x.html", "--background", "black", "--title", "Of my own"]) == 0
     page = Path("x.html").read_text(encoding="utf-8")
+    assert "Of my own" in page
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "body { background: #000000; }" in page
     assert "svg { max-width: 100%; height: auto; }" in page
     assert main(["curve", "t.csv", "--background", "black"]) == 2
     assert "--background is that of a picture. Name its file too: -o curve.png" in capsys.readouterr().err
+    assert main(["curve", "t.csv", "--title", "Mine"]) == 2
+    assert "--title is that of a picture. Name its file too: -o curve.png" in capsys.readouterr().err
     assert main(["curve", "t.csv", "-o", "x.png", "--background", "rouge"]) == 2
     assert "hexadecimal digits, as --background '#1e1e1e'" in capsys.readouterr().err
 

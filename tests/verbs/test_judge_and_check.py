@@ -152,7 +152,28 @@ def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> Non
     frame = pl.DataFrame({"query_id": queries, "doc_id": list("abcdefgabc"), "score": scores, "label": 1})
     for found in (frame.rank.check(), frame.lazy().rank.check().collect()):
         assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.5)]
-        assert found["advice"][0].startswith("documents share a score in 2 of 3 queries, the first of which is named;")
+        assert found["advice"][0] == (
+            "documents share a score in 2 of 3 queries, the first of which is shown; with ties='doc_desc', documents with equal "
+            "scores stand by falling id"
+        )
+
+
+@pytest.mark.parametrize(
+    ("columns", "ties", "said"),
+    [
+        (
+            ["query_id", "doc_id", "score", "label"],
+            "best",
+            "of documents with equal scores the better one stands first",
+        ),
+        (["query_id", "score", "label"], "doc_desc", "documents with equal scores stay in the order given"),
+    ],
+)
+def test_check_says_how_ties_are_ordered(columns: list[str], ties: str, said: str) -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [1.0, 1.0], "label": [1, None]})
+    found = frame.select(columns).rank.on(ties=ties).check()
+    (advice,) = found.filter(problem="tied scores")["advice"]
+    assert advice.endswith(f"shown; with ties='{ties}', {said}")
 
 
 def test_check_finds_each_tie_where_they_are_forbidden() -> None:
