@@ -22,6 +22,7 @@ from rankframe._decisions.runs import Runs
 from rankframe._pictures import plots
 from rankframe._pictures.colours import PALETTE, contrast, ink_on
 from rankframe._table.setup import Setup
+from tests.support.calls import thinned
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -43,7 +44,9 @@ DRAWINGS: dict[str, Any] = {
     "judged": lambda plot, **options: plot.judged("ndcg@10", **options),
 }
 every_drawing = pytest.mark.parametrize("name", DRAWINGS)
-on_grounds = pytest.mark.parametrize("background", ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"])
+GROUNDS = ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"]
+drawn_on_grounds = pytest.mark.parametrize("case", thinned([*itertools.product(DRAWINGS, GROUNDS)], 2), ids=" on ".join)
+"""In the default run every drawing on two or three grounds, and every ground under four drawings."""
 
 
 @pytest.fixture(autouse=True)
@@ -145,9 +148,9 @@ def texts(svg: ElementTree.Element) -> list[ElementTree.Element]:
     return [text for text in svg.iter("{http://www.w3.org/2000/svg}text") if "".join(text.itertext()).strip()]
 
 
-@every_drawing
-@on_grounds
-def test_text_of_an_altair_chart_contrasts_with_its_background(name: str, background: str) -> None:
+@drawn_on_grounds
+def test_text_of_an_altair_chart_contrasts_with_its_background(case: tuple[str, str]) -> None:
+    name, background = case
     chart = DRAWINGS[name](DF.rank.plot, background=background)
     svg = svg_of(chart)
     rect = next(svg.iter("{http://www.w3.org/2000/svg}rect"))
@@ -159,9 +162,9 @@ def test_text_of_an_altair_chart_contrasts_with_its_background(name: str, backgr
         assert float(text.attrib.get("opacity", 1)) == 1
 
 
-@every_drawing
-@on_grounds
-def test_text_of_a_matplotlib_figure_contrasts_with_its_background(name: str, background: str) -> None:
+@drawn_on_grounds
+def test_text_of_a_matplotlib_figure_contrasts_with_its_background(case: tuple[str, str]) -> None:
+    name, background = case
     ax = DRAWINGS[name](DF.to_pandas().rank.plot, background=background)
     saved(ax)
     assert mpl.colors.to_hex(ax.figure.get_facecolor()) == mpl.colors.to_hex(ax.get_facecolor()) == background
