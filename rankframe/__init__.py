@@ -33,8 +33,9 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._catalog.other_lists import catalog_metric
     from ._catalog.parse import parse
-    from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
+    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
@@ -49,14 +50,17 @@ if TYPE_CHECKING:
     from ._trainers.lightgbm import lightgbm_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._trainers.xgboost import xgboost_metric
+    from ._words.exposure import Exposure
     from ._words.ranking import Ranking
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
+    "CATALOG_METRICS",
     "METRICS",
     "Accumulator",
     "Comparison",
+    "Exposure",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
@@ -68,6 +72,7 @@ __all__ = [
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
+    "catalog_metric",
     "catboost_callback",
     "expr",
     "from_arrays",
@@ -99,11 +104,14 @@ if TYPE_CHECKING:
 LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
+    "CATALOG_METRICS": "_catalog.registry",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
+    "Exposure": "_words.exposure",
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
+    "catalog_metric": "_catalog.other_lists",
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",

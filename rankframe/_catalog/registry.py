@@ -19,7 +19,10 @@ from ..errors import Code, InvalidOption, Text, UnknownMetric, called_by_users, 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-__all__ = ["AGREEMENTS", "METRICS", "UNCLEAR", "Metric", "agreement", "elsewhere", "find", "metric", "of", "unregister"]
+__all__ = [
+    *("AGREEMENTS", "CATALOG_METRICS", "METRICS", "UNCLEAR", "Metric"),
+    *("elsewhere", "find", "list_as", "metric", "of", "unregister"),
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -35,14 +38,18 @@ _agreements: dict[str, Metric] = {}
 AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
 """Every measure of how two rankings agree, by its canonical name."""
 
+_catalog_metrics: dict[str, Metric] = {}
+CATALOG_METRICS: Mapping[str, Metric] = MappingProxyType(_catalog_metrics)
+"""Every metric of the whole table, by its canonical name."""
+
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
 }
 """Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
 
 OF_ALL_QUERIES = {
-    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
-    "personalization", "popularity", "serendipity", "unexpectedness",
+    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "hhi", "ild", "novelty", "personalisation",
+    "personalization", "popularity", "serendipity", "simpson", "unexpectedness",
 }  # fmt: skip
 """Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
 
@@ -172,10 +179,9 @@ def metric(
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
-    Written above a function, ``@rf.metric`` is ``@rf.metric()``.
-
-    From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
-    ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
+    Written above a function, ``@rf.metric`` is ``@rf.metric()``. From then on it has a text name, is a method of every
+    ranker and of ``rf.expr``, and may be given to ``evaluate`` itself. A function of the same name, declared again, takes
+    the place of the first.
 
     Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
     ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
@@ -256,18 +262,21 @@ def metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
             over, gains_only, display,
         )  # fmt: skip
-        if re.fullmatch(r"[^\W\d]\w*", name) is None:
-            raise InvalidOption(
-                f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
-            )
-        _refuse_taken(entry)
-        _metrics[name] = entry
+        list_as(entry, _metrics)
         return formula
 
     return register if alone is None else register(alone)
 
 
-def _refuse_taken(entry: Metric) -> None:
+def list_as(entry: Metric, among: dict[str, Metric]) -> None:
+    """Put a metric into a list, if its name can stand in text and none of its names is taken there."""
+    if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
+        raise InvalidOption(f"{entry.name!r} cannot stand in text; name it by letters, digits and _, as 'top_heavy'")
+    _refuse_taken(entry, among)
+    among[entry.name] = entry
+
+
+def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
     """Refuse a name that another metric has, or the same one with other options: case tells no two names apart."""
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
@@ -276,7 +285,7 @@ def _refuse_taken(entry: Metric) -> None:
         first, *others = _meanings(entry, name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
-    for other in _metrics.values():
+    for other in among.values():
         taken = [name for name in own if _meanings(other, name)]
         if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
             raise InvalidOption(
@@ -297,7 +306,7 @@ def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
 
 @called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Take a metric of your own out of the list.
+    """Take a metric of your own, of queries or of the whole table, out of its list.
 
     Parameters
     ----------
@@ -309,25 +318,16 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     UnknownMetric, InvalidOption
         If there is no such metric, or it is one of the library's own.
     """
-    entry = find(metric, metric, METRICS)[0] if isinstance(metric, str) else of(metric)
+    both = {**_catalog_metrics, **_metrics}
+    entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
     if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
-    del _metrics[entry.name]
+    del (_metrics if entry in _metrics.values() else _catalog_metrics)[entry.name]
 
 
-def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
-    """Declare a function of a pair of rankings as a measure of their agreement."""
-
-    def register(formula: F) -> F:
-        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
-        return formula
-
-    return register
-
-
-def of(formula: Callable[..., pl.Expr]) -> Metric:
+def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
     """The metric that a formula was declared as."""
-    for entry in _metrics.values():
+    for entry in among.values():
         if entry.formula is formula:
             return entry
     name = getattr(formula, "__name__", repr(formula))
@@ -378,9 +378,8 @@ def elsewhere(name: str, text: str) -> Text | None:
         )
     if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
         return (
-            f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
-            "queries",
-            Code("df.rank.with_ranks()", phrase=", those of {} with the least ranks"),
+            f"{name!r} is no metric here: a metric is a number of one query's ranking",
+            Code("df.rank.catalog('coverage@10', 'gini@10', items=...)", phrase="; of all rankings there are {}"),
             "; for diversity by subtopics there is 'alpha_ndcg@10'",
         )
     return None

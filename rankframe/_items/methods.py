@@ -1,0 +1,129 @@
+"""Verbs of the items that all users are shown, as methods of a ranker: their options and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from .._decisions.resampling import Resampling
+from .._decisions.runs import names_of
+from .._verbs.methods import Runner
+from .._verbs.verbs import Request
+from . import catalog as _catalog
+from . import exposure as _exposure
+
+__all__ = ["catalog", "exposure"]
+
+R = TypeVar("R")
+
+
+def exposure(
+    ranker: Runner[R], k: int | None = None, *, weight: str = "count", by: str | Sequence[str] | None = None
+) -> R:
+    """How often each item is shown to users, and how visibly: one row per item.
+
+    Parameters
+    ----------
+    k
+        The depth of the lists; ``None`` takes whole lists.
+    weight
+        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1); ``"rbp(p=0.8)"``,
+        (1 - p) p^(rank - 1), the probability that a user who goes on with probability p looks there last.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+
+    Returns
+    -------
+    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown it), ``exposure``
+    (Float64, the weights of its ranks added up over users), ``share`` (Float64, from 0 to 1, of the exposure of all items of
+    the slice) and ``relevant_shown`` (UInt32, the number of users who are shown it and to whom it is relevant; null if the
+    table has no labels). Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
+
+    Raises
+    ------
+    InvalidOption
+        If no column names the items, or the weight or the depth is none.
+    InvalidData
+        If an item that is shown is null, or a user has several values of a slice.
+
+    See Also
+    --------
+    catalog : coverage, Gini and other numbers of the same lists.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
+    >>> df.rank.exposure(k=10).rows()
+    [('b', 2, 2.0, 0.6666666666666666, 1), ('a', 1, 1.0, 0.3333333333333333, 0)]
+    """
+    return ranker._run(_exposure.exposure, _exposure.Weighing.of(k, weight), names_of(by))
+
+
+def catalog(
+    ranker: Runner[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: str | Sequence[str] | None = None,
+    ci: float | None = 0.95,
+    unknown_items: _catalog.Unknown = "error",
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> R:
+    """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"coverage@10"`` or ``"gini(normalized=True)@10"``, of the metrics in ``rf.CATALOG_METRICS``; functions
+        declared with ``@rf.catalog_metric``.
+    items
+        The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
+        their ids. It is never taken from the lists, which do not show what nobody is shown.
+    interactions
+        What users chose before, which popularity_lift needs: a frame with the columns of users and items; repeated pairs
+        count once.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
+    ci
+        The confidence of the intervals; ``None`` for no intervals and no resampling.
+    unknown_items
+        What becomes of items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` counts
+        without them; the other items keep their ranks.
+    resamples
+        The number of resamples of the users of a slice; all metrics share the same draws.
+    seed
+        The seed of the draws. Equal seeds give equal intervals, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
+    empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
+    ``n_queries`` (UInt32, the users of the slice, those who are shown nothing among them) and ``n_items`` (Int64, the items
+    of the catalog; null if it is not known). Slices come as first seen.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric needs `items` or `interactions`, or no column names the items.
+    InvalidData
+        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, or
+        a user has several values of a slice.
+
+    See Also
+    --------
+    exposure : the table that these metrics are computed from.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df.rank.catalog("coverage@1", "coverage@2", items=4).select("metric", "value", "n_queries", "n_items").rows()
+    [('coverage@1', 0.25, 2, 4), ('coverage@2', 0.75, 2, 4)]
+    """
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
