@@ -11,8 +11,9 @@ from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
 from . import exposure as _exposure
+from . import seen
 
-__all__ = ["catalog", "exposure"]
+__all__ = ["catalog", "exposure", "without"]
 
 R = TypeVar("R")
 
@@ -127,3 +128,32 @@ def catalog(
     """
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
+
+
+def without(ranker: Runner[R], train: object) -> R:
+    """The rows whose item the user did not choose before: recommendations without those seen in training.
+
+    Parameters
+    ----------
+    train
+        A frame with the columns of users and items, as the table names them. Query columns that it lacks, such as that of
+        the runs, do not matter: its pairs hold for all of them.
+
+    Returns
+    -------
+    The caller's rows, in their order, without those whose pair of user and item is in `train`. A user all of whose items
+    were seen has no row left. Lazy frames have no defined order.
+
+    Raises
+    ------
+    MissingColumn, InvalidData, InvalidOption
+        If a column is missing, ids of the two tables have different types, or `train` is no frame.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1]})
+    >>> df.rank.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]})).rows()
+    [(1, 'b', 1.0), (2, 'a', 1.0)]
+    """
+    return ranker._run(seen.without, train)

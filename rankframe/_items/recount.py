@@ -99,7 +99,11 @@ class Recount:
 
         self.n = users.height
         of_users = users.with_row_index(USER)
-        rows = lists.filter(pl.col(RANK).is_not_null()).join(of_users, on=query, nulls_equal=True)
+        depths = {x.k for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
+        shown = pl.col(RANK).is_not_null()
+        if None not in depths:
+            shown &= pl.col(RANK) <= max((k for k in depths if k is not None), default=0)
+        rows = lists.filter(shown).join(of_users, on=query, nulls_equal=True)
         items = rows.select(ITEM).unique().sort(ITEM).with_row_index(PLACE)
         if past is not None:
             items = items.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
@@ -109,7 +113,7 @@ class Recount:
         self.rows: dict[int | None, Rows] = {}
         self.added: dict[str, tuple[int | None, Floats | None]] = {}
         frames: dict[int | None, pl.DataFrame] = {}
-        for k in {x.k for x in (*counted.items.values(), *counted.users.values())}:
+        for k in depths:
             down = rows if k is None else rows.filter(pl.col(RANK) <= k)
             frames[k] = down.with_columns(pl.len().over(USER).alias(LENGTH))
             place = down[PLACE].to_numpy()

@@ -234,6 +234,13 @@ def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known:
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
+def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: Any) -> pd.DataFrame:
+    """Some of the caller's rows, with their index."""
+    source = _source(frame, setup, verb, args)
+    others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
+    return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
+
+
 def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns that matter and further ones."""
     source = _source(frame, setup, verb, args)
@@ -286,6 +293,7 @@ FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 SHAPES: dict[Gives, Shape] = {
     "query": _per_query,
     "row": _per_row,
+    "subset": _subset,
     "document": _per_document,
     "join": _joined,
     "table": _table,

@@ -218,6 +218,7 @@ class FrameRanker(Ranker[R]):
     # items that all users are shown
     exposure = verb(items.exposure)
     catalog = verb(items.catalog)
+    without = verb(items.without)
 
     # pictures
     report = verb(pictures.report)

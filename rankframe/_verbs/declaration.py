@@ -17,11 +17,11 @@ __all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "comparison"]
+Gives: TypeAlias = Literal["query", "row", "subset", "document", "join", "table", "comparison"]
 """The shape of a verb's result.
 
-``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
-or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
+caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
 verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
