@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
+    from ._items.gaps import Gaps
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
@@ -61,6 +62,7 @@ __all__ = [
     "Accumulator",
     "Comparison",
     "Exposure",
+    "Gaps",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
@@ -108,6 +110,7 @@ LATER = {
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Exposure": "_words.exposure",
+    "Gaps": "_items.gaps",
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",

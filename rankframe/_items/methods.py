@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from .._decisions.resampling import Resampling
 from .._decisions.runs import names_of
+from .._support.tests_and_intervals import Correction
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
 from . import exposure as _exposure
+from . import gaps as _gaps
 from . import seen
+from .gaps import Gaps
 
-__all__ = ["catalog", "exposure", "without"]
+__all__ = ["catalog", "exposure", "gaps", "without"]
 
 R = TypeVar("R")
 
@@ -157,3 +160,63 @@ def without(ranker: Runner[R], train: object) -> R:
     [(1, 'b', 1.0), (2, 'a', 1.0)]
     """
     return ranker._run(seen.without, train)
+
+
+def gaps(
+    ranker: Runner[R],
+    *metrics: Request,
+    by: str | Sequence[str],
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Gaps[R]:
+    """Gaps between groups of users: how far the groups' means of each metric are apart, and whether that may be chance.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    by
+        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+    correction
+        The correction of the p-values of several metrics, as for :meth:`compare`.
+    ci
+        The confidence of the intervals: pivotal ones, of users resampled inside their groups, 0 or above.
+    resamples
+        The number of resamples, and of random assignments of users to groups in the permutation test.
+    seed
+        The seed of the draws. Equal seeds give equal results, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A :class:`rankframe.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
+    first. Users without a value do not count. No interval if a group has a single user.
+
+    The p-values of a metric's four figures test the same, that groups do not matter: decide on one figure before you look.
+
+    Raises
+    ------
+    InvalidData
+        If all users are in one group, or a user has several values of `by`.
+
+    References
+    ----------
+    Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool kids, how do they fit in?, FAT* 2018. The means
+    of absolute differences are those of Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating
+    user and item fairness in recommender systems, UMUAI 31, 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": range(8), "score": [1.0] * 8, "label": [1] * 4 + [1, 0, 0, 0]})
+    >>> df = df.with_columns(age=pl.Series(["old"] * 4 + ["young"] * 4))
+    >>> df.rank.gaps("rr", by="age").table.select("gap", "value", "best", "worst").rows()[:2]
+    [('difference', 0.75, 'old', 'young'), ('ratio', 0.25, 'old', 'young')]
+    """
+    groups = _gaps.Groups(names_of(by), correction)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    return cast("Gaps[R]", ranker._run(_gaps.gaps, groups, resampling, *metrics))

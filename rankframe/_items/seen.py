@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import polars as pl
+
 from .._plan.per_query import Frame, like
 from .._table.setup import Setup
 from .._table.table import Table
@@ -19,6 +21,6 @@ def without(frame: Frame, setup: Setup, train: Any) -> Frame:
     schema = frame.collect_schema()
     Table.of(setup, schema, label=False)
     pairs, users, doc = require_pairs(train, setup, schema, "train")
-    order: Literal["left", "none"] = "none" if hasattr(frame, "collect") else "left"
+    order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
     rows = frame.lazy().join(pairs, on=[*users, doc], how="anti", nulls_equal=True, maintain_order=order)
     return like(frame, rows, setup)

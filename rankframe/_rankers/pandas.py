@@ -14,7 +14,7 @@ import polars as pl
 from .._decisions.paired_values import Design
 from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
-from .._verbs.declaration import Gives, verb_of
+from .._verbs.declaration import Gives, NamesColumns, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
 from .pandas_columns import cross, cross_lists, text_of
@@ -367,6 +367,8 @@ def _as_text(label: Any) -> Any:
         runs = replace(label.runs, scores=scores, column=column)
         one = {name: _as_text(getattr(label, name)) for name in ("baseline", "weights")}
         return replace(label, runs=runs, by=tuple(map(text_of, label.by)), **one)
+    if isinstance(label, NamesColumns):
+        return label  # its columns are named by texts
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 

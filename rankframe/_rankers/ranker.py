@@ -219,6 +219,7 @@ class FrameRanker(Ranker[R]):
     exposure = verb(items.exposure)
     catalog = verb(items.catalog)
     without = verb(items.without)
+    gaps = verb(items.gaps)
 
     # pictures
     report = verb(pictures.report)

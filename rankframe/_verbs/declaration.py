@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.setup import Setup
 
-__all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
+__all__ = ["Gives", "Mergeable", "NamesColumns", "Verb", "verb", "verb_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
