@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -24,7 +23,7 @@ from .lists import lists_of
 from .recount import Asked, Recount, users_of
 from .tables_beside import Catalog, Past
 
-__all__ = ["Beside", "Unknown", "catalog", "catalog_calls"]
+__all__ = ["Unknown", "beside", "catalog", "catalog_calls"]
 
 Unknown: TypeAlias = Literal["error", "drop"]
 
@@ -38,21 +37,12 @@ TABLE = {
 }
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What a caller gives beside the table: the catalog of items, past interactions, and what becomes of unknown items."""
-
-    items: Any = None
-    interactions: Any = None
-    unknown_items: Unknown = "error"
-
-    def __post_init__(self) -> None:
-        check_word("unknown_items", self.unknown_items, Unknown)
-
-    def read(self, setup: Setup, schema: pl.Schema) -> tuple[Catalog, Past | None]:
-        """The catalog and the past, checked."""
-        drops = self.unknown_items == "drop"
-        return Catalog.of(self.items, drops, setup, schema), Past.of(self.interactions, setup, schema)
+def beside(
+    items: Any, interactions: Any, unknown_items: Unknown, setup: Setup, schema: pl.Schema
+) -> tuple[Catalog, Past | None]:
+    """The catalog and the past interactions that a caller gives beside the table, checked."""
+    check_word("unknown_items", unknown_items, Unknown)
+    return Catalog.of(items, unknown_items == "drop", setup, schema), Past.of(interactions, setup, schema)
 
 
 def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call]:
@@ -79,7 +69,7 @@ def catalog(
     calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
-    of_items, past = Beside(items, interactions, unknown_items).read(setup, schema)
+    of_items, past = beside(items, interactions, unknown_items, setup, schema)
     asked = Asked(tuple(calls), of_items.size, past is not None)
     counted = asked.counted  # raises what a metric lacks before anything runs
     lists = lists_of(frame, setup, by)

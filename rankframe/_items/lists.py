@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 import polars as pl
 
@@ -14,6 +15,8 @@ from .._verbs.verbs import with_ranks
 from ..errors import Code, InvalidData, InvalidOption, on
 
 __all__ = ["ITEM", "RANK", "RELEVANT", "item_column", "lists_of", "refuse_nameless"]
+
+F = TypeVar("F", bound=Frame)
 
 ITEM, RANK, RELEVANT = "#item", "#rank", "#relevant"
 """The plans' names of an item, its rank (null if it is not shown), and whether it is relevant."""
@@ -29,7 +32,7 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
     return doc
 
 
-def lists_of(frame: Frame, setup: Setup, by: Sequence[str] = (), *, relevant: bool = False) -> Frame:
+def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), *, relevant: bool = False) -> F:
     """A row per user and item: the user's slices, the query columns, the item, its rank; with `relevant` whether it is so.
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.

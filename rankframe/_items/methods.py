@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
+from .._decisions.compare import Significance
+from .._decisions.comparison_methods import Decider
+from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import names_of
-from .._support.tests_and_intervals import Correction
+from .._decisions.runs import Runs, names_of
+from .._support.tests_and_intervals import Correction, Family
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
+from . import compare as _compare
 from . import exposure as _exposure
 from . import gaps as _gaps
 from . import seen
 from .gaps import Gaps
 
-__all__ = ["catalog", "exposure", "gaps", "without"]
+__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "without"]
 
 R = TypeVar("R")
 
@@ -131,6 +135,72 @@ def catalog(
     """
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
+
+
+def compare_catalog(
+    ranker: Decider[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    baseline: str | None = None,
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: str | Sequence[str] | None = None,
+    ci: float = 0.95,
+    unknown_items: _catalog.Unknown = "error",
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> R:
+    """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, unknown_items
+        As for :meth:`catalog`.
+    runs, run, baseline, correction, family
+        As for :meth:`compare`.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference; users are resampled, the same ones for all runs.
+    resamples
+        The number of resamples, and of random exchanges in the permutation test, which exchanges a user's lists between the
+        two runs or not: in all ways, if there are no more of them than resamples.
+    seed, progress
+        As for :meth:`catalog`.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference`` (the
+    second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided), ``p_adjusted`` (all
+    Float64), ``n_queries`` (UInt32, the users of all runs; one whom a run shows nothing has an empty list there) and
+    ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        If there are fewer than two runs, or no such baseline; and as for :meth:`catalog`.
+
+    Examples
+    --------
+    The old run shows the same two items to all eight users, the new one shows each user another item: of the 256 ways to
+    exchange their lists, only the two that give all lists of one kind to one run differ as much.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": list(range(8)) * 2, "doc_id": [0] * 8 + list(range(1, 9))})
+    >>> df = df.with_columns(old=(pl.col("doc_id") == 0).cast(int), new=(pl.col("doc_id") > 0).cast(int))
+    >>> found = df.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"])
+    >>> found.select("baseline_value", "value", "p_value").row(0)
+    (0.05, 0.4, 0.0078125)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    significance = Significance("permutation", correction, family)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    options = significance, resampling, items, interactions, unknown_items
+    return ranker._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
 
 
 def without(ranker: Runner[R], train: object) -> R:

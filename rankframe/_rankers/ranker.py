@@ -218,6 +218,7 @@ class FrameRanker(Ranker[R]):
     # items that all users are shown
     exposure = verb(items.exposure)
     catalog = verb(items.catalog)
+    compare_catalog = verb(items.compare_catalog)
     without = verb(items.without)
     gaps = verb(items.gaps)
 

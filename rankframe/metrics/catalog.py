@@ -273,7 +273,7 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     """
     same, users = e.n_same(k), e.n_with(1, k)
     products = (e.summed(1 / e.length.sqrt(), k) ** 2).sum()
-    return 1 - (products - same) / (users**2 - same)
+    return pl.when(users**2 > same).then(1 - (products - same) / (users**2 - same))
 
 
 @catalog_metric("pop_lift", bounds=(-1, None), higher_is_better=False)
