@@ -33,13 +33,14 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._catalog.other_lists import catalog_metric
+    from ._catalog.catalog_metrics import catalog_metric
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
     from ._items.gaps import Gaps
+    from ._items.parts import ItemCounts
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
@@ -65,6 +66,7 @@ __all__ = [
     "Gaps",
     "InvalidData",
     "InvalidOption",
+    "ItemCounts",
     "MissingColumn",
     "MissingExtra",
     "OutOfSpace",
@@ -111,10 +113,11 @@ LATER = {
     "Comparison": "_decisions.compare",
     "Exposure": "_words.exposure",
     "Gaps": "_items.gaps",
+    "ItemCounts": "_items.parts",
     "Ranking": "_words.ranking",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
-    "catalog_metric": "_catalog.other_lists",
+    "catalog_metric": "_catalog.catalog_metrics",
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",

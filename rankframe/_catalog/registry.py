@@ -13,16 +13,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from .._table.trec_eval import SETS
-from ..errors import Code, InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
+from ..errors import Code, InvalidOption, UnknownMetric, called_by_users, nearest, shown
+from .unclear_names import UNCLEAR, elsewhere, without_digits
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 __all__ = [
-    *("AGREEMENTS", "CATALOG_METRICS", "METRICS", "UNCLEAR", "Metric"),
-    *("elsewhere", "find", "list_as", "metric", "of", "unregister"),
-]  # fmt: skip
+    "AGREEMENTS",
+    "CATALOG_METRICS",
+    "METRICS",
+    "Metric",
+    "agreement",
+    "find",
+    "list_catalog_metric",
+    "metric",
+    "of",
+    "unregister",
+]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -41,17 +49,6 @@ AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
 _catalog_metrics: dict[str, Metric] = {}
 CATALOG_METRICS: Mapping[str, Metric] = MappingProxyType(_catalog_metrics)
 """Every metric of the whole table, by its canonical name."""
-
-UNCLEAR: Mapping[str, Mapping[str, str]] = {
-    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
-}
-"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
-
-OF_ALL_QUERIES = {
-    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "hhi", "ild", "novelty", "personalisation",
-    "personalization", "popularity", "serendipity", "simpson", "unexpectedness",
-}  # fmt: skip
-"""Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,18 +259,26 @@ def metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
             over, gains_only, display,
         )  # fmt: skip
-        list_as(entry, _metrics)
+        _refuse_name(entry, _metrics)
+        _metrics[name] = entry
         return formula
 
     return register if alone is None else register(alone)
 
 
-def list_as(entry: Metric, among: dict[str, Metric]) -> None:
-    """Put a metric into a list, if its name can stand in text and none of its names is taken there."""
+def list_catalog_metric(entry: Metric) -> None:
+    """Put a metric into the list of those of the whole table."""
+    _refuse_name(entry, _catalog_metrics)
+    _catalog_metrics[entry.name] = entry
+
+
+def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
+    """Refuse a name that cannot stand in text, or that another metric of the list has."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
-        raise InvalidOption(f"{entry.name!r} cannot stand in text; name it by letters, digits and _, as 'top_heavy'")
+        raise InvalidOption(
+            f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
+        )
     _refuse_taken(entry, among)
-    among[entry.name] = entry
 
 
 def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
@@ -322,7 +327,20 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
     if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
-    del (_metrics if entry in _metrics.values() else _catalog_metrics)[entry.name]
+    if entry in _metrics.values():
+        del _metrics[entry.name]
+    else:
+        del _catalog_metrics[entry.name]
+
+
+def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
+    """Declare a function of a pair of rankings as a measure of their agreement."""
+
+    def register(formula: F) -> F:
+        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
+        return formula
+
+    return register
 
 
 def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
@@ -364,36 +382,9 @@ def _listed(among: Mapping[str, Metric]) -> str:
     return others if usual else ", ".join(among)
 
 
-def elsewhere(name: str, text: str) -> Text | None:
-    """Advice for a name from other tools that is no single metric here; None for any other name."""
-    base, cutoff = _cut(name)
-    if meant := UNCLEAR.get(base.lower()):
-        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
-        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
-        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
-    if name in SETS:
-        return (
-            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
-            "name each, as evaluate('map', 'P_10', 'ndcg')"
-        )
-    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
-        return (
-            f"{name!r} is no metric here: a metric is a number of one query's ranking",
-            Code("df.rank.catalog('coverage@10', 'gini@10', items=...)", phrase="; of all rankings there are {}"),
-            "; for diversity by subtopics there is 'alpha_ndcg@10'",
-        )
-    return None
-
-
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
     """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    base, cutoff = _cut(name.replace("_at_", "_"))
+    base, cutoff = without_digits(name.replace("_at_", "_"))
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
     sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
     return [f"{near}@{cutoff}"] if sure else []
-
-
-def _cut(name: str) -> tuple[str, str]:
-    """A name without the digits that it ends in, and these."""
-    base = name.rstrip("0123456789")
-    return base.rstrip("_"), name[len(base) :]

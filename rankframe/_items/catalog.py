@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -14,35 +14,16 @@ from .._decisions.resampling import Resampling
 from .._decisions.summary import in_slices, keys
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
-from .._table.policies import check_word
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .intervals import about, resamples_of
 from .lists import lists_of
+from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
 from .recount import Asked, Recount, users_of
-from .tables_beside import Catalog, Past
+from .tables_beside import Beside, Unknown
 
-__all__ = ["Unknown", "beside", "catalog", "catalog_calls"]
-
-Unknown: TypeAlias = Literal["error", "drop"]
-
-TABLE = {
-    "metric": pl.String(),
-    "value": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "n_queries": pl.UInt32(),
-    "n_items": pl.Int64(),
-}
-
-
-def beside(
-    items: Any, interactions: Any, unknown_items: Unknown, setup: Setup, schema: pl.Schema
-) -> tuple[Catalog, Past | None]:
-    """The catalog and the past interactions that a caller gives beside the table, checked."""
-    check_word("unknown_items", unknown_items, Unknown)
-    return Catalog.of(items, unknown_items == "drop", setup, schema), Past.of(interactions, setup, schema)
+__all__ = ["catalog", "catalog_calls", "item_counts"]
 
 
 def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call]:
@@ -54,7 +35,28 @@ def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call
     return calls
 
 
-@verb(gives="table", reads=["by"], labels=False)
+def in_parts(
+    setup: Setup,
+    judged: bool,
+    largest_label: float | None,
+    by: Sequence[str],
+    items: Any,
+    interactions: Any,
+    unknown_items: Unknown,
+    resampling: Resampling,
+    *requests: Request | Call,
+) -> Parts:
+    """The table of a call of `catalog`, to compute part by part."""
+    if resampling.ci is not None:
+        raise InvalidOption(
+            "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
+        )
+    calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
+    refuse_names([*TABLE], by, "by")
+    return Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+
+
+@verb(gives="table", reads=["by"], labels=False, in_parts=in_parts)
 def catalog(
     frame: Frame,
     setup: Setup,
@@ -69,11 +71,11 @@ def catalog(
     calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
-    of_items, past = beside(items, interactions, unknown_items, setup, schema)
+    of_items, past = Beside(items, interactions, unknown_items).read(setup, schema)
     asked = Asked(tuple(calls), of_items.size, past is not None)
     counted = asked.counted  # raises what a metric lacks before anything runs
     lists = lists_of(frame, setup, by)
-    columns = {name: dtype for name, dtype in TABLE.items() if resampling.ci is not None or not name.startswith("ci_")}
+    columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
 
     def measured(lists: pl.DataFrame) -> pl.DataFrame:
         rows: list[tuple[Any, ...]] = []
@@ -102,6 +104,22 @@ def catalog(
         slice_pushdown=False,
         schema={**{name: schema[name] for name in by}, **columns},
     )
+
+
+def item_counts(
+    frame: pl.DataFrame,
+    setup: Setup,
+    by: Sequence[str],
+    items: Any,
+    interactions: Any,
+    unknown_items: Unknown,
+    *requests: Request | Call,
+) -> ItemCounts:
+    """The sums of a part of a table, for catalog metrics of the whole."""
+    calls = catalog_calls(requests, "item_counts('coverage@10', items=...)")
+    refuse_names([*TABLE], by, "by")
+    parts = Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+    return ItemCounts(parts, parts.part(frame))
 
 
 def _ends(

@@ -20,11 +20,11 @@ from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
-from .catalog import Unknown, beside, catalog_calls
+from .catalog import catalog_calls
 from .intervals import about, resamples_of
 from .lists import lists_of
 from .recount import Asked, Recount, users_of
-from .tables_beside import Past
+from .tables_beside import Beside, Past, Unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ def compare_catalog(
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
-    catalog, past = beside(items, interactions, unknown_items, setup, eager.schema)
+    catalog, past = Beside(items, interactions, unknown_items).read(setup, eager.schema)
     asked = Asked(tuple(calls), catalog.size, past is not None)
     query = [*design.runs.queries(setup).roles.query]
     found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
 
 from .._decisions.compare import Significance
 from .._decisions.comparison_methods import Decider
@@ -19,10 +19,21 @@ from . import exposure as _exposure
 from . import gaps as _gaps
 from . import seen
 from .gaps import Gaps
+from .parts import ItemCounts
+from .tables_beside import Unknown
 
-__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "without"]
+__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "item_counts", "without"]
 
 R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Worker(Protocol):
+    """A ranker as methods see it whose results are no frames."""
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        """Return the result of `work` on the table, a Polars DataFrame."""
+        ...
 
 
 def exposure(
@@ -75,7 +86,7 @@ def catalog(
     interactions: object = None,
     by: str | Sequence[str] | None = None,
     ci: float | None = 0.95,
-    unknown_items: _catalog.Unknown = "error",
+    unknown_items: Unknown = "error",
     resamples: int = 1_000,
     seed: int = 0,
     progress: bool = True,
@@ -149,7 +160,7 @@ def compare_catalog(
     family: Family = "all",
     by: str | Sequence[str] | None = None,
     ci: float = 0.95,
-    unknown_items: _catalog.Unknown = "error",
+    unknown_items: Unknown = "error",
     resamples: int = 1_000,
     seed: int = 0,
     progress: bool = True,
@@ -201,6 +212,44 @@ def compare_catalog(
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     options = significance, resampling, items, interactions, unknown_items
     return ranker._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
+
+
+def item_counts(
+    ranker: Worker,
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: str | Sequence[str] | None = None,
+    unknown_items: Unknown = "error",
+) -> ItemCounts:
+    """What a part of a table, such as a day, adds to catalog metrics of the whole: counts of items, which merge by addition.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, by, unknown_items
+        As for :meth:`catalog`; the same for all parts.
+
+    Returns
+    -------
+    A :class:`rankframe.ItemCounts`; ``merge`` adds those of other parts, and ``catalog()`` gives the table that
+    :meth:`catalog` with ``ci=None`` gives of all parts together, if each holds all rows of its users. Users of different
+    parts count as different users, whatever their ids. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        As for :meth:`catalog`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
+    >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
+    >>> counts = [day.rank.item_counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
+    >>> counts[0].merge(counts[1]).catalog().rows()
+    [('coverage@2', 0.75, 2, 4), ('gini@2', 0.375, 2, 4)]
+    """
+    return ranker._work(_catalog.item_counts, names_of(by), names_of(by), items, interactions, unknown_items, *metrics)
 
 
 def without(ranker: Runner[R], train: object) -> R:

@@ -163,12 +163,19 @@ class Recount:
 
     def values(self, asked: Asked, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN where there is none."""
-        formulas, _ = asked.formulas(self.numbers(weights))
-        table = self.table(weights)
-        if check:
-            for call, value in zip(asked.calls, formulas, strict=True):
-                if (n := table.select(value).height) != 1:
-                    raise InvalidOption(
-                        f"{call.text} gives {n} values, one for each item; a catalog metric gives one, as of x.sum()"
-                    )
-        return [float("nan") if x is None else x for x in table.select(formulas).row(0)]
+        return evaluated(asked, self.table(weights), self.numbers(weights), check=check)
+
+
+def evaluated(asked: Asked, table: pl.DataFrame, numbers: Mapping[str, float], *, check: bool = False) -> list[float]:
+    """The values of the metrics from the sums of items and those over users, NaN where there is none.
+
+    With `check`, a formula that gives a value for each item is refused.
+    """
+    formulas, _ = asked.formulas(numbers)
+    if check:
+        for call, value in zip(asked.calls, formulas, strict=True):
+            if (n := table.select(value).height) != 1:
+                raise InvalidOption(
+                    f"{call.text} gives {n} values, one for each item; a catalog metric gives one, as of x.sum()"
+                )
+    return [float("nan") if x is None else x for x in table.select(formulas).row(0)]

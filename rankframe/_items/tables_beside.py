@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from .._table.policies import check_word
 from .._table.roles import require, require_all
 from .._table.run_and_judgments import SHOWN, typed
 from .._table.setup import Setup
@@ -16,7 +17,10 @@ from .._table.steps import of_one_type
 from ..errors import Code, InvalidData, InvalidOption, option, shown
 from .lists import ITEM, RANK, item_column, refuse_nameless
 
-__all__ = ["Catalog", "Past", "require_pairs", "same_type"]
+__all__ = ["Beside", "Catalog", "Past", "Unknown", "require_pairs", "same_type"]
+
+Unknown: TypeAlias = Literal["error", "drop"]
+"""What becomes of items that are shown, but are not in the catalog."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Catalog:
             if items < 1:
                 raise InvalidOption(option(items=int(items)), " leaves no item to show; write their number, from 1 on")
             return cls(int(items))
+        items = _frame(items)
         if isinstance(items, (pl.DataFrame, pl.LazyFrame)):
             require(items.collect_schema(), doc, "doc", "items")
             catalog = same_type(items.lazy().select(doc), schema, [doc], "items").collect()
@@ -58,17 +63,20 @@ class Catalog:
         ids = catalog[doc].unique(maintain_order=True)
         return cls(len(ids), _plain(ids), drops)
 
+    def refuse_more(self, n: int) -> None:
+        """Refuse a number of items that are shown that is more than the catalog has."""
+        if self.size is not None and n > self.size:
+            raise InvalidData(
+                option(items=self.size),
+                f", but {n:,} different items are shown; write the number of all items that could be shown, or give them",
+            )
+
     def within(self, lists: pl.DataFrame) -> pl.DataFrame:
         """The lists with items of the catalog only; items that it lacks are refused, or no longer count as shown."""
         if self.size is None:
             return lists
         if self.ids is None:
-            n = lists.filter(pl.col(RANK).is_not_null())[ITEM].n_unique()
-            if n > self.size:
-                raise InvalidData(
-                    option(items=self.size),
-                    f", but {n:,} different items are shown; write the number of all items that could be shown, or give them",
-                )
+            self.refuse_more(lists.filter(pl.col(RANK).is_not_null())[ITEM].n_unique())
             return lists
         strange = ~_plain(lists[ITEM]).is_in(self.ids.implode()) & lists[RANK].is_not_null()
         if not strange.any():
@@ -83,6 +91,11 @@ class Catalog:
             option(unknown_items="drop"),
             " to count without them",
         )
+
+
+def _frame(given: Any) -> Any:
+    """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
+    return pl.DataFrame(given) if hasattr(given, "columns") and hasattr(given, "__arrow_c_stream__") else given
 
 
 def _plain(ids: pl.Series) -> pl.Series:
@@ -116,10 +129,10 @@ def _column(items: Any, doc: str, dtype: pl.DataType) -> pl.Series:
 
 def same_type(rows: pl.LazyFrame, schema: pl.Schema, names: Collection[str], called: str) -> pl.LazyFrame:
     """The rows of another table, whose ids must have the types that they have in the ranker's own."""
-    rows = typed(rows, schema, list(names))
+    rows = typed(rows, schema, [name for name in names if name in schema])
     other = rows.collect_schema()
     for name in names:
-        if other[name] != schema[name] and schema[name] != pl.Null:
+        if name in schema and other[name] != schema[name] and schema[name] != pl.Null:
             raise InvalidData(
                 f"column {name!r} is {schema[name]} in the table and {other[name]} in {called}; ",
                 *of_one_type(name, {"df": schema[name], called: other[name]}),
@@ -132,6 +145,7 @@ def require_pairs(rows: Any, setup: Setup, schema: pl.Schema, called: str) -> tu
 
     Columns that only tell runs or days apart may be missing there: its pairs then hold for each of them.
     """
+    rows = _frame(rows)
     if not isinstance(rows, (pl.DataFrame, pl.LazyFrame)):
         raise InvalidOption(f"{called}={shown(rows)} is no frame; give one with a row per user and item")
     doc = item_column(setup, schema)
@@ -172,3 +186,20 @@ class Past:
         popularity = pairs.group_by(pl.col(doc).alias(ITEM)).agg(share.alias("#popularity"))
         rows = pairs.join(popularity, left_on=doc, right_on=ITEM)
         return cls(users, popularity, rows.group_by(users).agg(pl.col("#popularity").mean().alias("#past")))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a caller gives beside the table: the catalog of items, past interactions, and what becomes of unknown items."""
+
+    items: Any = None
+    interactions: Any = None
+    unknown_items: Unknown = "error"
+
+    def __post_init__(self) -> None:
+        check_word("unknown_items", self.unknown_items, Unknown)
+
+    def read(self, setup: Setup, schema: pl.Schema) -> tuple[Catalog, Past | None]:
+        """The catalog and the past, checked."""
+        catalog = Catalog.of(self.items, self.unknown_items == "drop", setup, schema)
+        return catalog, Past.of(self.interactions, setup, schema)

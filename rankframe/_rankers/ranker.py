@@ -219,6 +219,7 @@ class FrameRanker(Ranker[R]):
     exposure = verb(items.exposure)
     catalog = verb(items.catalog)
     compare_catalog = verb(items.compare_catalog)
+    item_counts = verb(items.item_counts)
     without = verb(items.without)
     gaps = verb(items.gaps)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._catalog.other_lists import agreement
+from .._catalog.registry import agreement
 from .._words.ranking import Persistence
 from .._words.two_rankings import Pair
 

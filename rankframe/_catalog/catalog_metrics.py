@@ -1,4 +1,4 @@
-"""The declarations of functions that see more than one ranking: of two orders, and of the lists of all users."""
+"""The declaration of metrics of the whole table, which see the lists of all users."""
 
 from __future__ import annotations
 
@@ -6,19 +6,9 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from ..errors import InvalidOption, called_by_users
-from .registry import Bounds, F, Metric, _agreements, _catalog_metrics, list_as
+from .registry import Bounds, F, Metric, list_catalog_metric
 
-__all__ = ["agreement", "catalog_metric"]
-
-
-def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
-    """Declare a function of a pair of rankings as a measure of their agreement."""
-
-    def register(formula: F) -> F:
-        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
-        return formula
-
-    return register
+__all__ = ["catalog_metric"]
 
 
 @overload
@@ -76,10 +66,8 @@ def catalog_metric(
     @called_by_users
     def register(formula: F) -> F:
         own = formula.__name__
-        list_as(
-            Metric(own, formula, names, bounds=bounds, higher_is_better=higher_is_better, display=display),
-            _catalog_metrics,
-        )
+        options: dict[str, Any] = {"bounds": bounds, "higher_is_better": higher_is_better, "display": display}
+        list_catalog_metric(Metric(own, formula, names, **options))
         return formula
 
     return register if alone is None else register(alone)
