@@ -110,7 +110,7 @@ class Parts:
         counted = asked.counted
         sums = added(parts)
         rows: list[tuple[object, ...]] = []
-        for part in in_slices(sums, self.by):
+        for part in in_slices(sums, self.by) if sums.height else ():
             over_users = part.filter(pl.col(ITEM).is_null())
             numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
             table = part.filter(pl.col(ITEM).is_not_null())
