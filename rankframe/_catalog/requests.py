@@ -31,10 +31,10 @@ def calls_of(
             )
         if isinstance(request, Call):
             calls.append(request)
-        elif callable(request) and among is METRICS:
-            calls.append(call_of(of(request), (), {}))
+        elif callable(request):
+            calls.append(call_of(of(request, among), (), {}))
         else:
-            calls += parse(request, among)  # type: ignore[arg-type] # `parse` refuses other types
+            calls += parse(request, among)
     require_metrics(calls, example)
     return list(dict.fromkeys(calls))
 

@@ -15,7 +15,7 @@ from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
-from .._verbs.declaration import Gives, verb_of
+from .._verbs.declaration import Gives, NamesColumns, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
 from .pandas_columns import cross, cross_lists, text_of
@@ -236,6 +236,13 @@ def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known:
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
+def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: Any) -> pd.DataFrame:
+    """Some of the caller's rows, with their index."""
+    source = _source(frame, setup, verb, args)
+    others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
+    return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
+
+
 def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns that matter and further ones."""
     source = _source(frame, setup, verb, args)
@@ -296,6 +303,7 @@ FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 SHAPES: dict[Gives, Shape] = {
     "query": _per_query,
     "row": _per_row,
+    "subset": _subset,
     "document": _per_document,
     "list": _per_list,
     "join": _joined,
@@ -370,6 +378,8 @@ def _as_text(label: Any) -> Any:
     if isinstance(label, Design):
         one = {name: _as_text(getattr(label, name)) for name in ("runs", "baseline", "weights")}
         return replace(label, by=tuple(map(text_of, label.by)), **one)
+    if isinstance(label, NamesColumns):
+        return label  # its columns are named by texts
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 

@@ -15,6 +15,7 @@ from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
 from .._fusion import methods as fusion
+from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
 from .._table.setup import OPTIONS, Setup
@@ -218,6 +219,14 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+
+    # items that all users are shown
+    exposure = verb(items.exposure)
+    catalog = verb(items.catalog)
+    compare_catalog = verb(items.compare_catalog)
+    item_counts = verb(items.item_counts)
+    without = verb(items.without)
+    gaps = verb(items.gaps)
 
     # pictures
     report = verb(pictures.report)

@@ -59,8 +59,8 @@ def require(schema: Collection[str], name: str, role: str, where: str = "the tab
     if where == "qrels" and role == "label":
         every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
         advice = ("Say ", on(label=near or ...), "" if near else " with the column's name", every)
-    elif where == "qrels":
-        advice = ("Rename it", renamed({near or "...": name}, frame="qrels"))
+    elif where != "the table":
+        advice = ("Rename it", renamed({near or "...": name}, frame=where))
     elif role in ("agreement", "an expression", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
         advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
@@ -78,9 +78,9 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where
         there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         advice: Text = _on(schema, lacking)
-        if where == "qrels":
+        if where != "the table":
             near = {_meant(there, name, role) or f"its {role} column": name for name, role in lacking}
-            advice = ("Rename them", renamed(near, frame="qrels"))
+            advice = ("Rename them", renamed(near, frame=where))
         raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 

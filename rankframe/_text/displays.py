@@ -10,10 +10,18 @@ from typing import Any, TypeVar
 
 from .markup import WIDTH, html, text
 from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
-from .sentences import IN_HTML, decimals, headlines, interval, p_value, signed
+from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text", "with_display"]
+__all__ = [
+    "comparison_html",
+    "comparison_text",
+    "gaps_html",
+    "gaps_text",
+    "verdict_html",
+    "verdict_text",
+    "with_display",
+]
 
 F = TypeVar("F")
 
@@ -71,6 +79,39 @@ def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> G
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
+
+
+def gaps_text(of: Any) -> str:
+    """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
+    rows = records(of.table)
+    return "\n".join([*(visible(line) for line in _of_metrics(rows, of.settings)), "", text(_of_gaps(of, rows))])
+
+
+def gaps_html(of: Any) -> str:
+    """Gaps as HTML in the colours of the page."""
+    rows = records(of.table)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _of_metrics(rows, of.settings))
+    return lines + html(_of_gaps(of, rows))
+
+
+def _of_metrics(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """The sentence of each metric."""
+    return [gap_sentence(row, settings) for row in rows if row["gap"] == "difference"]
+
+
+def _of_gaps(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """The figures of gaps between groups: value, interval and p."""
+    head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
+    body = []
+    for row in rows[:MOST_ROWS]:
+        value = row["value"]
+        ends = interval(row["ci_low"], row["ci_high"], decimals(value))
+        shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
+        p = "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
+        names = (row["metric"], *(row[name] or "" for name in ("best", "worst")), row["gap"])
+        body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(p)))
+    note = f"p by permutation of the groups of {' and '.join(of.settings['by'])} among users."
+    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".groups", MOST_ROWS)))
 
 
 def verdict_text(of: Any) -> str:

@@ -8,7 +8,18 @@ from typing import Any
 
 from .result_table import correction_of, higher_is_better, name_of
 
-__all__ = ["ALPHA", "IN_HTML", "IN_TEXT", "decimals", "headlines", "interval", "p_value", "sentence", "signed"]
+__all__ = [
+    "ALPHA",
+    "IN_HTML",
+    "IN_TEXT",
+    "decimals",
+    "gap_sentence",
+    "headlines",
+    "interval",
+    "p_value",
+    "sentence",
+    "signed",
+]
 
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
@@ -155,6 +166,25 @@ def _metric(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
     details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
     return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
+
+
+def gap_sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
+    metric, of = row["metric"], " and ".join(settings["by"])
+    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
+    if value is None:
+        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
+    ends = row["ci_low"], row["ci_high"]
+    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
+    counted = f"{groups:,} groups of {_queries(row['n_queries'])}"
+    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
+    adjusted = p != row["p_value"]
+    if p >= ALPHA:
+        return f"No significant gap of {metric} between groups of {of}: {by}, {_p(p, adjusted)}, {counted}"
+    best, worst = name_of(row["best"]), name_of(row["worst"])
+    return (
+        f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {_p(p, adjusted)}, {counted}"
+    )
 
 
 def p_value(p: float) -> str:

@@ -13,17 +13,18 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.setup import Setup
 
-__all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
+__all__ = ["Gives", "Mergeable", "NamesColumns", "Verb", "verb", "verb_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Gives: TypeAlias = Literal["query", "row", "document", "list", "join", "table", "comparison"]
+Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "comparison"]
 """The shape of a verb's result.
 
-``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
-or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query.
-``join``: the rows of two tables; the verb's first argument is the second table; its keyword `part` is true if both are
-parts of tables. ``table``: a new table.
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
+caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
+and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query. ``join``: the rows of two
+tables; the verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a
+new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 

@@ -3,6 +3,18 @@
 from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, f_beta, fall_out, hit_rate, hits, precision, r_precision, recall, set_average_precision
 from .cascade import err, nerr, pfound, rbp
+from .catalog import (
+    aggregate_diversity,
+    coverage,
+    entropy,
+    exposure_gini,
+    gini,
+    hhi,
+    personalization,
+    popularity_lift,
+    simpson,
+    user_coverage,
+)
 from .cwl import bpm, insq, inst, rbp_residual, sdcg
 from .cwl_nerr import nerr8, nerr9, nerr10, nerr11
 from .diversity import (
@@ -42,6 +54,7 @@ from .trec import (
 from .trec_gain import bin_g, g, ideal_dcg, ndcg_rel, rndcg
 
 __all__ = [
+    "aggregate_diversity",
     "alpha_dcg",
     "alpha_ndcg",
     "auc",
@@ -53,16 +66,21 @@ __all__ = [
     "bpref",
     "cg",
     "compatibility",
+    "coverage",
     "dcg",
     "eleven_point_average",
+    "entropy",
     "err",
     "err_ia",
+    "exposure_gini",
     "f1",
     "f_beta",
     "fall_out",
     "g",
+    "gini",
     "gm_bpref",
     "gm_map",
+    "hhi",
     "hit_rate",
     "hits",
     "ideal_dcg",
@@ -90,7 +108,9 @@ __all__ = [
     "ordered_pair_accuracy",
     "overlap",
     "pairwise_accuracy",
+    "personalization",
     "pfound",
+    "popularity_lift",
     "precision",
     "precision_ia",
     "r_precision",
@@ -107,10 +127,12 @@ __all__ = [
     "rndcg",
     "sdcg",
     "set_average_precision",
+    "simpson",
     "spearman",
     "subtopic_recall",
     "tau_ap",
     "unjudged",
+    "user_coverage",
     "utility",
     "yaap",
 ]

@@ -388,7 +388,7 @@ CASES = {
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
     "a mean": Case("OK", "df.rank.average", "ADVICE"),
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
-    "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
+    "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE", fill="9"),
     # texts
     "a method as a metric": Case("OK", "df.rank.evaluate(df.rank.ndcg)", "df.rank.evaluate(ADVICE)", r"as ('.*')$"),
     "options behind the cutoff": Case(
@@ -399,7 +399,7 @@ CASES = {
     "a text of two meanings": Case("OK", "df.rank.evaluate('Accuracy@3')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a cutoff without its @": Case("OK", "df.rank.evaluate('ndcg10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
-    "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE"),
+    "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE", fill="9"),
     "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
     "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
     "two cutoffs of trec_eval's": Case("OK", "df.rank.evaluate('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
