@@ -13,7 +13,8 @@ from pathlib import Path
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from rankframe._catalog.registry import UNCLEAR, Metric
+from rankframe._catalog.registry import Metric
+from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared

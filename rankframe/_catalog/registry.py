@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from .._table.trec_eval import SETS
-from ..errors import Code, InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
+from ..errors import Code, InvalidOption, UnknownMetric, called_by_users, nearest, shown
+from .unclear_names import UNCLEAR, elsewhere, without_digits
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-__all__ = ["AGREEMENTS", "METRICS", "UNCLEAR", "Metric", "agreement", "elsewhere", "find", "metric", "of", "unregister"]
+__all__ = ["AGREEMENTS", "METRICS", "Metric", "agreement", "find", "metric", "of", "unregister"]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -34,17 +34,6 @@ METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
 _agreements: dict[str, Metric] = {}
 AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
 """Every measure of how two rankings agree, by its canonical name."""
-
-UNCLEAR: Mapping[str, Mapping[str, str]] = {
-    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
-}
-"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
-
-OF_ALL_QUERIES = {
-    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
-    "personalization", "popularity", "serendipity", "unexpectedness",
-}  # fmt: skip
-"""Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +72,8 @@ class Metric:
         What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
+    labels
+        Whether the formula reads labels; a table may lack them for one that does not.
     """
 
     name: str
@@ -100,6 +91,7 @@ class Metric:
     over: Over = "documents"
     gains_only: bool | Callable[..., bool] = False
     display: str | None = None
+    labels: bool | Callable[..., bool] = True
 
     @property
     def own(self) -> bool:
@@ -152,6 +144,7 @@ def metric(
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
 ) -> Callable[[F], F]: ...
 @called_by_users
 def metric(
@@ -169,6 +162,7 @@ def metric(
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -221,6 +215,9 @@ def metric(
         for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
         before it adds up, which is several times faster. A function of the options given may choose. The default,
         False, is right for every formula.
+    labels
+        False if the formula reads no label: a table may lack them then, and ``no_relevant`` does not apply. A function of
+        the options given may choose.
 
     Raises
     ------
@@ -254,7 +251,7 @@ def metric(
         kind = dtype or pl.Float64()
         entry = Metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
-            over, gains_only, display,
+            over, gains_only, display, labels,
         )  # fmt: skip
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(
@@ -364,37 +361,9 @@ def _listed(among: Mapping[str, Metric]) -> str:
     return others if usual else ", ".join(among)
 
 
-def elsewhere(name: str, text: str) -> Text | None:
-    """Advice for a name from other tools that is no single metric here; None for any other name."""
-    base, cutoff = _cut(name)
-    if meant := UNCLEAR.get(base.lower()):
-        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
-        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
-        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
-    if name in SETS:
-        return (
-            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
-            "name each, as evaluate('map', 'P_10', 'ndcg')"
-        )
-    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
-        return (
-            f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
-            "queries",
-            Code("df.rank.with_ranks()", phrase=", those of {} with the least ranks"),
-            "; for diversity by subtopics there is 'alpha_ndcg@10'",
-        )
-    return None
-
-
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
     """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    base, cutoff = _cut(name.replace("_at_", "_"))
+    base, cutoff = without_digits(name.replace("_at_", "_"))
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
     sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
     return [f"{near}@{cutoff}"] if sure else []
-
-
-def _cut(name: str) -> tuple[str, str]:
-    """A name without the digits that it ends in, and these."""
-    base = name.rstrip("0123456789")
-    return base.rstrip("_"), name[len(base) :]

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 from .._catalog.parse import parse
-from .._catalog.registry import METRICS, elsewhere, find
+from .._catalog.registry import METRICS, find
+from .._catalog.unclear_names import elsewhere
 from .._support.arguments import refuse_unfit
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup

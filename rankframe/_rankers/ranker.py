@@ -112,6 +112,17 @@ class Ranker(ABC, Generic[R]):
     # graded preferences
     compatibility = formula(metrics.compatibility)
 
+    # recommenders: popularity and novelty
+    mean_popularity = formula(metrics.mean_popularity)
+    popularity_percentile = formula(metrics.popularity_percentile)
+    novelty = formula(metrics.novelty)
+    surprisal = formula(metrics.surprisal)
+    unseen = formula(metrics.unseen)
+    unexpectedness = formula(metrics.unexpectedness)
+    tail_share = formula(metrics.tail_share)
+    efd = formula(metrics.efd)
+    epc = formula(metrics.epc)
+
     # trec_eval's own
     num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)
     unjudged = formula(metrics.unjudged)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog.registry import UNCLEAR
+from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 
