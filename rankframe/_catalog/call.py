@@ -129,7 +129,7 @@ class Call:
             return value
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.bounds == (0, 1) and self.metric.higher_is_better:
+        if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 
@@ -143,6 +143,12 @@ class Call:
         """How the value follows the judgments of unjudged documents."""
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether of two values the higher one is that of the better ranking."""
+        higher = self.metric.higher_is_better
+        return higher(**self.arguments) if callable(higher) else higher
 
     @property
     def labels(self) -> bool:

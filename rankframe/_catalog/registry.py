@@ -85,7 +85,7 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
-    higher_is_better: bool = True
+    higher_is_better: bool | Callable[..., bool] = True
     adds_up: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
@@ -139,7 +139,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
@@ -157,7 +157,7 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
@@ -200,7 +200,7 @@ def metric(
         False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
         expectation over the orders of tied documents unless it does not go by ranks.
     higher_is_better
-        False where the lower of two values is that of the better ranking.
+        False where the lower of two values is that of the better ranking. A function of the options given may choose.
     judging
         What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
         direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same

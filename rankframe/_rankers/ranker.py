@@ -123,6 +123,23 @@ class Ranker(ABC, Generic[R]):
     efd = formula(metrics.efd)
     epc = formula(metrics.epc)
 
+    # recommenders: diversity of lists
+    ild = formula(metrics.ild)
+    category_diversity = formula(metrics.category_diversity)
+    category_entropy = formula(metrics.category_entropy)
+
+    # recommenders: against what the user had
+    serendipity = formula(metrics.serendipity)
+    calibration = formula(metrics.calibration)
+
+    # fairness of exposure
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    ndkl = formula(metrics.ndkl)
+    rnd = formula(metrics.rnd)
+    rkl = formula(metrics.rkl)
+    rrd = formula(metrics.rrd)
+
     # trec_eval's own
     num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)
     unjudged = formula(metrics.unjudged)

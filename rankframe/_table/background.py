@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,10 +13,13 @@ import polars as pl
 from ..errors import InvalidData, InvalidOption, MissingColumn, Text, Verbatim, nearest, on, option, shown
 from .steps import cast
 
-__all__ = ["Background", "History", "Interactions", "Items", "looked_up"]
+__all__ = ["SIZE", "Background", "History", "Interactions", "Items", "looked_up"]
 
 COUNT = "n"
 """The column of counts, where interactions are given as counts of items."""
+
+SIZE = "#n"
+"""The number of users of an item, in counts of our own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +78,16 @@ class History:
     doc
         The column of the item.
     counts
-        A row per item: the item, and `n`, the number of its users.
+        A row per item: the item, and the number of its users.
+    kept
+        What else is computed of them, by name.
     """
 
     pairs: pl.DataFrame
     key: tuple[str, ...]
     doc: str
     counts: pl.DataFrame
+    kept: dict[Any, pl.DataFrame] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, query: Sequence[str], doc: str) -> History:
@@ -105,8 +111,8 @@ class History:
                 )
         if key:
             pairs = frame.select(*key, doc).unique(maintain_order=True)
-            counts = pairs.group_by(doc, maintain_order=True).agg(pl.len().cast(pl.Float64).alias("#n"))
-            return cls(pairs, key, doc, counts.rename({"#n": COUNT} if doc != COUNT else {}))
+            counts = pairs.group_by(doc, maintain_order=True).agg(pl.len().cast(pl.Float64).alias(SIZE))
+            return cls(pairs, key, doc, counts)
         number = frame.schema[COUNT]
         if not number.is_numeric() or not (frame[COUNT].cast(pl.Float64).is_between(0, 1e15) == True).all():  # noqa: E712
             raise InvalidData(
@@ -114,13 +120,19 @@ class History:
             )
         if frame[doc].is_duplicated().any():
             raise InvalidData(f"interactions name an item of column {doc!r} twice; give one row for each item")
-        counts = frame.select(doc, pl.col(COUNT).cast(pl.Float64)).filter(pl.col(COUNT) > 0)
+        counts = frame.select(doc, pl.col(COUNT).cast(pl.Float64).alias(SIZE)).filter(pl.col(SIZE) > 0)
         return cls(counts, (), doc, counts)
+
+    def once(self, name: object, compute: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """A frame that is computed at its first use."""
+        if name not in self.kept:
+            self.kept[name] = compute()
+        return self.kept[name]
 
     @cached_property
     def n_rows(self) -> float:
         """The number of interactions."""
-        return float(self.counts[COUNT].sum())
+        return float(self.counts[SIZE].sum())
 
     @cached_property
     def n_users(self) -> float:
@@ -139,7 +151,7 @@ class History:
     @cached_property
     def sizes(self) -> pl.Series:
         """The numbers of users that items have, ascending, an item each."""
-        return self.counts[COUNT].sort()
+        return self.counts[SIZE].sort()
 
     def percentiles(self) -> dict[float, float]:
         """The share of items that are at most as popular, by popularity; equally popular items share their mean rank."""

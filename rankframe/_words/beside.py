@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
+from .._support.option_kinds import Range
 from .._table.background import History, Items, looked_up
+from .._table.profiles import categories_of, co_occurring, similar_features, unit_features, user_of
 from .._table.setup import Setup
 from ..errors import InvalidOption, Text, Verbatim, on
+from .lists_of_items import has_kind
 from .rows import Rows
 
-__all__ = ["Beside", "Lacking", "ListDivisor", "UnseenItems"]
+__all__ = ["Beside", "Lacking", "ListDivisor", "RankWeight", "UnseenItems"]
 
+RankWeight: TypeAlias = Literal["equal", "log2"] | Annotated[float, Range(above=0, below=1)]
 UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]
 ListDivisor: TypeAlias = Literal["list", "k"]
 
@@ -26,6 +30,7 @@ class Lacking(InvalidOption):
 class Beside:
     """The words of a ranking that read other tables, or columns other than the score and the label."""
 
+    rank: pl.Expr
     rows: Rows
     setup: Setup
 
@@ -61,9 +66,8 @@ class Beside:
     def seen(self) -> pl.Expr:
         """1.0 for a document that the query's user had before, else 0.0."""
         history = self.history
-        history.need_users("the documents that a user had")
-        found = pl.struct(*history.key, self.doc).map_batches(history.seen, return_dtype=pl.Float64)
-        return self.rows.column(found, b"seen")
+        history.need_users("the items of each user")
+        return self._of_pairs(history.seen, b"seen")
 
     @property
     def n_users(self) -> float:
@@ -102,6 +106,92 @@ class Beside:
         self.rows.refuse(base.is_nan().fill_null(False), "the other score is NaN for a document", of_label=False)
         rank = base.rank("ordinal", descending=not self.setup.policies.ascending)
         return self.rows.along(rank.cast(pl.Float64))
+
+    @property
+    def features(self) -> dict[str, pl.Expr]:
+        """The columns of numbers of each document; a single one may hold lists of them."""
+        if self.setup.roles.features is None:
+            raise self.needs("the columns of the documents' features", features=["x", "y"])
+        return {f"feature {i}": self._found(name) for i, name in enumerate(self.setup.roles.features)}
+
+    @property
+    def category(self) -> pl.Expr:
+        """The category of each document, or a list of them."""
+        return self.beside("category", "the column of the documents' categories", "genre")
+
+    @property
+    def has_category(self) -> pl.Expr:
+        """Whether each document has a category."""
+        return self.rows.mapped(has_kind, kind=self.category)
+
+    @property
+    def group(self) -> pl.Expr:
+        """The group of each document, as text."""
+        return self.beside("group", "the column of the documents' groups", "provider").cast(pl.String)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the catalog."""
+        items = self.setup.background.items
+        if items is None:
+            raise self.needs("the items of the catalog, or their number", items=Verbatim("catalog"))
+        return items if isinstance(items, int) else len(items.ids(self.doc))
+
+    def weight_of_rank(self, weight: RankWeight) -> pl.Expr:
+        """The weight of each rank: 1, 1 / log2(rank + 1), or p^(rank - 1) for a number p."""
+        if weight == "log2":
+            return 1 / (self.rank + 1).log(2)
+        return self.rank * 0 + 1.0 if isinstance(weight, str) else pl.lit(float(weight)) ** (self.rank - 1)
+
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
+        """The floats that a function gives for the rows of whole queries in rank order; see `Rows.mapped`."""
+        return self.rows.mapped(function, **columns)
+
+    @property
+    def user(self) -> pl.Expr:
+        """The number of the query's user in the interactions; null for one without any."""
+        history = self.history
+        history.need_users("the users of the past")
+        found = pl.struct(history.key).map_batches(partial(user_of, history=history), return_dtype=pl.get_index_type())
+        return self.rows.column(found, b"user")
+
+    @property
+    def profile(self) -> pl.DataFrame:
+        """A row per user and category: the share of the category in the items that the user had."""
+        history, name = self.history, self.setup.roles.category
+        history.need_users("the items of each user")
+        if name is None:
+            raise self.needs("the column of the items' categories", category="genre")
+        return history.once(("categories", name), lambda: categories_of(history, self._past([name], "categories")))
+
+    def _past(self, names: list[str], what: str) -> pl.DataFrame:
+        """Properties of the items of the past."""
+        items = self.setup.background.items
+        if not isinstance(items, Items) or not all(map(self.setup.background.has, names)):
+            raise self.needs(f"the {what} of the items of the past, in a frame of items", items=Verbatim("catalog"))
+        return items.frame.select(self.doc, *names)
+
+    @property
+    def similar_by_users(self) -> pl.Expr:
+        """The mean cosine, by common users, of each document and those that the user had; null for a user without any."""
+        history = self.history
+        history.need_users("the items of each user")
+        return self._of_pairs(partial(co_occurring, history=history), b"similar by users")
+
+    @property
+    def similar_by_features(self) -> pl.Expr:
+        """The mean cosine of the features of each document and those that the user had; null for a user without any."""
+        history, names = self.history, self.setup.roles.features
+        history.need_users("the items of each user")
+        if names is None:
+            raise self.needs("the columns of the items' features", features=["x", "y"])
+        past = self._past([*names], "features")
+        features = history.once(("features", names), lambda: unit_features(past, history.doc, names))
+        return self._of_pairs(partial(similar_features, history=history, features=features), b"similar by features")
+
+    def _of_pairs(self, function: Callable[[pl.Series], pl.Series], known_by: bytes) -> pl.Expr:
+        pairs = pl.struct(*self.history.key, self.doc)
+        return self.rows.column(pairs.map_batches(function, return_dtype=pl.Float64), known_by)
 
 
 def of_items(docs: pl.Series, known: pl.DataFrame) -> pl.Series:

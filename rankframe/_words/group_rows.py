@@ -104,9 +104,7 @@ class GroupRows(Rows):
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self._ranked(x)
 
-    def mapped(
-        self, function: Callable[[pl.DataFrame], pl.Series], known_by: bytes = b"", **columns: pl.Expr
-    ) -> pl.Expr:
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         query = pl.int_range(pl.len()) * 0
         rows = pl.struct([query.alias("query"), *(x.alias(name) for name, x in columns.items())])
         return rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)

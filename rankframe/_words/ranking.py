@@ -14,7 +14,7 @@ from .._support.option_kinds import Range, check, is_number
 from .._table.policies import GREATEST, Cutoff, Label, check_threshold
 from .._table.setup import Setup
 from ..errors import shown
-from .beside import Beside, ListDivisor, UnseenItems
+from .beside import Beside, ListDivisor, RankWeight, UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
 
@@ -34,6 +34,7 @@ __all__ = [
     "PrecisionDivisor",
     "Proportion",
     "Range",
+    "RankWeight",
     "Ranking",
     "Rounding",
     "ShareGain",

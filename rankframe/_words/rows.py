@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-__all__ = ["Answer", "Pairs", "Rows", "on_rows"]
+__all__ = ["Answer", "Pairs", "Rows", "name_of", "on_rows"]
 
 Answer: TypeAlias = Literal["query", "rank", "document"]
 """The form of a total: one number per query, the running total at each rank, or the term of each document."""
@@ -62,9 +63,7 @@ class Rows(ABC):
         """`x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python."""
 
     @abstractmethod
-    def mapped(
-        self, function: Callable[[pl.DataFrame], pl.Series], known_by: bytes = b"", **columns: pl.Expr
-    ) -> pl.Expr:
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         """The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query."""
 
     @abstractmethod
@@ -135,3 +134,11 @@ class Rows(ABC):
 def on_rows(function: Callable[[pl.DataFrame], pl.Series], rows: pl.Series) -> pl.Series:
     """The floats that a function gives for rows, the fields of a struct."""
     return function(rows.struct.unnest()).cast(pl.Float64)
+
+
+def name_of(function: Callable[[pl.DataFrame], pl.Series]) -> str:
+    """What tells one function of rows from another: its name, and the options that are set."""
+    if not isinstance(function, partial):
+        return function.__name__
+    given = {name: x for name, x in function.keywords.items() if isinstance(x, (str, float, int))}
+    return f"{function.func.__name__} {given}"

@@ -11,7 +11,7 @@ import polars as pl
 from ..errors import InvalidOption
 from .asked import FIRST_ROW, POSITION, QUERY, STARTS, Asked, at_first_tied, at_last_tied, is_by_row
 from .pairs import lower_labelled
-from .rows import Answer, Pairs, Rows, on_rows
+from .rows import Answer, Pairs, Rows, name_of, on_rows
 
 __all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
 
@@ -40,12 +40,10 @@ class SortedRows(Rows):
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self.asked.from_table(x, known_by)
 
-    def mapped(
-        self, function: Callable[[pl.DataFrame], pl.Series], known_by: bytes = b"", **columns: pl.Expr
-    ) -> pl.Expr:
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         rows = pl.struct([QUERY.alias("query"), *(x.alias(name) for name, x in columns.items())])
         values = rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)
-        return self.asked.column(values, function.__name__.encode() + known_by + rows.meta.serialize())
+        return self.asked.column(values, name_of(function).encode() + rows.meta.serialize())
 
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:

@@ -17,7 +17,9 @@ from .diversity import (
     subtopic_recall,
 )
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
+from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
 from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
+from .list_diversity import category_diversity, category_entropy, ild
 from .order import (
     auc,
     average_precision,
@@ -39,6 +41,7 @@ from .popularity import (
     unseen,
 )
 from .preference import compatibility
+from .serendipity import calibration, serendipity
 from .trec import (
     gm_bpref,
     gm_map,
@@ -59,9 +62,13 @@ __all__ = [
     "average_precision",
     "average_precision_ia",
     "average_relevance_position",
+    "awrf",
     "bin_g",
     "bpm",
     "bpref",
+    "calibration",
+    "category_diversity",
+    "category_entropy",
     "cg",
     "compatibility",
     "dcg",
@@ -76,9 +83,11 @@ __all__ = [
     "g",
     "gm_bpref",
     "gm_map",
+    "group_exposure",
     "hit_rate",
     "hits",
     "ideal_dcg",
+    "ild",
     "inferred_ap",
     "insq",
     "inst",
@@ -90,6 +99,7 @@ __all__ = [
     "mean_popularity",
     "ndcg",
     "ndcg_rel",
+    "ndkl",
     "nerr",
     "nerr8",
     "nerr9",
@@ -120,8 +130,12 @@ __all__ = [
     "recall",
     "reciprocal_rank",
     "relstring",
+    "rkl",
+    "rnd",
     "rndcg",
+    "rrd",
     "sdcg",
+    "serendipity",
     "set_average_precision",
     "spearman",
     "subtopic_recall",
