@@ -16,7 +16,7 @@ from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
-from .._table.setup import OPTIONS, Setup
+from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..plot import Plots
@@ -26,6 +26,7 @@ from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
+from .tables_beside import in_polars
 from .tables_of_runs import stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
@@ -160,7 +161,9 @@ class Ranker(ABC, Generic[R]):
 
     def _on(self: S, options: Mapping[str, object]) -> S:
         refuse_unknown("on", options, OPTIONS)
-        return self._with(self._setup.on(**options))
+        return self._with(
+            self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
+        )
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:

@@ -18,7 +18,7 @@ from .steps import computed, renamed
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup", "refuse_bounds"]
+__all__ = ["OPTIONS", "ROLES", "TABLES", "Roles", "Running", "Setup", "refuse_bounds"]
 
 DEFAULT_DOC = "doc_id"
 
@@ -69,6 +69,11 @@ class Roles:
         named = dict.fromkeys(self.features or (), "features")
         others = {"category": self.category, "group": self.group, "base": self.base}
         return named | {name: role for role, name in others.items() if name is not None}
+
+    @property
+    def lists(self) -> set[str]:
+        """The columns that may hold lists."""
+        return {name for name in (self.subtopic, self.category, *(self.features or ())) if name is not None}
 
     def __post_init__(self) -> None:
         query: Any = self.query
@@ -212,7 +217,10 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-OPTIONS = (*ROLES, *PARTS["background"], "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
+TABLES = PARTS["background"]
+"""The names of the options that take tables."""
+
+OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""
 
 

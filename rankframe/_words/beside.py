@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
@@ -27,12 +28,16 @@ class Lacking(InvalidOption):
     """Raised by a formula that needs a role that no option of `on` names."""
 
 
-class Beside:
+class Beside(ABC):
     """The words of a ranking that read other tables, or columns other than the score and the label."""
 
     rank: pl.Expr
     rows: Rows
     setup: Setup
+
+    @abstractmethod
+    def counted(self, x: pl.Expr) -> pl.Expr:
+        """`x`, null for documents that a policy leaves out."""
 
     def needs(self, what: str, **advice: Any) -> Lacking:
         """The error for a role that is not there."""
@@ -93,11 +98,11 @@ class Beside:
     def _found(self, name: str) -> pl.Expr:
         items = self.setup.background.items
         if not self.setup.background.has(name) or not isinstance(items, Items):
-            return self.rows.column(pl.col(name))
+            return self.counted(self.rows.column(pl.col(name)))
         known = items.column(name, self.doc)
         found = partial(of_items, known=known)
         x = pl.col(self.doc).map_batches(found, return_dtype=known.schema[name])
-        return self.rows.column(x, f"items {name}".encode())
+        return self.counted(self.rows.column(x, f"items {name}".encode()))
 
     @property
     def base_rank(self) -> pl.Expr:

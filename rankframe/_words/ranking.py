@@ -151,8 +151,11 @@ class Ranking(Beside):
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        x = self.rows.column(x)
-        return self._arranged(x if self._counted is None else pl.when(self._counted).then(x))
+        return self._arranged(self.counted(self.rows.column(x)))
+
+    def counted(self, x: pl.Expr) -> pl.Expr:
+        """`x`, null for documents that a policy leaves out."""
+        return x if self._counted is None else pl.when(self._counted).then(x)
 
     @property
     def raw(self) -> pl.Expr:
