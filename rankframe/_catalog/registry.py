@@ -74,6 +74,8 @@ class Metric:
         Whether documents with label 0, negative or missing add nothing to the value.
     labels
         Whether the formula reads labels; a table may lack them for one that does not.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Metric:
     gains_only: bool | Callable[..., bool] = False
     display: str | None = None
     labels: bool | Callable[..., bool] = True
+    needs: tuple[str, ...] = ()
 
     @property
     def own(self) -> bool:
@@ -145,6 +148,7 @@ def metric(
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
     labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[F], F]: ...
 @called_by_users
 def metric(
@@ -163,6 +167,7 @@ def metric(
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
     labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -218,6 +223,8 @@ def metric(
     labels
         False if the formula reads no label: a table may lack them then, and ``no_relevant`` does not apply. A function of
         the options given may choose.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
 
     Raises
     ------
@@ -251,7 +258,7 @@ def metric(
         kind = dtype or pl.Float64()
         entry = Metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
-            over, gains_only, display, labels,
+            over, gains_only, display, labels, needs,
         )  # fmt: skip
         if re.fullmatch(r"[^\W\d]\w*", name) is None:
             raise InvalidOption(

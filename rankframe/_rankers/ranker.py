@@ -94,12 +94,38 @@ class Ranker(ABC, Generic[R]):
     dcg = formula(metrics.dcg)
     ndcg = formula(metrics.ndcg)
 
+    # fairness of exposure
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    ndkl = formula(metrics.ndkl)
+    rnd = formula(metrics.rnd)
+    rkl = formula(metrics.rkl)
+    rrd = formula(metrics.rrd)
+
     # metrics of the judgments
     judged = formula(metrics.judged)
     pairwise_accuracy = formula(metrics.pairwise_accuracy)
     inferred_ap = formula(metrics.inferred_ap)
     num_retrieved = formula(metrics.num_retrieved)
     num_relevant = formula(metrics.num_relevant)
+
+    # recommenders: popularity
+    mean_popularity = formula(metrics.mean_popularity)
+    popularity_percentile = formula(metrics.popularity_percentile)
+    tail_share = formula(metrics.tail_share)
+
+    # recommenders: diversity of lists
+    ild = formula(metrics.ild)
+    category_diversity = formula(metrics.category_diversity)
+    category_entropy = formula(metrics.category_entropy)
+
+    # recommenders: novelty
+    novelty = formula(metrics.novelty)
+    surprisal = formula(metrics.surprisal)
+    unseen = formula(metrics.unseen)
+    unexpectedness = formula(metrics.unexpectedness)
+    efd = formula(metrics.efd)
+    epc = formula(metrics.epc)
 
     # order of the relevant documents
     average_precision = formula(metrics.average_precision)
@@ -113,33 +139,9 @@ class Ranker(ABC, Generic[R]):
     # graded preferences
     compatibility = formula(metrics.compatibility)
 
-    # recommenders: popularity and novelty
-    mean_popularity = formula(metrics.mean_popularity)
-    popularity_percentile = formula(metrics.popularity_percentile)
-    novelty = formula(metrics.novelty)
-    surprisal = formula(metrics.surprisal)
-    unseen = formula(metrics.unseen)
-    unexpectedness = formula(metrics.unexpectedness)
-    tail_share = formula(metrics.tail_share)
-    efd = formula(metrics.efd)
-    epc = formula(metrics.epc)
-
-    # recommenders: diversity of lists
-    ild = formula(metrics.ild)
-    category_diversity = formula(metrics.category_diversity)
-    category_entropy = formula(metrics.category_entropy)
-
-    # recommenders: against what the user had
+    # recommenders: against what the user had before
     serendipity = formula(metrics.serendipity)
     calibration = formula(metrics.calibration)
-
-    # fairness of exposure
-    group_exposure = formula(metrics.group_exposure)
-    awrf = formula(metrics.awrf)
-    ndkl = formula(metrics.ndkl)
-    rnd = formula(metrics.rnd)
-    rkl = formula(metrics.rkl)
-    rrd = formula(metrics.rrd)
 
     # trec_eval's own
     num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)

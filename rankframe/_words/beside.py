@@ -14,7 +14,15 @@ from .._table.background import History, Items, looked_up
 from .._table.profiles import categories_of, co_occurring, similar_features, unit_features, user_of
 from .._table.setup import Setup
 from ..errors import InvalidOption, Text, Verbatim, on
-from .lists_of_items import has_kind
+from .lists_of_items import (
+    calibration_error,
+    compared_shares,
+    divergence,
+    entropy_terms,
+    has_kind,
+    new_kinds,
+    sums_of_distances,
+)
 from .rows import Rows
 
 __all__ = ["Beside", "Lacking", "ListDivisor", "RankWeight", "UnseenItems"]
@@ -126,8 +134,45 @@ class Beside(ABC):
 
     @property
     def has_category(self) -> pl.Expr:
-        """Whether each document has a category."""
+        """1.0 for a document with a category, else 0.0."""
         return self.rows.mapped(has_kind, kind=self.category)
+
+    @property
+    def new_categories(self) -> pl.Expr:
+        """The number of the document's categories that no document above has."""
+        return self.rows.mapped(new_kinds, kind=self.category, listed=self.rank.is_not_null())
+
+    def category_terms(self, weight: pl.Expr) -> pl.Expr:
+        """What each rank adds to the sum of w log2 w over categories, for the weights w of their documents so far."""
+        return self.rows.mapped(entropy_terms, kind=self.category, listed=self.rank.is_not_null(), weight=weight)
+
+    def calibration_error(self, weight: pl.Expr, k: int | None, alpha: float) -> pl.Expr:
+        """The divergence of the list's categories from the user's own; the same for all documents of a query."""
+        error = partial(calibration_error, profile=self.profile, alpha=alpha)
+        return self.rows.mapped(error, kind=self.category, listed=self.listed(k), user=self.user, weight=weight)
+
+    def distances(self, k: int | None, distance: str) -> pl.Expr:
+        """The sum of the distances of each document from those above it, by their features, for the list down to `k`."""
+        listed = self.listed(k)
+        found = self.rows.mapped(partial(sums_of_distances, distance=distance), listed=listed, **self.features)
+        self.rows.refuse(
+            listed & found.is_nan(),
+            "the features of a document are null, NaN, infinite, or lists of several lengths",
+            of_label=False,
+        )
+        return found
+
+    def listed(self, k: int | None) -> pl.Expr:
+        """Whether the document is in the list down to rank `k`."""
+        return self.rank.is_not_null() if k is None else (self.rank <= k).fill_null(False)
+
+    def divergence(self, kind: pl.Expr, target: str | float) -> pl.Expr:
+        """The divergence of the shares of kinds of documents down to each rank from a target."""
+        return self.rows.mapped(partial(divergence, target=target), kind=kind)
+
+    def compared_shares(self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str) -> pl.Expr:
+        """How far the kinds' shares of `weight` are from a target; the same for all documents of a query."""
+        return self.rows.mapped(partial(compared_shares, target=target, distance=distance), kind=kind, weight=weight)
 
     @property
     def group(self) -> pl.Expr:
@@ -147,10 +192,6 @@ class Beside(ABC):
         if weight == "log2":
             return 1 / (self.rank + 1).log(2)
         return self.rank * 0 + 1.0 if isinstance(weight, str) else pl.lit(float(weight)) ** (self.rank - 1)
-
-    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
-        """The floats that a function gives for the rows of whole queries in rank order; see `Rows.mapped`."""
-        return self.rows.mapped(function, **columns)
 
     @property
     def user(self) -> pl.Expr:

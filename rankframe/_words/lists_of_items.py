@@ -8,10 +8,10 @@ from .._table.profiles import USER, features_of, in_lists, units
 
 __all__ = [
     "calibration_error",
+    "compared_shares",
     "divergence",
     "entropy_terms",
     "has_kind",
-    "jensen_shannon",
     "new_kinds",
     "sums_of_distances",
 ]
@@ -120,8 +120,11 @@ def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
     return terms.select(pl.when(so_far > 0).then(value.clip(lower_bound=0.0)).otherwise(0.0)).to_series()
 
 
-def jensen_shannon(rows: pl.DataFrame, target: float | str) -> pl.Series:
-    """1 minus the Jensen-Shannon divergence, in bits, of the kinds' shares of `weight` from their target; see `divergence`."""
+def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> pl.Series:
+    """How far the kinds' shares of `weight` are from their target, see `divergence`; null where no kind has a weight.
+
+    The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the Jensen-Shannon divergence in bits.
+    """
     kinds = rows.filter(pl.col("kind").is_not_null()).group_by(QUERY, "kind").agg(pl.col("weight").sum(), n=pl.len())
     if not isinstance(target, str):
         other = pl.when(pl.col("kind") == "true").then(pl.lit("false")).otherwise(pl.lit("true"))
@@ -136,9 +139,12 @@ def jensen_shannon(rows: pl.DataFrame, target: float | str) -> pl.Series:
         wanted = pl.when(pl.col("kind") == "true").then(float(target)).otherwise(1 - float(target))
     terms = kinds.filter(total > 0).with_columns(p=weight / total, q=wanted)
     p, q = pl.col("p"), pl.col("q")
-    middle = (p + q) / 2
-    parts = [pl.when(x > 0).then(x * (x / middle).log(2)).otherwise(0.0) for x in (p, q)]
-    found = terms.group_by(QUERY).agg(value=1 - ((parts[0] + parts[1]).sum() / 2).clip(0.0, 1.0))
+    value = (p - q).abs().sum() / 2
+    if distance == "jsd":
+        middle = (p + q) / 2
+        parts = [pl.when(x > 0).then(x * (x / middle).log(2)).otherwise(0.0) for x in (p, q)]
+        value = 1 - ((parts[0] + parts[1]).sum() / 2).clip(0.0, 1.0)
+    found = terms.group_by(QUERY).agg(value=value)
     return rows.select(QUERY).join(found, on=QUERY, how="left", maintain_order="left")["value"]
 
 

@@ -20,6 +20,7 @@ from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
 from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
 from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
 from .list_diversity import category_diversity, category_entropy, ild
+from .novelty import efd, epc, novelty, surprisal, unexpectedness, unseen
 from .order import (
     auc,
     average_precision,
@@ -29,17 +30,7 @@ from .order import (
     ordered_pair_accuracy,
     reciprocal_rank,
 )
-from .popularity import (
-    efd,
-    epc,
-    mean_popularity,
-    novelty,
-    popularity_percentile,
-    surprisal,
-    tail_share,
-    unexpectedness,
-    unseen,
-)
+from .popularity import mean_popularity, popularity_percentile, tail_share
 from .preference import compatibility
 from .serendipity import calibration, serendipity
 from .trec import (

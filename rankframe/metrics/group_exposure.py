@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.lists_of_items import divergence, jensen_shannon
 from .._words.ranking import Proportion, Range, Ranking, RankWeight
 from ..errors import InvalidOption
 
@@ -23,15 +21,7 @@ def in_group(r: Ranking, group: GroupName) -> pl.Expr:
     return (r.group == str(group)).cast(pl.Float64)
 
 
-def share_of_exposure(r: Ranking, group: GroupName, k: int | None, weight: RankWeight, *, known: bool) -> pl.Expr:
-    """The group's share of the weights of the ranks down to `k`; only of documents whose group is `known`, if so."""
-    weights, within = r.weight_of_rank(weight), in_group(r, group)
-    counted = within.is_not_null().cast(pl.Float64) if known else pl.lit(1.0)
-    divisor = r.divided_by(counted, k, over=1 / weights)
-    return r.total(within.fill_null(0.0), k, weight=weights) / pl.when(divisor > 0).then(divisor)
-
-
-@metric(display="group exposure", bounds=(0, 1), labels=False)
+@metric(display="group exposure", bounds=(0, 1), labels=False, needs=("group",))
 def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight: RankWeight = "log2") -> pl.Expr:
     r"""Group exposure: the share of a group of documents in the attention that the ranks get.
 
@@ -63,14 +53,17 @@ def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight
     >>> df.rank.on(group="by").evaluate("group_exposure(group=F,weight=equal)", "group_exposure(group=F,weight=0.5)").row(0)
     (1, 0.5, 0.3333333333333333)
     """
-    return share_of_exposure(r, group, k, weight, known=False)
+    weights = r.weight_of_rank(weight)
+    divisor = r.divided_by(pl.lit(1.0), k, over=1 / weights)
+    within = in_group(r, group).fill_null(0.0)
+    return r.total(within, k, weight=weights) / pl.when(divisor > 0).then(divisor)
 
 
 def _is_similarity(distance: str = "abs", **_: object) -> bool:
     return distance == "jsd"
 
 
-@metric(display="AWRF", bounds=(0, 1), labels=False, higher_is_better=_is_similarity, adds_up=False)
+@metric(display="AWRF", bounds=(0, 1), labels=False, needs=("group",), higher_is_better=_is_similarity, adds_up=False)
 def awrf(
     r: Ranking,
     k: int | None = None,
@@ -82,7 +75,7 @@ def awrf(
 ) -> pl.Expr:
     r"""Attention-weighted rank fairness: how far the groups' exposure is from a target.
 
-    .. math:: |E_g - t_g|
+    .. math:: \frac{1}{2} \sum_g |E_g - t_g|
 
     The exposure E is a group's share of the weights of all ranks whose documents have a group, which ``on(group=...)`` names.
 
@@ -91,12 +84,12 @@ def awrf(
     k
         Ranks to count; ``None`` counts all.
     group
-        The group to compare with all others, by the text of its name; ``None`` takes each group by itself, for ``"jsd"``.
+        The group to compare with all others, by the text of its name; ``None`` takes each group by itself.
     target
         The share that a group should have: ``"documents"``, its share of the query's documents, retrieved or not;
         ``"equal"``, the same for each group of the query; or a number, for `group`.
     distance
-        ``"abs"``, the absolute difference, 0 at best; ``"jsd"``, 1 minus the Jensen-Shannon divergence in bits, 1 at best.
+        ``"abs"``, half the sum of the absolute differences, which is that of one group among two, 0 at best; ``"jsd"``, 1 minus the Jensen-Shannon divergence in bits, 1 at best.
     weight
         As for ``group_exposure``.
 
@@ -117,40 +110,24 @@ def awrf(
     >>> df.rank.on(group="by").evaluate("awrf(group=F,weight=0.5)").row(0)        # 1/3 against 1/2
     (1, 0.16666666666666669)
     """
+    kind, wanted = kinds(r, group, target, "awrf")
+    weights = pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+    return r.largest(r.compared_shares(kind, weights, wanted, distance))
+
+
+def kinds(r: Ranking, group: GroupName | None, target: str | float, metric: str) -> tuple[pl.Expr, str | float]:
+    """The groups that are compared, as text: each by itself, or whether a document is in the one named; and the target."""
     if group is None:
-        refuse_share(target, "awrf")
-        if distance == "abs":
+        if not isinstance(target, str):
             raise InvalidOption(
-                "awrf: distance='abs' compares one group with all others; name it, as in 'awrf(group=M)'"
+                f"{metric}(target={target}): target is the share of one group, and none is named; write "
+                f"{metric}(group=M,target={target})."
             )
-    if distance == "jsd":
-        kind = r.group if group is None else in_group(r, group).cast(pl.Boolean).cast(pl.String)
-        listed = r.retrieved if k is None else (r.rank <= k).fill_null(False)
-        weights = pl.when(listed).then(r.weight_of_rank(weight)).otherwise(0.0)
-        return r.largest(r.mapped(partial(jensen_shannon, target=target), kind=kind, weight=weights))
-    share = share_of_exposure(r, str(group), k, weight, known=True)
-    return (share - wanted(r, str(group), target)).abs()
+        return r.group, target
+    return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
 
 
-def refuse_share(target: object, metric: str) -> None:
-    """Refuse a number as target of all groups."""
-    if not isinstance(target, str):
-        raise InvalidOption(
-            f"{metric}: target={target} is the share of one group; name it, as in '{metric}(group=M,target={target})'"
-        )
-
-
-def wanted(r: Ranking, group: GroupName, target: str | float) -> pl.Expr:
-    """The target of a group that is compared with all others."""
-    if target == "equal":
-        return pl.lit(0.5)
-    if target != "documents":
-        return pl.lit(float(target))
-    within = in_group(r, group)
-    return r.whole(within.fill_null(0.0)) / r.count(within.is_not_null())
-
-
-@metric(display="NDKL", labels=False, higher_is_better=False)
+@metric(display="NDKL", labels=False, needs=("group",), higher_is_better=False)
 def ndkl(
     r: Ranking,
     k: int | None = None,
@@ -188,14 +165,10 @@ def ndkl(
     >>> round(df.rank.on(group="by").ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
     0.425001
     """
-    kind = r.group if group is None else in_group(r, group).cast(pl.Boolean).cast(pl.String)
-    if group is None:
-        refuse_share(target, "ndkl")
+    kind, wanted = kinds(r, group, target, "ndkl")
     over = (r.rank + 1).log(2)
     divisor = r.divided_by(pl.lit(1.0), k, over=over)
-    return r.total(r.mapped(partial(divergence, target=target), kind=kind), k, over=over) / pl.when(divisor > 0).then(
-        divisor
-    )
+    return r.total(r.divergence(kind, wanted), k, over=over) / pl.when(divisor > 0).then(divisor)
 
 
 def _of_cut_points(r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]) -> pl.Expr:
@@ -228,7 +201,7 @@ def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kin
 Step: TypeAlias = Annotated[int, Range(least=2)]
 
 
-@metric(display="rND", labels=False, higher_is_better=False, adds_up=False)
+@metric(display="rND", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     r"""Normalized discounted difference: how a group's share in the first ranks differs from its share in all.
 
@@ -264,7 +237,7 @@ def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     return _of_cut_points(r, group, step, "share")
 
 
-@metric(display="rKL", labels=False, higher_is_better=False, adds_up=False)
+@metric(display="rKL", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in all.
 
@@ -293,7 +266,7 @@ def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     return _of_cut_points(r, group, step, "divergence")
 
 
-@metric(display="rRD", labels=False, higher_is_better=False, adds_up=False)
+@metric(display="rRD", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     r"""Normalized discounted ratio difference: how a group's ratio to the others in the first ranks differs from that in all.
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.lists_of_items import entropy_terms, new_kinds, sums_of_distances
 from .._words.ranking import ListDivisor, Ranking, RankWeight
 from .popularity import length
 
 __all__ = ["category_diversity", "category_entropy", "ild"]
 
 
-@metric("IntraListDiversity", display="ILD", labels=False)
+@metric("IntraListDiversity", display="ILD", labels=False, needs=("features",))
 def ild(
     r: Ranking,
     k: int | None = None,
@@ -55,19 +53,13 @@ def ild(
     >>> df.rank.on(features=["x", "y"]).evaluate("ild", "ild(distance=hamming)").row(0)   # of three pairs two differ
     (1, 0.6666666666666666, 1.3333333333333333)
     """
-    listed = r.retrieved if k is None else (r.rank <= k).fill_null(False)
-    distances = r.mapped(partial(sums_of_distances, distance=distance), listed=listed, **r.features)
-    r.refuse(
-        listed & distances.is_nan(),
-        "the features of a document are null, NaN, infinite, or lists of several lengths",
-        of_label=False,
-    )
+    distances = r.distances(k, distance)
     n = length(r, k)
     divided = n if divisor == "list" else n * (n - 1) / 2
     return r.total(distances, k) / pl.when(n > 1).then(divided)
 
 
-@metric(display="category diversity", labels=False)
+@metric(display="category diversity", labels=False, needs=("category",))
 def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -> pl.Expr:
     r"""Category diversity: the number of different categories among the recommended items, per item.
 
@@ -97,11 +89,10 @@ def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor
     >>> df.rank.on(category="genre").category_diversity()["category_diversity"].item()
     0.5
     """
-    new = r.mapped(new_kinds, kind=r.category, listed=r.retrieved)
-    return r.total(new, k) / length(r, k, divisor)
+    return r.total(r.new_categories, k) / length(r, k, divisor)
 
 
-@metric(display="category entropy", labels=False, adds_up=False)
+@metric(display="category entropy", labels=False, needs=("category",), adds_up=False)
 def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "equal") -> pl.Expr:
     r"""Category entropy: the entropy of the categories of the recommended items, in bits.
 
@@ -132,7 +123,7 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     >>> df.rank.on(category="genre").category_entropy()["category_entropy"].item()
     1.0
     """
-    category, weights = r.category, r.weight_of_rank(weight)
-    terms = r.mapped(entropy_terms, kind=category, listed=r.retrieved, weight=weights)
+    weights = r.weight_of_rank(weight)
     held = r.total(r.has_category, k, weight=weights)
-    return pl.when(held > 0).then((held.log(2) - r.total(terms, k) / held).clip(lower_bound=0.0))
+    terms = r.total(r.category_terms(weights), k)
+    return pl.when(held > 0).then((held.log(2) - terms / held).clip(lower_bound=0.0))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, Literal
 
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.lists_of_items import calibration_error
 from .._words.ranking import ListDivisor, Range, Ranking, RankWeight
 from .popularity import length
 
@@ -20,7 +18,7 @@ def _reads_labels(relevance: bool = True, **_: object) -> bool:
     return relevance
 
 
-@metric(display="serendipity", bounds=(None, 1), labels=_reads_labels)
+@metric(display="serendipity", bounds=(None, 1), labels=_reads_labels, needs=("interactions", "items"))
 def serendipity(
     r: Ranking,
     k: int | None = None,
@@ -70,7 +68,7 @@ def serendipity(
     relevant = r.relevant if relevance else pl.lit(1.0)
     if against == "features":
         similar = r.similar_by_features
-        listed = r.retrieved if k is None else (r.rank <= k).fill_null(False)
+        listed = r.listed(k)
         of_list = r.whole(pl.when(listed).then(similar * relevant).otherwise(0.0))
         known = r.count(listed & similar.is_not_null())
         return pl.when(known > 0).then(1 - of_list)
@@ -85,7 +83,13 @@ def serendipity(
     return r.total(relevant, k, weight=surprise) / length(r, k, divisor)
 
 
-@metric(display="calibration", labels=False, higher_is_better=False, adds_up=False)
+@metric(
+    display="calibration",
+    labels=False,
+    needs=("interactions", "items", "category"),
+    higher_is_better=False,
+    adds_up=False,
+)
 def calibration(
     r: Ranking,
     k: int | None = None,
@@ -129,12 +133,5 @@ def calibration(
     >>> df.rank.on(interactions=train, items=items, category="genre").calibration()["calibration"].item()
     0.0
     """
-    listed = r.retrieved if k is None else (r.rank <= k).fill_null(False)
-    error = r.mapped(
-        partial(calibration_error, profile=r.profile, alpha=alpha),
-        kind=r.category,
-        listed=listed,
-        user=r.user,
-        weight=r.weight_of_rank(weight),
-    )
+    error = r.calibration_error(r.weight_of_rank(weight), k, alpha)
     return r.largest(error).clip(lower_bound=0.0) / (math.log(2) if unit == "bits" else 1.0)

@@ -252,7 +252,7 @@ def awrf(
         return None
     total, wanted = math.fsum(found.values()), targets(q, group, target)
     if distance == "abs":
-        return abs(found.get(str(group), 0.0) / total - wanted[str(group)])
+        return math.fsum(abs(found.get(name, 0.0) / total - wanted[name]) for name in wanted) / 2
     p = {name: found.get(name, 0.0) / total for name in wanted}
     halves = [(x[name], (p[name] + wanted[name]) / 2) for x in (p, wanted) for name in wanted]
     return 1 - math.fsum(x * math.log2(x / m) for x, m in halves if x > 0) / 2
