@@ -14,6 +14,7 @@ import polars as pl
 from .._support.option_kinds import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
+from .._words.beside import Lacking
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
@@ -112,7 +113,7 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
-        except NoExpectation as error:
+        except (NoExpectation, Lacking) as error:
             raise InvalidOption(f"{self.text}: ", error.said) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
@@ -124,9 +125,11 @@ class Call:
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
+        if not self.labels:
+            return value
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.bounds == (0, 1) and self.metric.higher_is_better:
+        if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 
@@ -140,6 +143,18 @@ class Call:
         """How the value follows the judgments of unjudged documents."""
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether of two values the higher one is that of the better ranking."""
+        higher = self.metric.higher_is_better
+        return higher(**self.arguments) if callable(higher) else higher
+
+    @property
+    def labels(self) -> bool:
+        """Whether the formula reads labels."""
+        labels = self.metric.labels
+        return labels(**self.arguments) if callable(labels) else labels
 
     @property
     def is_constant(self) -> bool:

@@ -87,6 +87,10 @@ class Metric:
         What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
+    labels
+        Whether the formula reads labels; a table may lack them for one that does not.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels.
     """
 
     name: str
@@ -98,12 +102,14 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
-    higher_is_better: bool = True
+    higher_is_better: bool | Callable[..., bool] = True
     adds_up: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
     gains_only: bool | Callable[..., bool] = False
     display: str | None = None
+    labels: bool | Callable[..., bool] = True
+    needs: tuple[str, ...] = ()
 
     @property
     def own(self) -> bool:
@@ -151,11 +157,13 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[F], F]: ...
 @called_by_users
 def metric(
@@ -168,11 +176,13 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
@@ -209,7 +219,7 @@ def metric(
         False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
         expectation over the orders of tied documents unless it does not go by ranks.
     higher_is_better
-        False where the lower of two values is that of the better ranking.
+        False where the lower of two values is that of the better ranking. A function of the options given may choose.
     judging
         What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
         direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same
@@ -224,6 +234,11 @@ def metric(
         for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
         before it adds up, which is several times faster. A function of the options given may choose. The default,
         False, is right for every formula.
+    labels
+        False if the formula reads no label: a table may lack them then, and ``no_relevant`` does not apply. A function of
+        the options given may choose.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
 
     Raises
     ------
@@ -257,7 +272,7 @@ def metric(
         kind = dtype or pl.Float64()
         entry = Metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
-            over, gains_only, display,
+            over, gains_only, display, labels, needs,
         )  # fmt: skip
         _refuse_name(entry, _metrics)
         _metrics[name] = entry

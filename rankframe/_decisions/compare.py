@@ -275,7 +275,7 @@ def _compared(
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = stats.means(tested, weights) / stats.spreads(tested, weights)
-    better = d * [1 if call.metric.higher_is_better else -1 for call in of_pairs]
+    better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
         "baseline": [found.runs[first] for first, _ in pairs] * len(calls),

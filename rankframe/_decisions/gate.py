@@ -148,7 +148,7 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
     eager = frame.lazy().collect()
     found, table, _ = compared(eager, setup, calls, design, None, resampling)
     by_text = {call.text: call for call in budgets}
-    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.metric.higher_is_better])
+    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
     low, high = limits(found.values, calls)
     needed = {
         call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.method)

@@ -179,7 +179,7 @@ def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], t
 
 def _refuse_zero(calls: Sequence[Call]) -> None:
     for call in calls:
-        if not call.metric.higher_is_better or (call.bounds[0] or 0) > 0:
+        if not call.higher_is_better or (call.bounds[0] or 0) > 0:
             raise InvalidOption(
                 f"{call.text} of a query that a run lacks is not 0; say ",
                 option(missing="drop"),

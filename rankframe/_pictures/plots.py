@@ -162,7 +162,7 @@ def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tup
     """Bars for better and worse queries of one run, or a line for each of several runs."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
-        gain = pl.col("y") if call.metric.higher_is_better else -pl.col("y")
+        gain = pl.col("y") if call.higher_is_better else -pl.col("y")
         sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
         return (Mark("bar", rows.with_columns(series=sign)), zero)
     legible(others, LINES, "runs")
@@ -174,7 +174,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     """How many queries gained and lost, and by how much the mean changed."""
     of = paired.filter(pl.col("series") == name)["difference"]
     above, below = int((of > 0).sum()), int((of < 0).sum())
-    better, worse = (above, below) if call.metric.higher_is_better else (below, above)
+    better, worse = (above, below) if call.higher_is_better else (below, above)
     mean = "" if of.is_empty() else f", {of.sum() / len(of):+.3f} on average"
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 

@@ -63,7 +63,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
         "pictures": pictures(frame, setup, contents, calls),
         "worst": list(worst_queries(frame, setup, contents.runs, calls[0], contents.worst, contents.show)),
         "metric": calls[0].text,
-        "higher_is_better": calls[0].metric.higher_is_better,
+        "higher_is_better": calls[0].higher_is_better,
         "settings": of_settings(settings),
         "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
     }

@@ -40,7 +40,7 @@ def worst_queries(
     found = values(frame, setup, runs, [call]).drop_nulls(call.text)
     for run in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == run)
-        chosen = own.sort(call.text, descending=not call.metric.higher_is_better, maintain_order=True).head(most)
+        chosen = own.sort(call.text, descending=not call.higher_is_better, maintain_order=True).head(most)
         documents = _documents(frame, setup, runs, run, call, chosen, show)
         policies = runs.queries(setup if runs.column else setup.changed(score=run))
         yield run, [_query(query, documents, policies, call, show) for query in chosen.iter_rows(named=True)]

@@ -37,6 +37,7 @@ __all__ = [
     "refuse_faults",
     "refuse_names",
     "setup_of_largest",
+    "with_labels",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -56,6 +57,7 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
 
 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    frame = with_labels(frame, setup, calls)
     if setup.convention is None or not calls:
         return _measure_by_kind(frame, setup, calls, largest)
     of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
@@ -81,6 +83,14 @@ def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], lar
         result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
     names = [name for call in calls for name in names_of(setup, call)]
     return collect(result.select(*query, *names), frame, setup)
+
+
+def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.DataFrame:
+    """The frame, with labels that are all null if it has none and nothing reads them."""
+    label = setup.roles.label
+    if label in frame.columns or not calls or setup.policies.orders_by_label or any(call.labels for call in calls):
+        return frame
+    return frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(label))
 
 
 def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
@@ -206,7 +216,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
     if setup.policies.unjudged == "bounds":
         return setup.policies.unjudged_labels is None
     for call in calls:
-        if call.metric.over == "documents":
+        if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
             table = Table.of(policies.changed(subtopic=None), schema)
             if run_formulas([meant], table.setup, None).whole_table:

@@ -19,7 +19,7 @@ OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
 
 USUAL_OPTIONS = {
-    **dict.fromkeys(("user", "group"), "query"),
+    "user": "query",
     **dict.fromkeys(("item", "passage"), "doc"),
     **dict.fromkeys(("threshold", "relevance_threshold", "relevance_level", "min_relevance", "min_rel"), "relevant"),
 }

@@ -72,7 +72,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         try:
-            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
+            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.lists)
             return work(source.polars, self._setup, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
@@ -140,9 +140,9 @@ class Source:
         *,
         tried: Container[str] = (),
         others: bool = False,
-        lists: str | None = None,
+        lists: Container[str] = (),
     ) -> None:
-        self.lists = lists  # the column whose objects may be lists
+        self.lists = lists  # the columns whose objects may be lists
         if frame.columns.nlevels > 1:
             raise InvalidData(
                 f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
@@ -165,7 +165,7 @@ class Source:
         try:
             self.columns[name] = self._column(name)
             column = self.columns[name]
-            lists = cross_lists(column, name) if name == self.lists else None
+            lists = cross_lists(column, name) if name in self.lists else None
             return cross(column, name) if lists is None else lists
         except InvalidData:
             if needed:
@@ -270,7 +270,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
             _levels_as_columns(x, needed),
             needed,
             tried=[name for name in map(str, x.columns) if name.lower() in usual],
-            lists=setup.roles.subtopic,
+            lists=setup.roles.lists,
         )
         for x in (frame, _as_pandas(qrels))
     )
@@ -317,7 +317,7 @@ def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) 
     """The frame with the columns that a verb reads."""
     declared = verb_of(verb)
     needed = declared.columns(setup, args)
-    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.subtopic)
+    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.lists)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
-from .._table.setup import OPTIONS, Setup
+from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..plot import Plots
@@ -28,6 +28,7 @@ from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
+from .tables_beside import in_polars
 from .tables_of_runs import stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
@@ -96,12 +97,38 @@ class Ranker(ABC, Generic[R]):
     dcg = formula(metrics.dcg)
     ndcg = formula(metrics.ndcg)
 
+    # fairness of exposure
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    ndkl = formula(metrics.ndkl)
+    rnd = formula(metrics.rnd)
+    rkl = formula(metrics.rkl)
+    rrd = formula(metrics.rrd)
+
     # metrics of the judgments
     judged = formula(metrics.judged)
     pairwise_accuracy = formula(metrics.pairwise_accuracy)
     inferred_ap = formula(metrics.inferred_ap)
     num_retrieved = formula(metrics.num_retrieved)
     num_relevant = formula(metrics.num_relevant)
+
+    # recommenders: popularity
+    mean_popularity = formula(metrics.mean_popularity)
+    popularity_percentile = formula(metrics.popularity_percentile)
+    tail_share = formula(metrics.tail_share)
+
+    # recommenders: diversity of lists
+    ild = formula(metrics.ild)
+    category_diversity = formula(metrics.category_diversity)
+    category_entropy = formula(metrics.category_entropy)
+
+    # recommenders: novelty
+    novelty = formula(metrics.novelty)
+    surprisal = formula(metrics.surprisal)
+    unseen = formula(metrics.unseen)
+    unexpectedness = formula(metrics.unexpectedness)
+    efd = formula(metrics.efd)
+    epc = formula(metrics.epc)
 
     # order of the relevant documents
     average_precision = formula(metrics.average_precision)
@@ -114,6 +141,10 @@ class Ranker(ABC, Generic[R]):
 
     # graded preferences
     compatibility = formula(metrics.compatibility)
+
+    # recommenders: against what the user had before
+    serendipity = formula(metrics.serendipity)
+    calibration = formula(metrics.calibration)
 
     # trec_eval's own
     num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)
@@ -135,7 +166,9 @@ class Ranker(ABC, Generic[R]):
 
     def _on(self: S, options: Mapping[str, object]) -> S:
         refuse_unknown("on", options, OPTIONS)
-        return self._with(self._setup.on(**options))
+        return self._with(
+            self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
+        )
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:

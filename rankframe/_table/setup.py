@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
+from .background import Background
 from .conventions import convention_of
 from .name_presets import roles_of
 from .policies import Policies, read_fields
@@ -17,7 +18,7 @@ from .steps import computed, renamed
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup", "refuse_bounds"]
+__all__ = ["OPTIONS", "ROLES", "TABLES", "Roles", "Running", "Setup", "refuse_bounds"]
 
 DEFAULT_DOC = "doc_id"
 
@@ -32,6 +33,10 @@ class Roles:
     label: str = "label"
     subtopic: str | None = None
     weight: str | None = None
+    category: str | None = None
+    group: str | None = None
+    features: tuple[str, ...] | None = None
+    base: str | None = None
 
     @property
     def doc_name(self) -> str | None:
@@ -56,14 +61,31 @@ class Roles:
     def names(self) -> set[str]:
         """All columns that have a role."""
         others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
-        return {*self.query, *(name for name in others if name is not None)}
+        return {*self.query, *self.beside, *(name for name in others if name is not None)}
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The columns of properties of documents, or of another ranking, with their roles."""
+        named = dict.fromkeys(self.features or (), "features")
+        others = {"category": self.category, "group": self.group, "base": self.base}
+        return named | {name: role for role, name in others.items() if name is not None}
+
+    @property
+    def lists(self) -> set[str]:
+        """The columns that may hold lists."""
+        return {name for name in (self.subtopic, self.category, *(self.features or ())) if name is not None}
 
     def __post_init__(self) -> None:
         query: Any = self.query
         object.__setattr__(self, "query", tuple(query) if isinstance(query, (list, tuple)) else (query,))
+        features: Any = self.features
+        if features is not None:
+            object.__setattr__(
+                self, "features", tuple(features) if isinstance(features, (list, tuple)) else (features,)
+            )
         others = [name for name in (self.doc_name, self.subtopic) if name is not None]
         names = [*self.query, *others, self.score, self.label]
-        for name in [*names, *([] if self.weight is None else [self.weight])]:
+        for name in [*names, *([] if self.weight is None else [self.weight]), *self.beside]:
             if not isinstance(name, str):
                 has = getattr(name, "name", None)  # a Series has one
                 added = f", as {has!r}" if isinstance(has, str) else ""
@@ -115,8 +137,8 @@ class Setup:
 
     Attributes
     ----------
-    roles, policies, running
-        The columns, the rules for counting, and how to run.
+    roles, policies, running, background
+        The columns, the rules for counting, how to run, and the tables beside the ranker's own.
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
@@ -126,6 +148,7 @@ class Setup:
     roles: Roles = Roles()
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
+    background: Background = Background()  # noqa: RUF009 - frozen
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
 
@@ -150,7 +173,7 @@ class Setup:
         setup = self
         if convention is not None:
             policies = Policies(**convention_of(convention).policies)
-            setup = Setup(self.roles, policies, self.running, convention)
+            setup = Setup(self.roles, policies, self.running, self.background, convention)
         setup = setup.changed(**given)
         return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
 
@@ -188,13 +211,16 @@ class Setup:
 
 PARTS = {
     part: tuple(field.name for field in fields(of))
-    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running))
+    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running), ("background", Background))
 }
 
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-OPTIONS = (*ROLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
+TABLES = PARTS["background"]
+"""The names of the options that take tables."""
+
+OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""
 
 

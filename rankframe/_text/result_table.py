@@ -243,7 +243,7 @@ def plain(value: Any) -> Any:
 
 def higher_is_better(metric: str) -> bool:
     try:
-        return parse(metric)[0].metric.higher_is_better
+        return parse(metric)[0].higher_is_better
     except UnknownMetric:  # a user's metric that was unregistered in the meantime
         return True
 

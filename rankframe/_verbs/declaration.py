@@ -109,10 +109,8 @@ class Verb:
 
     def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
         """The columns that a call of the verb reads."""
-        roles = [*setup.roles.query, setup.roles.doc_name, setup.roles.score, setup.roles.subtopic, setup.roles.weight]
-        needed = {name for name in roles if name is not None}
-        if self.labels or setup.policies.orders_by_label:
-            needed.add(setup.roles.label)
+        labels = self.labels or setup.policies.orders_by_label
+        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
         needed |= self.named(args)
         for request in self.requests(args):
             needed.update(request.meta.root_names() if isinstance(request, pl.Expr) else ())

@@ -24,6 +24,7 @@ from .._plan.per_query import (
     names_of,
     refuse_faults,
     refuse_names,
+    with_labels,
 )
 from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
 from .._plan.rank_order import Part, in_rank_order
@@ -89,7 +90,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
         return measure(frame, setup, *calls, largest_label=largest_label)
-    Table.of(setup, frame.collect_schema(), label=bool(calls))
+    Table.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
@@ -193,11 +194,13 @@ def _eager_rows(
     carry: Sequence[str],
     largest: float | None,
 ) -> pl.DataFrame:
+    shown = [setup.roles.label] if setup.roles.label in frame.columns else []
+    frame = with_labels(frame, setup, calls)
     frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
     table = Table.of(setup, frame.schema)
     setup = table.setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
-    named = doc if answer == "rank" else [*doc, setup.roles.score, setup.roles.label]
+    named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
     refuse_names(["rank", *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]

@@ -101,7 +101,7 @@ def test_a_name_with_its_cutoff_in_it_is_answered_by_the_text_that_is_meant(text
 
 
 @pytest.mark.parametrize(
-    "name", ["coverage", "item_coverage", "Catalog-Coverage", "novelty", "gini", "intra_list_diversity"]
+    "name", ["coverage", "item_coverage", "Catalog-Coverage", "personalization", "gini", "item_entropy"]
 )
 def test_a_metric_of_all_queries_at_once_gets_no_hint_at_another(name: str) -> None:
     with pytest.raises(rf.UnknownMetric, match="is no metric here") as caught:
