@@ -19,6 +19,7 @@ from .._plan.aggregation import aggregation
 from .._table.setup import OPTIONS, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
+from ..errors import InvalidOption
 from ..plot import Plots
 from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
@@ -38,7 +39,10 @@ T = TypeVar("T")
 class Ranker(ABC, Generic[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
-    _gives = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    _gives = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
 
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         self._setup = setup
@@ -139,8 +143,8 @@ class Ranker(ABC, Generic[R]):
         """The ranker with another setup."""
 
     @abstractmethod
-    def _measure(self, call: Call) -> R:
-        """The values of a metric."""
+    def _measure(self, *calls: Call) -> R:
+        """The values of a metric, at one cutoff or several."""
 
     @property
     @abstractmethod
@@ -238,8 +242,8 @@ class FrameRanker(Ranker[R]):
         ranker._frame = stacked(self._frame, self._setup, runs)
         return ranker
 
-    def _measure(self, call: Call) -> R:
-        return self._run(evaluation, call)
+    def _measure(self, *calls: Call) -> R:
+        return self._run(evaluation, *calls)
 
     @property
     def _kind(self) -> type[R]:
@@ -290,8 +294,15 @@ class ExprRanker(Ranker[pl.Expr]):
     def _with(self, setup: Setup) -> ExprRanker:
         return ExprRanker(setup)
 
-    def _measure(self, call: Call) -> pl.Expr:
-        return aggregation(call, self._setup)
+    def _measure(self, *calls: Call) -> pl.Expr:
+        if len(calls) > 1:
+            name, option = calls[0].metric.formula.__name__, calls[0].metric.first
+            cutoffs = [call.arguments.get(str(option)) for call in calls]
+            raise InvalidOption(
+                f"an expression is one column; write one for each {option}, as in "
+                f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
+            )
+        return aggregation(calls[0], self._setup)
 
     @property
     def _kind(self) -> type[pl.Expr]:

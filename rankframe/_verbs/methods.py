@@ -39,7 +39,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     ----------
     *metrics
         Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-        trec_eval; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+        trec_eval; a text may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
         ``pl.len().alias("rows")``, which are evaluated inside each query.
 
     Returns

@@ -400,13 +400,19 @@ CASES = {
     "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE"),
     "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
-    "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two cutoffs of trec_eval's": Case("OK", "df.rank.evaluate('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10, map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "a list of cutoffs": Case("OK", "df.rank.ndcg(k=[5, 10])", "df.rank.evaluate(ADVICE)", r"each: (.*)\."),
+    "two cutoffs": Case("OK", "rf.parse('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two cutoffs of trec_eval's": Case("OK", "rf.parse('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10 map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "a comma too many": Case("OK", "df.rank.evaluate('ndcg@10,')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a list of cutoffs": Case(
+        "OK", "rf.expr.ndcg(k=[5, 10])", "df.group_by('query_id').agg(ADVICE)", r"as in (.*)$", polars_only=True
+    ),
+    "no cutoff in a list": Case("OK", "df.rank.ndcg(k=[])", "df.rank.evaluate('ADVICE')", r"write (.*)$"),
     "a list of cutoffs in a text": Case(
         "OK", "df.rank.evaluate('ndcg(k=[5,10])')", "df.rank.evaluate(ADVICE)", r"each: (.*)\."
     ),
+    "a list of cutoffs of a verb": Case("OK", "df.rank.evaluate('ndcg', k=[5, 10])", "ADVICE"),
+    "a method at a cutoff": Case("OK", "df.rank.ndcg_at_10", "ADVICE", r"write (.*), or"),
     "a broken cutoff": Case("OK", "df.rank.ndcg(k=1.5)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff of 0": Case("OK", "df.rank.ndcg(k=0)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff that is a word": Case("OK", "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
