@@ -11,8 +11,8 @@ import polars as pl
 from .._catalog.call import Call
 from .._plan.per_query import measure
 from .._table.roles import require, score_columns
-from .._table.run_and_judgments import to_name
 from .._table.setup import Setup, refuse_bounds
+from .._table.steps import to_name
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 

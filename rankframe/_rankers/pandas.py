@@ -248,14 +248,16 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
+    truth = _as_pandas(qrels)
+    unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
     run, judged = (
         Source(
             _levels_as_columns(x, needed),
             needed,
-            tried=[name for name in map(str, x.columns) if name.lower() in usual],
+            tried=[name for name in map(text_of, x.columns) if name.lower() in usual or (x is truth and unlabelled)],
             lists=setup.roles.subtopic,
         )
-        for x in (frame, _as_pandas(qrels))
+        for x in (frame, truth)
     )
     both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
@@ -269,7 +271,10 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
             key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
         result.isetitem(run.places[name][0], key)
     new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
-    return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
+    rest = judged.frame.iloc[:, new]
+    if setup.roles.label not in judged.polars.columns:
+        rest = rest.assign(**{setup.roles.label: 1})
+    return pd.concat([result, _rows(rest, right)], axis=1)
 
 
 def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:

@@ -185,7 +185,9 @@ def judge(
     Parameters
     ----------
     qrels
-        The judgments: a frame with the query, document and label columns.
+        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
+        it counts 1; unless another of its columns may hold labels (it holds numbers, or is called as columns of labels
+        often are), which is an error.
     run
         The column that names the run of each row, if the table holds several runs; judgments are then joined with each
         run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a

@@ -171,10 +171,17 @@ CASES = {
         "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
     ),
     "judgments without labels, of a column": Case(
-        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\(", fill="'note'"
+        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\("
     ),
     "judgments without labels, all relevant": Case(
         "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
+    "judgments without labels, below the threshold": Case(
+        "RUN", "(qrels := UNLABELLED) is None or df.rank.on(relevant=2).judge(qrels)",
+        "df.rank.on(relevant=2).judge(ADVICE)", r"qrels\.",
+    ),
+    "judgments without labels, twice": Case(
+        "RUN", "(qrels := UNLABELLED_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"with (qrels.*?\]\))",
     ),
     "a run that is nearly named": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'nwe'], resamples=99)",
@@ -484,6 +491,8 @@ FRAMES = {
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
     "BOTH": OK,
+    "UNLABELLED": QRELS.select("query_id", "doc_id"),
+    "UNLABELLED_TWICE": pl.concat([QRELS, QRELS]).select("query_id", "doc_id"),
     "WITHOUT": QRELS.select("query_id", "doc_id", note=pl.lit(1)),
     "df_a": OK,
     "df_b": OK,

@@ -140,6 +140,17 @@ def test_a_run_and_its_judgments_join() -> None:
     )
 
 
+def test_every_row_of_judgments_without_labels_counts_1_unless_a_column_may_hold_them() -> None:
+    run = DF.filter(pl.col("score").is_not_null()).drop("label")
+    truth = DF.filter(pl.col("label") > 0).select("query_id", "doc_id")
+    wanted = run.rank.judge(truth, run_only="drop")
+    judged = to_dask(run, 3).rank.judge(to_dask(truth, 2))
+    assert_same(judged, wanted)
+    assert_same(judged.rank.evaluate("err"), wanted.rank.evaluate("err"))
+    with pytest.raises(rf.MissingColumn, match=r"Say df.rank.on\(label='stars'\)"):
+        to_dask(run, 3).rank.judge(to_dask(truth.with_columns(stars=2), 2))
+
+
 def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat() -> None:
     run = DF.filter(pl.col("score").is_not_null()).drop("label")
     qrels = DF.filter(pl.col("label").is_not_null()).drop("score")

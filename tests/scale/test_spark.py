@@ -169,8 +169,14 @@ def test_a_query_that_one_table_lacks_may_be_refused(spark: Any) -> None:
         rankframe.spark.evaluate(run, "map", qrels=qrels, judged_only="kep")  # type: ignore[arg-type]
     with pytest.raises(rf.InvalidData, match="cast one"):
         rankframe.spark.evaluate(run, "map", qrels=qrels.selectExpr("query_id", "1 AS doc_id", "label"))
-    with pytest.raises(rf.MissingColumn, match=r"no column 'label' for label; qrels has query_id, doc_id, split"):
-        rankframe.spark.evaluate(run, "map", qrels=qrels.drop("label"))
+    with pytest.raises(rf.MissingColumn, match="label='grade'"):
+        rankframe.spark.evaluate(run, "map", qrels=qrels.withColumnRenamed("label", "grade"))
+
+
+def test_every_row_of_judgments_without_labels_counts_1(spark: Any) -> None:
+    truth = QRELS.filter(pl.col("label") > 0).select("query_id", "doc_id")
+    found = rankframe.spark.evaluate(to_spark(spark, RUN), "map", "err", qrels=to_spark(spark, truth), buckets=4)
+    assert_same(found, RUN.rank.judge(truth, run_only="drop").rank.evaluate("map", "err"))
 
 
 # ------------------------------------------------------------------------------------------- rows and summaries
