@@ -17,6 +17,7 @@ from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
+from .kept import keep, kept
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
 from .ranker import FrameRanker
@@ -41,12 +42,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     Those per query are indexed by the query, those per document by the caller's own index.
     """
 
-    _gives = "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``."
+    _gives = (
+        "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
+        "as ``k=[5, 10]``, give a column each."
+    )
     _plots_with = "matplotlib"
     _library = "pandas "
 
-    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
-        super().__init__(setup)
+    def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
+        super().__init__(kept(frame) if setup is None else setup)
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
@@ -66,6 +70,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
+        if declared.gives == "join":
+            keep(result, self._setup)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:

@@ -203,7 +203,8 @@ def judge(
     Returns
     -------
     A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has.
+    of query and document that either table has. Its own `.rank` starts with the options of this ranker. A Polars frame
+    that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the options on, in `attrs`.
 
     Raises
     ------
