@@ -16,7 +16,7 @@ from .._table.steps import to_name
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values"]
+__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values", "with_own_rank"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -137,7 +137,12 @@ def explained(
         lambda of_run: verbs.explain(frame, of_run, call.text, carry=carried).lazy().collect(),
         only=run,
     )
-    return rows.drop(RUN)
+    return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
+    """The rows with the column `rank` as ``rank``, in place of a column of that name that the table has."""
+    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
 
 
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:

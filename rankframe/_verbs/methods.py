@@ -89,13 +89,13 @@ def with_metrics(ranker: Runner[R], *metrics: verbs.Request) -> R:
     return ranker._run(verbs.with_metrics, *metrics)
 
 
-def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
+def with_ranks(ranker: Runner[R], name: str | None = None) -> R:
     """The caller's rows, in their order, with their rank in the query as a further column.
 
     Parameters
     ----------
     name
-        The name of the new column.
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
-    value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
+    value at rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query by query, in rank order.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
+    that was not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
     because of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
     order, documents that were not retrieved last.
 

@@ -389,6 +389,7 @@ CASES = {
         "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
         "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"it takes (\w+), ",
     ),
+    "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
