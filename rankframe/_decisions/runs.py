@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import measure
+from .._plan.per_query import measure, refuse_names
 from .._table.roles import require, score_columns
 from .._table.setup import Setup, refuse_bounds
 from .._table.steps import to_name
@@ -87,6 +87,16 @@ class Runs:
         if not query:
             raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
         return setup.changed(query=query)
+
+    def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
+        """The setup that ranks each run, by its name, and the slices; one setup, with the run as a slice, for a column."""
+        if self.column is not None:
+            key = (self.column, *self.queries(setup).roles.query)
+            return {"": setup.changed(query=key)}, (self.column, *(name for name in by if name != self.column))
+        if not self.scores:
+            return {"": setup}, by
+        refuse_names([RUN_OF_TABLE], by, "by")
+        return {score: setup.changed(score=score) for score in self.scores}, by
 
     def require(self, frame: pl.DataFrame, setup: Setup) -> None:
         """Refuse a table that lacks a column of the runs, and rows without the name of their run."""

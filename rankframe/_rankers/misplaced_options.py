@@ -104,8 +104,7 @@ def _instead(
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
     if name == "run":
         query = [str(value), *setup.roles.query]
-        by = f", by={value!r}" if verb in ("mean", "summarize") else ""
-        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
+        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked})"
     if name == "by":
         return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
     if name == "runs":

@@ -27,7 +27,7 @@ from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
-from .tables_of_runs import stacked
+from .tables_of_runs import below, stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
 
@@ -241,6 +241,10 @@ class FrameRanker(Ranker[R]):
         ranker = self._with(self._setup)
         ranker._frame = stacked(self._frame, self._setup, runs)
         return ranker
+
+    def _below(self, results: Mapping[str, R]) -> R:
+        """The results below each other, each with its name in a first column, ``run``."""
+        return below(results)
 
     def _measure(self, *calls: Call) -> R:
         return self._run(evaluation, *calls)

@@ -372,7 +372,7 @@ CASES = {
     "metrics by name": Case("OK", "df.rank.evaluate(metrics=['map', 'rr'])", "ADVICE"),
     "a cutoff beside the text": Case("OK", "df.rank.evaluate('ndcg', k=10)", "ADVICE"),
     "a policy beside the text": Case("OK", "df.rank.evaluate('ndcg', ties='order')", "ADVICE"),
-    "a summary of several runs": Case("STACK", "df.rank.summarize('map', run='run', resamples=99)", "ADVICE"),
+    "an evaluation of several runs": Case("STACK", "df.rank.evaluate('map', run='run')", "ADVICE"),
     "runs where one is looked at": Case("TWO", "df.rank.evaluate('map', runs=['score', 'new'])", "ADVICE"),
     "an option spelt wrong": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",

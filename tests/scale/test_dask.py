@@ -329,3 +329,10 @@ def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
     assert repr(ddf.rank).startswith(".rank of a Dask DataFrame: ")
     assert ".rank.evaluate('ndcg@10', 'map')" in repr(ddf.rank)
     assert rf.dask.DaskRanker is type(ddf.rank)
+
+
+def test_means_of_several_runs_are_those_of_a_polars_frame() -> None:
+    df = DF.with_columns(new=pl.col("score") * -1)
+    assert_same(to_dask(df).rank.mean("map", runs=["score", "new"]), df.rank.mean("map", runs=["score", "new"]))
+    stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
+    assert_same(to_dask(stacked).rank.mean("map", run="run"), stacked.rank.mean("map", run="run"))

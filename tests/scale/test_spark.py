@@ -394,3 +394,14 @@ def test_nothing_runs_before_spark_is_asked_where_buckets_are_said(sdf: Any) -> 
 
 def test_spark_tables_get_no_accessor(sdf: Any) -> None:
     assert not any("rank" in vars(kind) for kind in type(sdf).__mro__)
+
+
+def test_means_of_several_runs_are_those_of_a_polars_frame(spark: Any) -> None:
+    df = RUN.rank.judge(QRELS, run_only="drop").with_columns(new=pl.col("score") * -1)
+    of_scores = rankframe.spark.mean(to_spark(spark, df), "map", runs=["score", "new"], buckets=3)
+    assert_same(of_scores, df.rank.mean("map", runs=["score", "new"]))
+    stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
+    assert_same(
+        rankframe.spark.summarize(to_spark(spark, stacked), "map", run="run", ci=None, buckets=3),
+        stacked.rank.summarize("map", run="run", ci=None),
+    )
