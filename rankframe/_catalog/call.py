@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ from .registry import Bounds, Judging, Metric
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Call", "call_of"]
+__all__ = ["SEVERAL", "Call", "call_of", "calls_for"]
 
 
 class Formulated(Protocol):
@@ -50,6 +50,8 @@ class Formulated(Protocol):
 
 
 WEIGHT = Code("weight=...", command="--weight")
+SEVERAL = (list, tuple, range)
+"""The types of several cutoffs."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,17 @@ class Call:
 
     def __str__(self) -> str:
         return self.text
+
+
+def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) -> list[Call]:
+    """The calls that arguments of a method mean: one for each cutoff, if there are several."""
+    first, given = entry.first, {**dict(zip(entry.parameters, args, strict=False)), **options}
+    cutoffs = None if first is None else given.get(first)
+    if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
+        return [call_of(entry, tuple(args), options)]
+    if not cutoffs:
+        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}; write {_text(entry, first)}")
+    return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
 def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:

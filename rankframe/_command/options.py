@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, get_args
@@ -12,7 +11,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.parse import WITH_CUTOFF
+from .._catalog.parse import texts_of
 from .._files.read import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
@@ -181,25 +180,11 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
 
 
 def texts_of_metrics(text: str) -> list[str]:
-    """Split an argument at commas outside of brackets; a plain number is a further cutoff of the metric before it."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "({[") - (character in ")}]")
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    texts: list[str] = []
-    for part in parts:
-        if not part.strip():
-            raise argparse.ArgumentTypeError(f"{text!r} has a comma without a metric; write ndcg@10,map")
-        if not texts or not re.fullmatch(r"[\d.]+(=-?[\d.]+)?", part):
-            texts.append(part)
-        elif before := WITH_CUTOFF.match(texts[-1]):
-            texts.append(before[0] + part)
-        else:  # such as trec_eval's ndcg_cut.5,10
-            texts[-1] += f",{part}"
-    return texts
+    """The texts of the metrics that an argument names."""
+    try:
+        return texts_of(text)
+    except InvalidOption as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_format(

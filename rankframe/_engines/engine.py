@@ -173,8 +173,11 @@ def _joining(
     args: Sequence[Any],
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
-    joining = OnQueries(function, setup, tuple(args), {"part": True})
-    joining(*empties)  # raises errors of columns before anything runs
+    joining, (run, qrels) = OnQueries(function, setup, tuple(args), {"part": True}), empties
+    if setup.roles.label not in qrels.columns:  # any column may hold labels
+        every = engine.schema(sides[1].table, None)
+        qrels = every.select(name for name in every.columns if name in qrels.columns or name not in run.columns)
+    joining(run, qrels)  # raises errors of columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
     return replace(joining, runs=runs), key
 
@@ -203,6 +206,8 @@ def _largest_label(
 ) -> float:
     """The largest label of the table, among documents that count."""
     ranked, shown = setup_of_largest(setup, schema, calls)
+    if judging is not None and setup.roles.label not in sides[-1].names:
+        return 1.0  # every judgment counts 1
     if shown and (judging is None or judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
     else:  # rows are left out; only a ranking tells which

@@ -307,6 +307,6 @@ def _of_groups(
             *named,
             pl.Series("mean", means[:, i]).fill_nan(None),
             pl.Series("n_queries", counts[:, i]).cast(pl.UInt32),
-        ).sort("mean", descending=call.metric.higher_is_better, nulls_last=True, maintain_order=True)
+        ).sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True)
         for i, call in enumerate(calls)
     )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import RUN, Runs, explained, values
+from .._decisions.runs import RUN, Runs, explained, values, with_own_rank
 from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidOption
@@ -55,9 +55,10 @@ def _documents(
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
         one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
-        rows = runs.each(
-            frame, one_order, lambda of_run: verbs.with_ranks(frame, of_run, "rank").lazy().collect(), only=run
+        ranked = runs.each(
+            frame, one_order, lambda of_run: verbs.with_ranks(frame, of_run, None).lazy().collect(), only=run
         )
+        rows = with_own_rank(ranked, ranked.columns[-1])
     return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
 
 

@@ -15,7 +15,7 @@ from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, Text
 from . import shortcuts
 from .bounds import bounds, bounds_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
@@ -236,12 +236,10 @@ def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table, *, label: boo
         raise fault_in(frame, setup, fault.kind)
 
 
-def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
+def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:
     for name in names:
         if name in taken:
-            raise InvalidOption(
-                f"the result would have a second column {name!r}, which {where} has; rename that column"
-            )
+            raise InvalidOption(f"the result would have a second column {name!r}, which {where} has; ", advice)
 
 
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import polars as pl
 
-from .._catalog.call import Call, call_of
+from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
 from .._support.option_kinds import annotation_of
 from .._table.setup import Setup
@@ -49,8 +49,8 @@ class Ranks(Protocol[R_co]):
         """The ranker as Python spells it."""
         ...
 
-    def _measure(self, call: Call) -> R_co:
-        """The values of a metric."""
+    def _measure(self, *calls: Call) -> R_co:
+        """The values of a metric, at one cutoff or several."""
         ...
 
 
@@ -154,7 +154,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
 
     @wraps(formula)
     def call(ranker: Ranks[R], /, *args: P.args, **options: P.kwargs) -> R:
-        return ranker._measure(call_of(of(formula), args, options))
+        return ranker._measure(*calls_for(of(formula), args, options))
 
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}

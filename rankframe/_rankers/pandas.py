@@ -18,6 +18,7 @@ from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, NamesColumns, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
+from .kept import keep, kept
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
 from .ranker import FrameRanker
@@ -43,12 +44,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     """
 
     _examples = (("import polars as pl", "import pandas as pd"), ("pl.DataFrame(", "pd.DataFrame("))
-    _gives = "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``."
+    _gives = (
+        "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
+        "as ``k=[5, 10]``, give a column each."
+    )
     _plots_with = "matplotlib"
     _library = "pandas "
 
-    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
-        super().__init__(setup)
+    def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
+        super().__init__(kept(frame) if setup is None else setup)
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
@@ -68,6 +72,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
+        if declared.gives == "join":
+            keep(result, self._setup)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
@@ -265,14 +271,16 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
+    truth = _as_pandas(qrels)
+    unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
     run, judged = (
         Source(
             _levels_as_columns(x, needed),
             needed,
-            tried=[name for name in map(str, x.columns) if name.lower() in usual],
+            tried=[name for name in map(text_of, x.columns) if name.lower() in usual or (x is truth and unlabelled)],
             lists=setup.roles.lists,
         )
-        for x in (frame, _as_pandas(qrels))
+        for x in (frame, truth)
     )
     both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
@@ -286,7 +294,10 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
             key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
         result.isetitem(run.places[name][0], key)
     new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
-    return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
+    rest = judged.frame.iloc[:, new]
+    if setup.roles.label not in judged.polars.columns:
+        rest = rest.assign(**{setup.roles.label: 1})
+    return pd.concat([result, _rows(rest, right)], axis=1)
 
 
 def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from .._plan.aggregation import aggregation
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
+from ..errors import InvalidOption
 from ..plot import Plots
 from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
@@ -29,7 +30,7 @@ from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
 from .tables_beside import in_polars
-from .tables_of_runs import stacked
+from .tables_of_runs import below, stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
 
@@ -42,7 +43,10 @@ class Ranker(ABC, Generic[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
     _examples: Sequence[tuple[str, str]] = ()
-    _gives = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    _gives = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
 
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         self._setup = setup
@@ -175,8 +179,8 @@ class Ranker(ABC, Generic[R]):
         """The ranker with another setup."""
 
     @abstractmethod
-    def _measure(self, call: Call) -> R:
-        """The values of a metric."""
+    def _measure(self, *calls: Call) -> R:
+        """The values of a metric, at one cutoff or several."""
 
     @property
     @abstractmethod
@@ -285,8 +289,12 @@ class FrameRanker(Ranker[R]):
         ranker._frame = stacked(self._frame, self._setup, runs)
         return ranker
 
-    def _measure(self, call: Call) -> R:
-        return self._run(evaluation, call)
+    def _below(self, results: Mapping[str, R]) -> R:
+        """The results below each other, each with its name in a first column, ``run``."""
+        return below(results)
+
+    def _measure(self, *calls: Call) -> R:
+        return self._run(evaluation, *calls)
 
     @property
     def _kind(self) -> type[R]:
@@ -337,8 +345,15 @@ class ExprRanker(Ranker[pl.Expr]):
     def _with(self, setup: Setup) -> ExprRanker:
         return ExprRanker(setup)
 
-    def _measure(self, call: Call) -> pl.Expr:
-        return aggregation(call, self._setup)
+    def _measure(self, *calls: Call) -> pl.Expr:
+        if len(calls) > 1:
+            name, option = calls[0].metric.formula.__name__, calls[0].metric.first
+            cutoffs = [call.arguments.get(str(option)) for call in calls]
+            raise InvalidOption(
+                f"an expression is one column; write one for each {option}, as in "
+                f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
+            )
+        return aggregation(calls[0], self._setup)
 
     @property
     def _kind(self) -> type[pl.Expr]:

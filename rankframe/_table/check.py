@@ -265,6 +265,11 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
     """Findings on a run and its separate judgments."""
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     tables, schema, query = Tables(frame, qrels, setup), qrels.collect_schema(), list(setup.roles.query)
+    try:
+        tables = tables.labelled()
+    except RankframeError as error:
+        there = [name for name in query if name in frame.collect_schema()]
+        yield finding(frame, "error", "no labels", error.said, there, one=True)
     if not tables.query:
         require(schema, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]

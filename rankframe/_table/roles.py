@@ -49,12 +49,14 @@ def carried(name: str) -> str:
     return f"#carried {name}"
 
 
-def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant."""
+def require(
+    schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
+) -> None:
+    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
     if name in schema:
         return
     there = _of_caller(schema)
-    near = _meant(there, name, role)
+    near = meant or _meant(there, name, role)
     advice: Text
     if where == "qrels" and role == "label":
         every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""

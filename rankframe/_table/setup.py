@@ -203,6 +203,19 @@ class Setup:
         }
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `on` that make this setup of the default one, as lists, texts and numbers."""
+        convention = {} if self.convention is None else {"convention": self.convention}
+        usual = Setup().on(**convention)
+        found: dict[str, Any] = {}
+        for part, names in PARTS.items():
+            mine, theirs = getattr(self, part), getattr(usual, part)
+            changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
+            found |= {x: getattr(mine, x) for x in changed}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+        return plain | convention
+
     def followed(self, names: Container[str]) -> dict[str, Any]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}

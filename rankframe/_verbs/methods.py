@@ -40,7 +40,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     ----------
     *metrics
         Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-        trec_eval; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+        trec_eval; a text may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
         ``pl.len().alias("rows")``, which are evaluated inside each query.
 
     Returns
@@ -91,13 +91,13 @@ def with_metrics(ranker: Runner[R], *metrics: verbs.Request) -> R:
     return ranker._run(verbs.with_metrics, *metrics)
 
 
-def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
+def with_ranks(ranker: Runner[R], name: str | None = None) -> R:
     """The caller's rows, in their order, with their rank in the query as a further column.
 
     Parameters
     ----------
     name
-        The name of the new column.
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
-    value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
+    value at rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query by query, in rank order.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
+    that was not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
     because of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
     order, documents that were not retrieved last.
 
@@ -189,7 +189,9 @@ def judge(
     Parameters
     ----------
     qrels
-        The judgments: a frame with the query, document and label columns.
+        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
+        it counts 1; unless another of its columns may hold labels (it holds numbers, or is called as columns of labels
+        often are), which is an error.
     run
         The column that names the run of each row, if the table holds several runs; judgments are then joined with each
         run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
@@ -205,7 +207,8 @@ def judge(
     Returns
     -------
     A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has.
+    of query and document that either table has. Its own `.rank` starts with the options of this ranker. A Polars frame
+    that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the options on, in `attrs`.
 
     Raises
     ------

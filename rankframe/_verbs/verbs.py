@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter
@@ -39,7 +39,7 @@ from .._table.table import Table, failing
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import InvalidOption, Spelling, on, option
+from ..errors import Code, InvalidOption, Spelling, on, option
 from .declaration import verb
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "judge",
     "like",
     "measure",
+    "rank_column",
     "with_metrics",
     "with_ranks",
 ]
@@ -111,7 +112,7 @@ def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_
 
 
 @verb(gives="row", labels=False)
-def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
+def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
     if setup.policies.ties == "expected":
         raise InvalidOption(
@@ -121,7 +122,13 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
         )
     schema = frame.collect_schema()
     table = Table.of(setup, schema, label=False)
-    refuse_names([name], schema, "the table")
+    name = rank_column(schema) if name is None else name
+    refuse_names(
+        [name],
+        schema,
+        "the table",
+        ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
+    )
     if setup.roles.subtopic is not None and not table.lists_subtopics:
         docs, of_docs = by_document(frame, setup)
         ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
@@ -133,6 +140,11 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
+
+
+def rank_column(taken: Container[str]) -> str:
+    """The name of a new column of ranks: ``rank``, or ``new_rank`` where there is a column of that name."""
+    return "new_rank" if "rank" in taken else "rank"
 
 
 @verb(gives="document")
@@ -202,7 +214,8 @@ def _eager_rows(
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
     named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
-    refuse_names(["rank", *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
+    rank = rank_column([*setup.roles.query, *named])
+    refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
         raise InvalidOption(
@@ -226,7 +239,7 @@ def _eager_rows(
         result = by_row(rows, asked, table, answer).select(
             *(x.alias(name) for name, x in query.items()),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
-            pl.col("#rank").cast(pl.UInt32).alias("rank"),
+            pl.col("#rank").cast(pl.UInt32).alias(rank),
             *(pl.col(text).alias(name) for text, name in names),
         )
         return collect(result, frame, setup)

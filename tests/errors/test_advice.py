@@ -172,10 +172,17 @@ CASES = {
         "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
     ),
     "judgments without labels, of a column": Case(
-        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\(", fill="'note'"
+        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\("
     ),
     "judgments without labels, all relevant": Case(
         "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
+    "judgments without labels, below the threshold": Case(
+        "RUN", "(qrels := UNLABELLED) is None or df.rank.on(relevant=2).judge(qrels)",
+        "df.rank.on(relevant=2).judge(ADVICE)", r"qrels\.",
+    ),
+    "judgments without labels, twice": Case(
+        "RUN", "(qrels := UNLABELLED_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"with (qrels.*?\]\))",
     ),
     "a run that is nearly named": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'nwe'], resamples=99)",
@@ -366,7 +373,7 @@ CASES = {
     "metrics by name": Case("OK", "df.rank.evaluate(metrics=['map', 'rr'])", "ADVICE"),
     "a cutoff beside the text": Case("OK", "df.rank.evaluate('ndcg', k=10)", "ADVICE"),
     "a policy beside the text": Case("OK", "df.rank.evaluate('ndcg', ties='order')", "ADVICE"),
-    "a summary of several runs": Case("STACK", "df.rank.summarize('map', run='run', resamples=99)", "ADVICE"),
+    "an evaluation of several runs": Case("STACK", "df.rank.evaluate('map', run='run')", "ADVICE"),
     "runs where one is looked at": Case("TWO", "df.rank.evaluate('map', runs=['score', 'new'])", "ADVICE"),
     "an option spelt wrong": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",
@@ -383,6 +390,7 @@ CASES = {
         "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
         "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"it takes (\w+), ",
     ),
+    "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
@@ -401,13 +409,19 @@ CASES = {
     "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE", fill="9"),
     "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
-    "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two cutoffs of trec_eval's": Case("OK", "df.rank.evaluate('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10, map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "a list of cutoffs": Case("OK", "df.rank.ndcg(k=[5, 10])", "df.rank.evaluate(ADVICE)", r"each: (.*)\."),
+    "two cutoffs": Case("OK", "rf.parse('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two cutoffs of trec_eval's": Case("OK", "rf.parse('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10 map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "a comma too many": Case("OK", "df.rank.evaluate('ndcg@10,')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a list of cutoffs": Case(
+        "OK", "rf.expr.ndcg(k=[5, 10])", "df.group_by('query_id').agg(ADVICE)", r"as in (.*)$", polars_only=True
+    ),
+    "no cutoff in a list": Case("OK", "df.rank.ndcg(k=[])", "df.rank.evaluate('ADVICE')", r"write (.*)$"),
     "a list of cutoffs in a text": Case(
         "OK", "df.rank.evaluate('ndcg(k=[5,10])')", "df.rank.evaluate(ADVICE)", r"each: (.*)\."
     ),
+    "a list of cutoffs of a verb": Case("OK", "df.rank.evaluate('ndcg', k=[5, 10])", "ADVICE"),
+    "a method at a cutoff": Case("OK", "df.rank.ndcg_at_10", "ADVICE", r"write (.*), or"),
     "a broken cutoff": Case("OK", "df.rank.ndcg(k=1.5)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff of 0": Case("OK", "df.rank.ndcg(k=0)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff that is a word": Case("OK", "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
@@ -479,6 +493,8 @@ FRAMES = {
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
     "BOTH": OK,
+    "UNLABELLED": QRELS.select("query_id", "doc_id"),
+    "UNLABELLED_TWICE": pl.concat([QRELS, QRELS]).select("query_id", "doc_id"),
     "WITHOUT": QRELS.select("query_id", "doc_id", note=pl.lit(1)),
     "df_a": OK,
     "df_b": OK,

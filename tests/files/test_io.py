@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import gzip
 import io
 import json
@@ -465,23 +464,6 @@ def test_what_is_no_file_is_refused_with_what_to_write(says: str, reader: Any, t
     with pytest.raises(InvalidOption) as caught:
         stacked(reader, tmp_path)[says]()
     assert says in str(caught.value)
-
-
-@pytest.mark.parametrize("reader", [read_qrels, scan_qrels])
-def test_judgments_stand_in_one_file_and_the_error_says_how_to_read_several(reader: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.qrels"
-    path.write_text(QRELS)
-    for source, says in (
-        ([path], "a list may hold several files; read each"),
-        (tmp_path.iterdir(), "a generator may hold several files; read each"),
-        (tmp_path / "*.qrels", "and a pattern names several; read each"),
-    ):
-        with pytest.raises(InvalidOption, match=says) as caught:
-            reader(source)
-        advice = re.search(r"pl\.concat\(.*\)", str(caught.value))
-        assert advice is not None
-        names = {"pl": pl, "rf": rankframe, "glob": glob, "paths": [path]}
-        assert eval(advice[0], names).lazy().collect().rows() == QRELS_ROWS
 
 
 def test_what_the_errors_advise_runs(tmp_path: Path) -> None:

@@ -107,7 +107,10 @@ def test_help_of_on_tells_every_option() -> None:
 def test_a_metric_that_was_declared_later_says_what_it_returns(top_heavy: None) -> None:
     method = FRAME.lazy().rank.top_heavy
     assert inspect.signature(method).return_annotation is pl.LazyFrame
-    about = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    about = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
     assert inspect.getdoc(method) == f"Sum of 1 / rank^2.\n\nReturns\n-------\npolars.LazyFrame\n    {about}"
 
 
