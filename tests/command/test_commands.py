@@ -382,8 +382,9 @@ def test_a_table_in_which_all_was_judged_is_no_inner_join_where_the_files_are_tw
 
 
 def test_a_table_is_checked_by_itself(rows: Out) -> None:
-    Path("bad.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\nq1,b,1,1\n")
-    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score", "nothing missed"]
+    bad = {"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [math.nan, 1.0], "label": [1, 1]}
+    pl.DataFrame(bad).write_parquet("bad.parquet")
+    assert [row["problem"] for row in rows("check bad.parquet", code=1)] == ["NaN score", "nothing missed"]
     found = rows("check a.run", code=1)
     assert found[0]["problem"] == "no labels"
     assert found[0]["advice"].endswith("--qrels QRELS")
