@@ -73,8 +73,9 @@ def exposure(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
-    >>> df.rank.exposure(k=10).rows()
-    [('b', 2, 2.0, 0.6666666666666666, 1), ('a', 1, 1.0, 0.3333333333333333, 0)]
+    >>> found = df.rank.exposure(k=10)
+    >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
+    (['b', 'a'], [2, 1], [1, 0])
     """
     return ranker._run(_exposure.exposure, _exposure.Weighing.of(k, weight), names_of(by))
 
@@ -141,8 +142,9 @@ def catalog(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("coverage@1", "coverage@2", items=4).select("metric", "value", "n_queries", "n_items").rows()
-    [('coverage@1', 0.25, 2, 4), ('coverage@2', 0.75, 2, 4)]
+    >>> found = df.rank.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@1', 'coverage@2'], [0.25, 0.75])
     """
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
@@ -197,14 +199,14 @@ def compare_catalog(
 
     Examples
     --------
-    The old run shows the same two items to all eight users, the new one shows each user another item: of the 256 ways to
+    The old run shows all eight users the same item first, the new one shows each user another item: of the 256 ways to
     exchange their lists, only the two that give all lists of one kind to one run differ as much.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": list(range(8)) * 2, "doc_id": [0] * 8 + list(range(1, 9))})
-    >>> df = df.with_columns(old=(pl.col("doc_id") == 0).cast(int), new=(pl.col("doc_id") > 0).cast(int))
+    >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
+    ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
     >>> found = df.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"])
-    >>> found.select("baseline_value", "value", "p_value").row(0)
+    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
     (0.05, 0.4, 0.0078125)
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
@@ -246,8 +248,9 @@ def item_counts(
     >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
     >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
     >>> counts = [day.rank.item_counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
-    >>> counts[0].merge(counts[1]).catalog().rows()
-    [('coverage@2', 0.75, 2, 4), ('gini@2', 0.375, 2, 4)]
+    >>> found = counts[0].merge(counts[1]).catalog()
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@2', 'gini@2'], [0.75, 0.375])
     """
     return ranker._work(_catalog.item_counts, names_of(by), names_of(by), items, interactions, unknown_items, *metrics)
 
@@ -275,8 +278,9 @@ def without(ranker: Runner[R], train: object) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1]})
-    >>> df.rank.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]})).rows()
-    [(1, 'b', 1.0), (2, 'a', 1.0)]
+    >>> unseen = df.rank.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]}))
+    >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
+    ([1, 2], ['b', 'a'])
     """
     return ranker._run(seen.without, train)
 
@@ -331,10 +335,11 @@ def gaps(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": range(8), "score": [1.0] * 8, "label": [1] * 4 + [1, 0, 0, 0]})
-    >>> df = df.with_columns(age=pl.Series(["old"] * 4 + ["young"] * 4))
-    >>> df.rank.gaps("rr", by="age").table.select("gap", "value", "best", "worst").rows()[:2]
-    [('difference', 0.75, 'old', 'young'), ('ratio', 0.25, 'old', 'young')]
+    >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
+    ...     "age": ["old"] * 4 + ["young"] * 4})
+    >>> table = df.rank.gaps("rr", by="age").table               # of the means 1 and 1/4
+    >>> table["gap"].to_list()[:2], table["value"].to_list()[:2], table["best"][0]
+    (['difference', 'ratio'], [0.75, 0.25], 'old')
     """
     groups = _gaps.Groups(names_of(by), correction)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)

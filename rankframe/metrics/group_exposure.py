@@ -50,8 +50,10 @@ def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> df.rank.on(group="by").evaluate("group_exposure(group=F,weight=equal)", "group_exposure(group=F,weight=0.5)").row(0)
-    (1, 0.5, 0.3333333333333333)
+    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)["group_exposure(group=F,weight=0.5)"].item()
+    0.3333333333333333
+    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")["group_exposure(group=F,weight=equal)"].item()
+    0.5
     """
     weights = r.weight_of_rank(weight)
     divisor = r.divided_by(pl.lit(1.0), k, over=1 / weights)
@@ -107,8 +109,8 @@ def awrf(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> df.rank.on(group="by").evaluate("awrf(group=F,weight=0.5)").row(0)        # 1/3 against 1/2
-    (1, 0.16666666666666669)
+    >>> round(df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6)  # 1/2 - 1/3
+    0.166667
     """
     kind, wanted = kinds(r, group, target, "awrf")
     weights = pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
@@ -231,8 +233,8 @@ def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]})
-    >>> df.rank.on(group="by").evaluate("rnd(group=F,step=2)").row(0)
-    (1, 1.0)
+    >>> df.rank.on(group="by").rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
+    1.0
     """
     return _of_cut_points(r, group, step, "share")
 
@@ -260,8 +262,8 @@ def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").evaluate("rkl(group=F,step=2)").row(0)             # one of two, as two of four
-    (1, 0.0)
+    >>> df.rank.on(group="by").rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
+    0.0
     """
     return _of_cut_points(r, group, step, "divergence")
 
@@ -291,7 +293,7 @@ def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").evaluate("rrd(group=F,step=2)").row(0)
-    (1, 0.0)
+    >>> df.rank.on(group="by").rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
+    0.0
     """
     return _of_cut_points(r, group, step, "ratio")

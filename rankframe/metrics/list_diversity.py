@@ -50,8 +50,9 @@ def ild(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "x": [1, 0, 1], "y": [0, 1, 0]})
-    >>> df.rank.on(features=["x", "y"]).evaluate("ild", "ild(distance=hamming)").row(0)   # of three pairs two differ
-    (1, 0.6666666666666666, 1.3333333333333333)
+    >>> found = df.rank.on(features=["x", "y"]).evaluate("ild", "ild(distance=hamming)")
+    >>> found["ild"].item(), found["ild(distance=hamming)"].item()          # of three pairs two differ, in x and in y
+    (0.6666666666666666, 1.3333333333333333)
     """
     distances = r.distances(k, distance)
     n = length(r, k)
