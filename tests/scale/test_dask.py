@@ -318,3 +318,15 @@ def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
     assert repr(ddf.rank).startswith(".rank of a Dask DataFrame: ")
     assert ".rank.evaluate('ndcg@10', 'map')" in repr(ddf.rank)
     assert rf.dask.DaskRanker is type(ddf.rank)
+
+
+def test_catalog_metrics_and_exposure_add_up_over_partitions() -> None:
+    metrics = ("coverage@2", "gini@2", "entropy", "personalization@2", "user_coverage@2")
+    options = {"items": 1000, "ci": None}
+    assert_same(to_dask(DF).rank.catalog(*metrics, **options), DF.rank.catalog(*metrics, **options))
+    assert_same(to_dask(DF).rank.exposure(k=2, weight="log2"), DF.rank.exposure(k=2, weight="log2"))
+
+
+def test_intervals_of_catalog_metrics_need_the_whole_table() -> None:
+    with pytest.raises(rf.InvalidOption, match="say ci=None"):
+        to_dask(DF).rank.catalog("entropy")
