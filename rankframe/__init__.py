@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._catalog.catalog_metrics import catalog_metric
+    from ._catalog.fusions import FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
@@ -54,11 +55,13 @@ if TYPE_CHECKING:
     from ._trainers.xgboost import xgboost_metric
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
+    from .fusion import fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
     "CATALOG_METRICS",
+    "FUSIONS",
     "METRICS",
     "Accumulator",
     "Comparison",
@@ -82,6 +85,7 @@ __all__ = [
     "from_arrays",
     "from_dicts",
     "from_lists",
+    "fuse",
     "hook",
     "lightgbm_metric",
     "load_example",
@@ -109,6 +113,7 @@ LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
     "CATALOG_METRICS": "_catalog.registry",
+    "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Exposure": "_words.exposure",
@@ -121,6 +126,7 @@ LATER = {
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",
+    "fuse": "fusion",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
     "lightgbm_metric": "_trainers.lightgbm",
@@ -139,7 +145,7 @@ LATER = {
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
-MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
+MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported at their first use."""
 
 
@@ -218,7 +224,7 @@ def __getattr__(name: str) -> Any:
 
         return version(__name__)
     if name in LATER:
-        from . import metrics  # noqa: F401 - fills the registry
+        from . import fusions, metrics  # noqa: F401 - fill the registries
 
         globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
         return value
