@@ -76,7 +76,7 @@ def compare_catalog(
     query = [*design.runs.queries(setup).roles.query]
     found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by))
     found = catalog.within(found)
-    runs = design.runs.names(found)
+    runs = design.runs.named(found)
     if len(runs) < 2:
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
