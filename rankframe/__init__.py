@@ -112,8 +112,8 @@ if TYPE_CHECKING:
 LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
-    "FUSIONS": "_catalog.fusions",
     "CATALOG_METRICS": "_catalog.registry",
+    "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Exposure": "_words.exposure",

@@ -38,6 +38,9 @@ R = TypeVar("R")
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 """The figures of a gap, in the order of rows."""
 
+LEAST = 1e-12
+"""The ratio whose logarithm stands for that of 0."""
+
 TABLE = {
     "metric": pl.String,
     "gap": pl.String,
@@ -171,16 +174,26 @@ def figures(means: Floats) -> Floats:
     """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
     import numpy as np
 
-    means = np.sort(means, axis=0)  # NaN last
     n = (~np.isnan(means)).sum(axis=0)
-    place = np.arange(1, len(means) + 1).reshape(-1, *[1] * (means.ndim - 1))
+    difference, deviation, mean_difference = apart(means)
     with np.errstate(invalid="ignore", divide="ignore"):
-        least, most = means[0], np.nanmax(np.where(np.isnan(means), -np.inf, means), axis=0)
-        mean = np.nansum(means, axis=0) / n
-        spread = np.sqrt(np.nansum((means - mean) ** 2, axis=0) / n)
-        apart = np.nansum((2 * place - n - 1) * means, axis=0) / (n * (n - 1) / 2)
-        found = np.stack([most - least, np.where(most > 0, least / most, np.nan), spread / np.abs(mean), apart])
-    return np.where(n > 1, found, np.nan)
+        most = np.fmax.reduce(means, axis=0)
+        ratio = np.where(most > 0, np.fmin.reduce(means, axis=0) / most, np.nan)
+        relative = deviation / np.abs(np.nansum(means, axis=0) / n)
+    return np.where(n > 1, np.stack([difference, ratio, relative, mean_difference]), np.nan)
+
+
+def apart(x: Floats) -> Floats:
+    """How far numbers in the first axis are apart: their range, standard deviation and mean difference; NaN does not count."""
+    import numpy as np
+
+    x = np.sort(x, axis=0)  # NaN last
+    n = (~np.isnan(x)).sum(axis=0)
+    place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deviation = np.sqrt(np.nansum((x - np.nansum(x, axis=0) / n) ** 2, axis=0) / n)
+        mean_difference = np.nansum((2 * place - n - 1) * x, axis=0) / (n * (n - 1) / 2)
+        return np.stack([np.fmax.reduce(x, axis=0) - x[0], deviation, mean_difference])
 
 
 def _table(
@@ -223,10 +236,11 @@ def _intervals(
     resampling: Resampling,
     progress: Progress,
 ) -> tuple[Floats, Floats]:
-    """The pivotal intervals of the figures: users are resampled inside their groups.
+    """The intervals of the figures: users are resampled inside their groups.
 
-    Means of resamples are further apart than those of the table, as these are further apart than those of all users, so
-    the interval reflects the resamples about the value.
+    Means with errors are never further apart, or less far, than the true means by more than the errors themselves are apart;
+    so each figure is the value found, more or less the quantile of the same figure of the errors. That of the ratio is one of
+    the difference of logarithms. The largest of several means is chosen after the fact, and the intervals still hold.
     """
     import numpy as np
 
@@ -243,14 +257,18 @@ def _intervals(
         columns = [np.where(there, part, 0.0), there.astype(float)]
         of_groups.append(resampled(means, columns, resampling.resamples, seed, None))
         progress(group + 1, len(starts))
-    found = figures(np.stack(of_groups))  # figures by resamples by metrics
+    drawn, (means_found, _) = np.stack(of_groups), _means(values, starts, calls)
     ci = 0.0 if resampling.ci is None else resampling.ci
-    tails = (1 - ci) / 2, (1 + ci) / 2
-    with np.errstate(invalid="ignore"):
-        ends = np.nanquantile(np.where(np.isnan(found).all(axis=1, keepdims=True), 0.0, found), tails, axis=1)
-    low, high = np.maximum(2 * value - ends[1], 0.0), np.maximum(2 * value - ends[0], 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = apart(drawn - means_found[:, None])
+        of_logarithms = apart(np.log(np.maximum(drawn, LEAST)) - np.log(np.maximum(means_found, LEAST))[:, None])[0]
+        difference, deviation, mean_difference = np.quantile(np.nan_to_num(errors), ci, axis=1)
+        factor = np.exp(np.quantile(np.nan_to_num(of_logarithms), ci, axis=0))
+        relative = deviation / np.abs(np.nansum(means_found, axis=0) / (~np.isnan(means_found)).sum(axis=0))
+        wide = np.stack([difference, np.zeros_like(factor), relative, mean_difference])
+    low, high = np.maximum(value - wide, 0.0), value + wide
     ratio = FIGURES.index("ratio")
-    low[ratio], high[ratio] = np.minimum(low[ratio], 1.0), np.minimum(high[ratio], 1.0)
+    low[ratio], high[ratio] = value[ratio] / factor, np.minimum(value[ratio] * factor, 1.0)
     return low, high
 
 

@@ -306,7 +306,7 @@ def gaps(
     correction
         The correction of the p-values of several metrics, as for :meth:`compare`.
     ci
-        The confidence of the intervals: pivotal ones, of users resampled inside their groups, 0 or above.
+        The confidence of the intervals, from users resampled inside their groups; they hold for groups chosen after the fact.
     resamples
         The number of resamples, and of random assignments of users to groups in the permutation test.
     seed

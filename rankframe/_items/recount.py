@@ -111,7 +111,7 @@ class Recount:
         self.items = items
         rows = rows.join(items, on=ITEM).sort(PLACE, USER)
         self.rows: dict[int | None, Rows] = {}
-        self.added: dict[str, tuple[int | None, Floats | None]] = {}
+        self.added: dict[str, tuple[int | None, Floats | float]] = {}
         frames: dict[int | None, pl.DataFrame] = {}
         for k in depths:
             down = rows if k is None else rows.filter(pl.col(RANK) <= k)
@@ -121,7 +121,8 @@ class Recount:
             self.rows[k] = Rows(down[USER].to_numpy().astype(np.int64), starts, place[starts].astype(np.int64))
         for name, x in counted.items.items():
             column = frames[x.k].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
-            self.added[name] = x.k, None if (column == 1).all() else column
+            constant = column.size and (column == column[0]).all()  # as where all lists have one length
+            self.added[name] = x.k, float(column[0]) if constant else column
         self.per_user: dict[str, tuple[Floats, bool]] = {
             name: (self._of_user(x, frames, of_users), x.squared) for name, x in counted.users.items()
         }
@@ -144,16 +145,22 @@ class Recount:
 
     def table(self, weights: Floats) -> pl.DataFrame:
         """The items that were shown, with their sums."""
-        import numpy as np
-
         drawn = {k: weights[rows.user] for k, rows in self.rows.items()}
+        counted = {k: self._by_item(k, x) for k, x in drawn.items()}
         columns = {}
         for name, (k, x) in self.added.items():
-            rows, found = self.rows[k], np.zeros(self.items.height)
-            if len(rows.starts):
-                found[rows.items] = np.add.reduceat(drawn[k] if x is None else drawn[k] * x, rows.starts)
+            found = counted[k] * x if isinstance(x, float) else self._by_item(k, drawn[k] * x)
             columns[name] = pl.Series(name, found)
         return self.items.with_columns(**columns)
+
+    def _by_item(self, k: int | None, x: Floats) -> Floats:
+        """The sums of rows down to a depth, item by item."""
+        import numpy as np
+
+        rows, found = self.rows[k], np.zeros(self.items.height)
+        if len(rows.starts):
+            found[rows.items] = np.add.reduceat(x, rows.starts)
+        return found
 
     def plain(self, asked: Asked) -> list[float]:
         """The values of the metrics, each user counting once."""

@@ -95,7 +95,9 @@ class Catalog:
 
 def _frame(given: Any) -> Any:
     """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
-    return pl.DataFrame(given) if hasattr(given, "columns") and hasattr(given, "__arrow_c_stream__") else given
+    if isinstance(given, (pl.DataFrame, pl.LazyFrame)) or not hasattr(given, "__arrow_c_stream__"):
+        return given
+    return pl.DataFrame(given) if hasattr(given, "columns") else given
 
 
 def _plain(ids: pl.Series) -> pl.Series:

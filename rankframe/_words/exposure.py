@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from .._support.option_kinds import Range
-from ..errors import Code, InvalidOption, option
+from ..errors import InvalidOption, option
 
 __all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
 
@@ -133,9 +133,7 @@ class Exposure:
             raise InvalidOption(
                 f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say ",
                 option(items=1000),
-                ", their number, or ",
-                Code("items=catalog", command="--items FILE"),
-                ", a frame or a list of their ids",
+                ", their number, or items=catalog, a frame or a list of their ids",
             )
         return pl.lit(float(self._size))
 
@@ -174,7 +172,6 @@ class Exposure:
     def _require_past(self) -> None:
         if not self._past:
             raise InvalidOption(
-                f"{self.text} compares with what users chose before; say ",
-                Code("interactions=train", command="--interactions FILE"),
-                ", a frame with a row per user and item",
+                f"{self.text} compares with what users chose before; say interactions=train, a frame with a row per user and "
+                "item"
             )

@@ -15,12 +15,21 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, parse, registry, requests
+from rankframe._catalog import call, catalog_metrics, parse, registry, requests
+from rankframe._decisions.resampling import Resampling
+from rankframe._items import catalog as items_catalog
+from rankframe._items import compare as items_compare
+from rankframe._items import exposure as items_exposure
+from rankframe._items import gaps as items_gaps
+from rankframe._items import lists as items_lists
+from rankframe._items import parts as items_parts
+from rankframe._items import recount, tables_beside
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
+from rankframe._words import exposure as exposure_words
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
@@ -391,6 +400,75 @@ CASES = {
         "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"it takes (\w+), ",
     ),
     "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
+    # what all users are shown
+    "a catalog of unknown size": Case("OK", "df.rank.catalog('coverage@10')", "df.rank.catalog('coverage@10', ADVICE)", r"(items=1000)"),
+    "popularity without a past": Case(
+        "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
+        r"(interactions=train)",
+    ),
+    "a catalog of no item": Case("OK", "df.rank.catalog('coverage', items=0)", "df.rank.catalog('coverage', items=9)"),
+    "a catalog without rows": Case("OK", "df.rank.catalog('coverage', items=[])", "df.rank.catalog('coverage', items=9)"),
+    "a catalog smaller than what is shown": Case(
+        "OK", "df.rank.catalog('coverage', items=2)", "df.rank.catalog('coverage', items=3)"
+    ),
+    "items that the catalog lacks": Case(
+        "OK", "df.rank.catalog('coverage', items=['a'])", "df.rank.catalog('coverage', items=['a'], ADVICE)",
+        r"(unknown_items='drop')",
+    ),
+    "a catalog that is a word": Case("OK", "df.rank.catalog('coverage', items='abc')", "df.rank.catalog('coverage', items=list('abc'))"),
+    "a catalog of several types": Case(
+        "OK", "df.rank.catalog('coverage', items=['a', 1])", "df.rank.catalog('coverage', items=['a', 'b', 'c'])"
+    ),
+    "a list of numbers for texts": Case(
+        "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', ADVICE)", r"as in (items=.*)$",
+    ),
+    "a frame of numbers for texts": Case(
+        "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', items=ADVICE)", r"as in (items.*)$",
+    ),
+    "a catalog under another name": Case(
+        "OK", "(items := OTHER_NAMES) is None or df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
+    ),
+    "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.without(train)", "ADVICE.rank.without(QRELS_TEXT)"),
+    "a train that is no frame": Case("RUN", "df.rank.without(3)", "df.rank.without(qrels)"),
+    "a null among the items": Case(
+        "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.exposure()", "ADVICE.rank.exposure()"
+    ),
+    "items without a column": Case(
+        "OK.rename({'doc_id': 'd'})", "df.rank.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
+    ),
+    "an unknown weight": Case("OK", "df.rank.exposure(weight='lg2')", "df.rank.exposure(weight=ADVICE)", r"Did you mean (.*)\?"),
+    "a weight out of its range": Case(
+        "OK", "df.rank.exposure(weight='rbp(p=2)')", "df.rank.exposure(ADVICE)", r"as in (weight='.*')$"
+    ),
+    "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
+    "an interval in parts": Case(
+        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), None, None, 'error', WITH_INTERVALS, 'hhi')",
+        "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
+    ),
+    "counts of other metrics": Case(
+        "OK", "df.rank.item_counts('hhi').merge(df.rank.item_counts('entropy'))",
+        "df.rank.item_counts('hhi').merge(df.rank.item_counts('hhi'))",
+    ),
+    "a value for each item": Case("OK", "refuse_per_item(df)", "df.rank.catalog('hhi')"),
+    "a catalog metric with a name that is no text": Case("OK", "rf.catalog_metric(3)(OWN)", None),
+    "one run by catalog metrics": Case(
+        "STACK.filter(pl.col('run') == 'a')", "df.rank.compare_catalog('hhi', run='run')",
+        "STACK.rank.compare_catalog('hhi', run='run', resamples=99)",
+    ),
+    "a comparison of catalogs without confidence": Case(
+        "TWO", "df.rank.compare_catalog('hhi', runs=['score', 'new'], ci=None)",
+        "df.rank.compare_catalog('hhi', runs=['score', 'new'], ADVICE, resamples=99)", r"as (ci=0.95)$",
+    ),
+    "a gap without confidence": Case(
+        "OK", "df.rank.gaps('rr', by='query_id', ci=None)", "df.rank.gaps('rr', by='query_id', ADVICE, resamples=99)", r"as (ci=0.95)$"
+    ),
+    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "a gap of one group": Case(
+        "OK.with_columns(one=pl.lit(1))", "df.rank.gaps('rr', by='one')", "df.rank.gaps('rr', by='query_id', resamples=99)"
+    ),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
@@ -478,6 +556,22 @@ def table(**columns: Any) -> pl.DataFrame:
     return OK.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
 
 
+WITH_INTERVALS = Resampling(0.95, "percentile", 1000, 0, progress=False)
+
+
+def refuse_per_item(df: Any) -> None:
+    """Measure a catalog metric that gives a value for each item."""
+
+    @rf.catalog_metric
+    def per_item(e: rf.Exposure) -> pl.Expr:
+        return e.shown()
+
+    try:
+        df.rank.catalog("per_item")
+    finally:
+        rf.unregister("per_item")
+
+
 def own(r: Any, k: int | None = None) -> pl.Expr:
     """How many documents were retrieved."""
     return r.total(r.retrieved, k)
@@ -495,6 +589,7 @@ FRAMES = {
     "BOTH": OK,
     "UNLABELLED": QRELS.select("query_id", "doc_id"),
     "UNLABELLED_TWICE": pl.concat([QRELS, QRELS]).select("query_id", "doc_id"),
+    "WITHOUT_NAMES": pl.DataFrame({"doc_id": [0, 1, 2]}),
     "WITHOUT": QRELS.select("query_id", "doc_id", note=pl.lit(1)),
     "df_a": OK,
     "df_b": OK,
@@ -578,6 +673,7 @@ MODULES: list[ModuleType] = [
     arguments,
     misplaced_options,
     call,
+    catalog_metrics,
     conventions,
     name_presets,
     option_kinds,
@@ -590,6 +686,15 @@ MODULES: list[ModuleType] = [
     run_and_judgments,
     setup,
     verbs,
+    exposure_words,
+    items_catalog,
+    items_compare,
+    items_exposure,
+    items_gaps,
+    items_lists,
+    items_parts,
+    recount,
+    tables_beside,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 

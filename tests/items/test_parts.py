@@ -10,6 +10,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from rankframe._items.exposure import Exposures, Weighing
+from rankframe._table.setup import Setup
 
 from .oracles import ORACLES
 from .test_catalog import CATALOG, SEEDS, drawn
@@ -101,3 +103,12 @@ def test_counts_of_other_metrics_or_catalogs_do_not_merge(metric: str, items: in
 def test_counts_say_what_they_hold() -> None:
     frame = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1.0, 1.0]})
     assert repr(frame.rank.item_counts("coverage@5", items=9)) == "<ItemCounts of coverage@5: 2 users, 1 of 9 items>"
+
+
+@pytest.mark.parametrize("by", [None, "side"])
+def test_the_exposure_of_parts_merges_by_addition(by: str | None) -> None:
+    frame, _ = drawn(2)
+    frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]), label=pl.lit(1))
+    exposures = Exposures(Setup(), Weighing.of(3, "log2"), () if by is None else (by,))
+    found = exposures.merge(pl.concat(exposures.part(part) for part in in_parts(frame, 3, 2)))
+    assert_frame_equal(found, frame.rank.exposure(k=3, weight="log2", by=by), check_row_order=False, rel_tol=1e-12)

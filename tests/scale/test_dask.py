@@ -336,3 +336,15 @@ def test_means_of_several_runs_are_those_of_a_polars_frame() -> None:
     assert_same(to_dask(df).rank.mean("map", runs=["score", "new"]), df.rank.mean("map", runs=["score", "new"]))
     stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
     assert_same(to_dask(stacked).rank.mean("map", run="run"), stacked.rank.mean("map", run="run"))
+
+
+def test_catalog_metrics_and_exposure_add_up_over_partitions() -> None:
+    metrics = ("coverage@2", "gini@2", "entropy", "personalization@2", "user_coverage@2")
+    options = {"items": 1000, "ci": None}
+    assert_same(to_dask(DF).rank.catalog(*metrics, **options), DF.rank.catalog(*metrics, **options))
+    assert_same(to_dask(DF).rank.exposure(k=2, weight="log2"), DF.rank.exposure(k=2, weight="log2"))
+
+
+def test_intervals_of_catalog_metrics_need_the_whole_table() -> None:
+    with pytest.raises(rf.InvalidOption, match="say ci=None"):
+        to_dask(DF).rank.catalog("entropy")
