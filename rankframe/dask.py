@@ -61,7 +61,7 @@ class DaskRanker(FrameRanker[Any]):
             raise of_pandas(error, self._frame._meta) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
-        raise looks_at_whole("a plot or a report", DaskEngine(None))
+        raise looks_at_whole("a plot or a report", DaskEngine(()))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Recommendations against what the user had before: surprise that is relevant, and calibration."""
+"""Surprise and calibration: recommendations against what the user had before."""
 
 from __future__ import annotations
 
