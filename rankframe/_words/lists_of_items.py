@@ -79,9 +79,9 @@ def _sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     if features is None:
         return pl.Series([float("nan")] * rows.height, dtype=pl.Float64)
     names = features.columns
-    every = features.with_columns(rows.select(QUERY, "listed"))
-    above = (pl.int_range(pl.len()).over(QUERY)).cast(pl.Float64)
     missing = pl.any_horizontal(~pl.col(name).is_finite().fill_null(False) for name in names)
+    every = features.with_columns(missing.alias("missing"), rows[QUERY], rows["listed"])
+    above = (pl.int_range(pl.len()).over(QUERY)).cast(pl.Float64)
     if distance == "cosine":
         every = every.with_columns(units(names))
         sums = (pl.col(name) * (pl.col(name).cum_sum().over(QUERY) - pl.col(name)) for name in names)
@@ -89,11 +89,11 @@ def _sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     elif distance == "hamming":
         value = pl.sum_horizontal(*(above - pl.int_range(pl.len()).over(QUERY, name) for name in names))
     else:
-        return _pairwise(every, names, missing)
-    return every.select(pl.when(missing).then(float("nan")).otherwise(value)).to_series()
+        return _pairwise(every, names)
+    return every.select(pl.when("missing").then(float("nan")).otherwise(value)).to_series()
 
 
-def _pairwise(every: pl.DataFrame, names: list[str], missing: pl.Expr) -> pl.Series:
+def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
     """The sums of Euclidean distances, by the pairs of each number of ranks apart."""
     import numpy as np
 
@@ -104,8 +104,7 @@ def _pairwise(every: pl.DataFrame, names: list[str], missing: pl.Expr) -> pl.Ser
     for apart in range(1, most + 1):
         same = query[apart:] == query[:-apart]
         value[apart:] += np.where(same, np.sqrt(((x[apart:] - x[:-apart]) ** 2).sum(axis=1)), 0.0)
-    bad = every.select(missing).to_series().to_numpy()
-    value[bad] = np.nan
+    value[every["missing"].to_numpy()] = np.nan
     return pl.Series(value)
 
 
