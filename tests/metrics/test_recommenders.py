@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.__main__ import main
 
 RECS = pl.DataFrame(
     {
@@ -324,3 +325,27 @@ def test_a_report_of_a_table_without_labels_tells_of_the_other_tables(tmp_path: 
         .compare("novelty", runs=["score", "new"], resamples=99)
         .settings["policies"]["interactions"]
     )
+
+
+def test_the_command_line_reads_the_other_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number = {"u1": 1, "u2": 2, "u3": 3, "u4": 4}
+    names = {"query_id": "user", "doc_id": "item"}
+    for name, df in {"run": JUDGED, "train": TRAIN, "items": CATALOG.with_columns(genre=pl.lit("g"))}.items():
+        if "query_id" in df.columns:  # ids of a text file are text there, and numbers in a table beside it
+            df = df.with_columns(pl.col("query_id").replace_strict(number))
+        df.rename(names, strict=False).write_csv(tmp_path / f"{name}.csv")
+    asked = ["novelty@3", "unseen", "serendipity@3", "category_diversity", "ild@3"]
+    arguments = ["--query", "user", "--doc", "item", "--interactions", str(tmp_path / "train.csv"), "--items"]
+    arguments += [str(tmp_path / "items.csv"), "--category", "genre", "--features", "x,y,z", "--format", "csv"]
+    assert main(["evaluate", str(tmp_path / "run.csv"), "-m", ",".join(asked), *arguments]) == 0
+    rows = [line.split(",")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    found = {metric: float(mean) for metric, mean in rows}
+    assert found["novelty@3"] == pytest.approx(1.888889, abs=1e-6)
+    assert found["serendipity@3"] == pytest.approx((0.0555556 * 2 + 0.2222222) / 3, abs=1e-6)
+    assert found["ild@3"] == pytest.approx((0.528595 * 2 + 0.597631) / 3, abs=1e-6)
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(tmp_path / "run.csv"), "--interactions", "train.txt"])
+    assert "'train.txt' ends in none of .parquet, .csv, .tsv, .ndjson" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")])
+    assert "no.csv' cannot be read" in capsys.readouterr().err
