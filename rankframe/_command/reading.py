@@ -21,7 +21,7 @@ from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._verbs.verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
-from .options import COLUMNS
+from .options import BESIDE, COLUMNS
 from .output import note, warnings_as_notes
 
 __all__ = [
@@ -125,6 +125,12 @@ def others_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Further columns that are named, each with the option that names it."""
     named = [("--subtopic", arguments.subtopic), ("--weight", arguments.weight)]
     named += [("--show", name) for name in given(arguments, "show") or ()]
+    catalog = given(arguments, "items")
+    elsewhere = catalog.columns if isinstance(catalog, pl.DataFrame) else ()
+    for role in BESIDE:
+        columns = given(arguments, role) or ()
+        columns = [columns] if isinstance(columns, str) else columns
+        named += [(f"--{role}", name) for name in columns if name not in elsewhere]
     return {name: option for option, name in named if name is not None}
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, refuse_names, with_labels
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
@@ -213,6 +213,7 @@ def _moved(
     frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
+    frame = with_labels(frame, setup, calls)
     doc = setup.roles.doc_in(frame.columns)
     refuse_names(
         ["difference", *MOVED],

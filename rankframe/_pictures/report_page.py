@@ -19,6 +19,7 @@ from .._catalog.call import Call
 from .._catalog.requests import averaged
 from .._decisions.compare import compare
 from .._decisions.runs import RUN
+from .._plan.per_query import with_labels
 from .._support.extras import load
 from .._table.roles import require
 from .._table.setup import Setup
@@ -41,6 +42,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     for name in contents.show:
         require(frame.schema, name, "show")
     calls = averaged(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
+    frame = with_labels(frame, setup, calls)
     means, found = summed(frame, setup, contents), None
     if contents.design is not None:
         found = compare(frame, setup, contents.design, contents.testing, contents.resampling, *contents.metrics)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from ..errors import InvalidData, InvalidOption, MissingColumn, Text, Verbatim, nearest, on, option, shown
-from .steps import cast
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, nearest, on, option, shown
+from .steps import cast, renamed
 
 __all__ = ["SIZE", "Background", "History", "Interactions", "Items", "looked_up"]
 
@@ -98,7 +98,7 @@ class History:
             raise MissingColumn(
                 f"interactions have no column {', '.join(map(repr, lacking))}; they have {', '.join(frame.columns)}. Give "
                 "them the table's names of users and items",
-                *_renamed(lacking, frame),
+                _renamed(lacking, frame, "interactions"),
             )
         if not frame.height:
             raise InvalidData("interactions have no row; give the rows of users and items of the past")
@@ -106,8 +106,8 @@ class History:
             missing = frame[name].null_count()
             if missing:
                 raise InvalidData(
-                    f"interactions hold null in column {name!r}, in {missing:,} rows; leave those out, as with "
-                    f"interactions.drop_nulls({name!r})"
+                    f"interactions hold null in column {name!r}, in {missing:,} rows; leave those out, as with ",
+                    Code(f"interactions.drop_nulls({name!r})", f"interactions.dropna(subset=[{name!r}])"),
                 )
         if key:
             pairs = frame.select(*key, doc).unique(maintain_order=True)
@@ -144,7 +144,7 @@ class History:
         """Refuse counts of items where users count."""
         if not self.key:
             raise InvalidOption(
-                f"{what} is needed, which counts of items do not tell; give the rows of users and items, as ",
+                f"it needs {what}, which counts of items do not tell; give the rows of users and items, as ",
                 on(interactions=Verbatim("train")),
             )
 
@@ -204,7 +204,7 @@ class Items(Side):
         if name not in self.frame.columns:
             raise MissingColumn(
                 f"items have no column {doc!r}; they have {', '.join(self.frame.columns)}. Give them the table's name of items",
-                *_renamed([doc], self.frame),
+                _renamed([doc], self.frame, "items"),
             )
         return self.frame[name].drop_nulls().unique(maintain_order=True)
 
@@ -277,8 +277,8 @@ def _comparable(name: str, schema: pl.Schema, others: pl.Schema, whose: str) -> 
     if common_type(one, other) == common_type(other, one) or pl.Null in (one, other):
         return
     raise InvalidData(
-        f"column {name!r} holds {one} in the table and {other} in {whose}, so that no id is in both; cast one of them",
-        cast(name, one, frame=whose),
+        f"column {name!r} holds {one} in the table and {other} in {whose}, so that no id is in both; cast it",
+        replace(cast(name, one, frame=whose), phrase=", as in {}"),
     )
 
 
@@ -293,7 +293,5 @@ def _frame(role: str, given: object) -> pl.DataFrame:
     raise InvalidOption(option(**{role: given}), f": {shown(given)} is not read; give ", wanted)
 
 
-def _renamed(lacking: Sequence[str], frame: pl.DataFrame) -> tuple[Text, ...]:
-    from .steps import renamed
-
-    return (renamed({nearest(name, frame.columns) or "...": name for name in lacking}, frame="interactions"),)
+def _renamed(lacking: Sequence[str], frame: pl.DataFrame, whose: str) -> Text:
+    return renamed({nearest(name, frame.columns) or f"the column of {name}": name for name in lacking}, frame=whose)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
-from types import EllipsisType
+from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
@@ -219,7 +219,8 @@ class Setup:
     def followed(self, names: Container[str]) -> dict[str, Any]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
-        return values | {"doc": self.roles.doc_in(names), "convention": self.convention}
+        tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
+        return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 
 
 PARTS = {

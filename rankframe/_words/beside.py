@@ -132,19 +132,17 @@ class Beside(ABC):
         """The category of each document, or a list of them."""
         return self.beside("category", "the column of the documents' categories", "genre")
 
-    @property
-    def has_category(self) -> pl.Expr:
-        """1.0 for a document with a category, else 0.0."""
-        return self.rows.mapped(has_kind, kind=self.category)
+    def has_category(self, k: int | None) -> pl.Expr:
+        """1.0 for a document with a category in the list down to `k`, else 0.0."""
+        return self.rows.mapped(has_kind, kind=self.category, listed=self.listed(k))
 
-    @property
-    def new_categories(self) -> pl.Expr:
-        """The number of the document's categories that no document above has."""
-        return self.rows.mapped(new_kinds, kind=self.category, listed=self.rank.is_not_null())
+    def new_categories(self, k: int | None) -> pl.Expr:
+        """The number of the document's categories that no document above has, in the list down to `k`."""
+        return self.rows.mapped(new_kinds, kind=self.category, listed=self.listed(k))
 
-    def category_terms(self, weight: pl.Expr) -> pl.Expr:
+    def category_terms(self, weight: pl.Expr, k: int | None) -> pl.Expr:
         """What each rank adds to the sum of w log2 w over categories, for the weights w of their documents so far."""
-        return self.rows.mapped(entropy_terms, kind=self.category, listed=self.rank.is_not_null(), weight=weight)
+        return self.rows.mapped(entropy_terms, kind=self.category, listed=self.listed(k), weight=weight)
 
     def calibration_error(self, weight: pl.Expr, k: int | None, alpha: float) -> pl.Expr:
         """The divergence of the list's categories from the user's own; the same for all documents of a query."""

@@ -30,7 +30,7 @@ def entropy_terms(rows: pl.DataFrame) -> pl.Series:
 
     A row's `weight` is divided evenly among its kinds.
     """
-    kinds = _kinds(rows).with_columns(pl.col("weight") / pl.len().over("#row"))
+    kinds = _divided(_kinds(rows))
     so_far = pl.col("weight").cum_sum().over(QUERY, "kind")
     before = so_far - pl.col("weight")
     terms = kinds.select("#row", value=_w_log_w(so_far) - pl.when(before > 0).then(_w_log_w(before)).otherwise(0.0))
@@ -39,7 +39,7 @@ def entropy_terms(rows: pl.DataFrame) -> pl.Series:
 
 def has_kind(rows: pl.DataFrame) -> pl.Series:
     """1.0 for each row that has a kind, else 0.0."""
-    kinds = _kinds(rows.with_columns(listed=True)).select("#row", value=pl.lit(1.0)).unique()
+    kinds = _kinds(rows).select("#row", value=pl.lit(1.0)).unique()
     return _by_row(rows, kinds)
 
 
@@ -49,8 +49,15 @@ def _w_log_w(weight: pl.Expr) -> pl.Expr:
 
 def _kinds(rows: pl.DataFrame) -> pl.DataFrame:
     """A row for each kind of each listed row."""
-    lists = rows.with_row_index("#row").with_columns(in_lists(rows["kind"]).alias("kind"))
-    return lists.filter("listed", pl.col("kind").list.len() > 0).explode("kind")
+    listed = rows.with_row_index("#row").filter("listed")  # of long rankings few rows count
+    lists = listed.with_columns(in_lists(listed["kind"]).alias("kind"))
+    sizes = pl.col("kind").list.len().cast(pl.Float64).alias("#size")
+    return lists.with_columns(sizes).filter(pl.col("#size") > 0).explode("kind")
+
+
+def _divided(kinds: pl.DataFrame) -> pl.DataFrame:
+    """The weight of each row divided evenly among its kinds."""
+    return kinds.with_columns(pl.col("weight") / pl.col("#size"))
 
 
 def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
@@ -60,14 +67,21 @@ def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
 
 
 def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
-    """The sum of the distances of each listed row from all rows above it; NaN without features."""
+    """The sum of the distances of each listed row from all rows above it; NaN without features, 0.0 for other rows."""
+    every, rows = rows, rows.filter("listed")
+    found = _sums_of_distances(rows, distance).alias("value")
+    numbers = every.with_row_index("#row").filter("listed").select("#row", found)
+    return _by_row(every, numbers)
+
+
+def _sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     features = features_of(rows, [name for name in rows.columns if name.startswith("feature ")])
     if features is None:
         return pl.Series([float("nan")] * rows.height, dtype=pl.Float64)
     names = features.columns
-    every = features.with_columns(rows.select(QUERY, "listed"))
-    above = (pl.int_range(pl.len()).over(QUERY)).cast(pl.Float64)
     missing = pl.any_horizontal(~pl.col(name).is_finite().fill_null(False) for name in names)
+    every = features.with_columns(missing.alias("missing"), rows[QUERY], rows["listed"])
+    above = (pl.int_range(pl.len()).over(QUERY)).cast(pl.Float64)
     if distance == "cosine":
         every = every.with_columns(units(names))
         sums = (pl.col(name) * (pl.col(name).cum_sum().over(QUERY) - pl.col(name)) for name in names)
@@ -75,11 +89,11 @@ def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     elif distance == "hamming":
         value = pl.sum_horizontal(*(above - pl.int_range(pl.len()).over(QUERY, name) for name in names))
     else:
-        return _pairwise(every, names, missing)
-    return every.select(pl.when(missing).then(float("nan")).otherwise(value)).to_series()
+        return _pairwise(every, names)
+    return every.select(pl.when("missing").then(float("nan")).otherwise(value)).to_series()
 
 
-def _pairwise(every: pl.DataFrame, names: list[str], missing: pl.Expr) -> pl.Series:
+def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
     """The sums of Euclidean distances, by the pairs of each number of ranks apart."""
     import numpy as np
 
@@ -90,8 +104,7 @@ def _pairwise(every: pl.DataFrame, names: list[str], missing: pl.Expr) -> pl.Ser
     for apart in range(1, most + 1):
         same = query[apart:] == query[:-apart]
         value[apart:] += np.where(same, np.sqrt(((x[apart:] - x[:-apart]) ** 2).sum(axis=1)), 0.0)
-    bad = every.select(missing).to_series().to_numpy()
-    value[bad] = np.nan
+    value[every["missing"].to_numpy()] = np.nan
     return pl.Series(value)
 
 
@@ -154,7 +167,7 @@ def calibration_error(rows: pl.DataFrame, profile: pl.DataFrame, alpha: float) -
     A row's `weight` is divided evenly among its kinds; a small share `alpha` of the user's own makes each share positive.
     Null for a query without a kind, or of a user without one.
     """
-    kinds = _kinds(rows).with_columns(pl.col("weight") / pl.len().over("#row")).filter(pl.col("weight") > 0)
+    kinds = _divided(_kinds(rows)).filter(pl.col("weight") > 0)
     found = kinds.group_by(QUERY, "kind").agg(pl.col("weight").sum())
     found = found.with_columns(q=pl.col("weight") / pl.col("weight").sum().over(QUERY)).select(QUERY, "kind", "q")
     there = found.select(QUERY).unique()

@@ -90,7 +90,7 @@ def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor
     >>> df.rank.on(category="genre").category_diversity()["category_diversity"].item()
     0.5
     """
-    return r.total(r.new_categories, k) / length(r, k, divisor)
+    return r.total(r.new_categories(k), k) / length(r, k, divisor)
 
 
 @metric(display="category entropy", labels=False, needs=("category",), adds_up=False)
@@ -125,6 +125,6 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     1.0
     """
     weights = r.weight_of_rank(weight)
-    held = r.total(r.has_category, k, weight=weights)
-    terms = r.total(r.category_terms(weights), k)
+    held = r.total(r.has_category(k), k, weight=weights)
+    terms = r.total(r.category_terms(weights, k), k)
     return pl.when(held > 0).then((held.log(2) - terms / held).clip(lower_bound=0.0))

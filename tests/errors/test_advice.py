@@ -26,7 +26,7 @@ from rankframe._items import parts as items_parts
 from rankframe._items import recount, tables_beside
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
-from rankframe._table import conventions, name_presets, policies, roles, run_and_judgments, setup
+from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
@@ -299,6 +299,42 @@ CASES = {
         "df.rank.on(score='distance', ADVICE).rr()", r"Did you mean (.*)\?",
     ),
     "an option of on without its name": Case("OK", "df.rank.on('query_id').rr()", "ADVICE.rr()"),
+    # tables beside the ranker's own
+    "no interactions": Case("OK", "df.rank.novelty()", "ADVICE.novelty()"),
+    "interactions that are no frame": Case("OK", "df.rank.on(interactions=3)", "df.rank.on(interactions=train).novelty()"),
+    "interactions without the items": Case(
+        "OK", "df.rank.on(interactions=TRAIN_X).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_X)", r"interactions\.rename",
+    ),
+    "interactions with nulls": Case(
+        "OK", "df.rank.on(interactions=TRAIN_NULL).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_NULL)", r"interactions\.drop",
+    ),
+    "interactions without rows": Case(
+        "OK", "df.rank.on(interactions=TRAIN_NONE).novelty()", "df.rank.on(interactions=train).novelty()"
+    ),
+    "interactions of other ids": Case(
+        "OK", "df.rank.on(interactions=TRAIN_INT).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_INT)", r"interactions\.(?:with|as)",
+    ),
+    "counts without numbers": Case(
+        "OK", "df.rank.on(interactions=COUNTS_TEXT).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
+    ),
+    "counts of an item twice": Case(
+        "OK", "df.rank.on(interactions=COUNTS_TWICE).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
+    ),
+    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).unseen()", "ADVICE.unseen()"),
+    "items without their ids": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS_X).serendipity()",
+        "(lambda items: df.rank.on(interactions=train, items=ADVICE).serendipity())(ITEMS_X)", r"items\.rename",
+    ),
+    "an item twice in the catalog": Case(
+        "OK", "df.rank.on(category='genre', items=ITEMS_TWICE).category_diversity()",
+        "df.rank.on(category='genre', items=catalog).category_diversity()",
+    ),
+    "a share of no group": Case(
+        "SUB", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
+    ),
     # verbs
     "one name twice": Case(
         "OK", "df.rank.evaluate(pl.col('score').sum(), pl.col('score').mean())",
@@ -577,7 +613,20 @@ def own(r: Any, k: int | None = None) -> pl.Expr:
     return r.total(r.retrieved, k)
 
 
+TRAIN = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "a", "b"]})
+ITEMS = pl.DataFrame({"doc_id": ["a", "b", "c"], "genre": ["x", "y", "x"]})
 FRAMES = {
+    "train": TRAIN,
+    "TRAIN_X": TRAIN.rename({"doc_id": "docid"}),
+    "TRAIN_NULL": pl.concat([TRAIN, pl.DataFrame({"query_id": [3], "doc_id": [None]}, schema=TRAIN.schema)]),
+    "TRAIN_NONE": TRAIN.clear(),
+    "TRAIN_INT": TRAIN.with_columns(doc_id=pl.Series([1, 2, 3])),
+    "COUNTS": pl.DataFrame({"doc_id": ["a", "b"], "n": [2, 1]}),
+    "COUNTS_TEXT": pl.DataFrame({"doc_id": ["a", "b"], "n": ["2", "1"]}),
+    "COUNTS_TWICE": pl.DataFrame({"doc_id": ["a", "a"], "n": [2, 1]}),
+    "catalog": ITEMS,
+    "ITEMS_X": ITEMS.rename({"doc_id": "docid"}),
+    "ITEMS_TWICE": pl.concat([ITEMS, ITEMS]),
     "qrels": QRELS,
     "QRELS_D": QRELS.rename({"doc_id": "d"}),
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
@@ -671,6 +720,7 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 MODULES: list[ModuleType] = [
     arguments,
+    background,
     misplaced_options,
     call,
     catalog_metrics,
