@@ -17,7 +17,7 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
-from .._text.result_table import records
+from .._text.result_table import name_of, records
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
@@ -280,7 +280,7 @@ def _with_documents(
 
 def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
-    where = "".join(f", {name} {row[name]}" for name in by)
+    where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"

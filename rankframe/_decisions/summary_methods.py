@@ -81,7 +81,7 @@ def summarize(
         Texts and functions, as for :meth:`evaluate`.
     by
         The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query. ``None`` for one slice with all queries.
+        query that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
