@@ -24,7 +24,6 @@ from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
-from .summary import keys
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 
@@ -219,15 +218,13 @@ def _moved(
         [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
         "the table",
     )
-    slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
     parts = []
     for i, call in enumerate(calls):
         documents: dict[int, pl.DataFrame] = {}
         for a, b in design.pairs(found.runs):
             d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
             queries = found.queries.select(
-                *found.query,
-                *slices,
+                *found.places(design.by),
                 pl.lit(call.text).alias("metric"),
                 pl.lit(found.runs[a]).alias("baseline"),
                 pl.lit(found.runs[b]).alias("run"),
