@@ -80,8 +80,9 @@ def fuse(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
-    >>> df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"]).rows()      # 1/61, 1/62 + 1/61, 1/62
-    [(1, 'a', 0.01639344262295082), (1, 'b', 0.03252247488101534), (1, 'c', 0.016129032258064516)]
+    >>> found = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
+    >>> found["doc_id"].to_list(), [round(x, 4) for x in found["score"]]      # 1/61, 1/62 + 1/61, 1/62
+    (['a', 'b', 'c'], [0.0164, 0.0325, 0.0161])
     """
     chosen = Runs.of(runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
