@@ -219,7 +219,8 @@ class Plots:
         metric, runs, run, title, background, ax
             As for :meth:`differences`.
         by
-            The column whose values slice the queries, such as ``"market"``; the same in all rows of a query.
+            The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
+            have a value.
 
         Returns
         -------

@@ -202,8 +202,7 @@ def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.Da
     """One row per pair of runs and query: the run's value minus the baseline's."""
     return pl.concat(
         found.queries.select(
-            *found.query,
-            *_slices(found.queries, design.by),
+            *found.places(design.by),
             pl.lit(found.runs[a]).alias("baseline"),
             pl.lit(found.runs[b]).alias("run"),
             *columns(differences(found.values[a], found.values[b]), calls),

@@ -17,14 +17,13 @@ from .._plan.per_query import Frame, refuse_names, with_labels
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
-from .._text.result_table import records
+from .._text.result_table import name_of, records
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
-from .summary import keys
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 
@@ -220,15 +219,13 @@ def _moved(
         [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
         "the table",
     )
-    slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
     parts = []
     for i, call in enumerate(calls):
         documents: dict[int, pl.DataFrame] = {}
         for a, b in design.pairs(found.runs):
             d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
             queries = found.queries.select(
-                *found.query,
-                *slices,
+                *found.places(design.by),
                 pl.lit(call.text).alias("metric"),
                 pl.lit(found.runs[a]).alias("baseline"),
                 pl.lit(found.runs[b]).alias("run"),
@@ -281,7 +278,7 @@ def _with_documents(
 
 def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
-    where = "".join(f", {name} {row[name]}" for name in by)
+    where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"

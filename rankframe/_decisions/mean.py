@@ -57,10 +57,10 @@ class Means:
         return _wide(self.summary.merge(parts).lazy(), self.calls, self.summary.by).lazy().collect()
 
 
-def in_parts(setup: Setup, judged: bool, largest_label: float | None, by: Sequence[str], *requests: Request) -> Means:
+def in_parts(setup: Setup, largest_label: float | None, by: Sequence[str], *requests: Request) -> Means:
     """The means that a call of `mean` asks for, to be computed part by part."""
     calls = _averaged(requests, by)
-    return Means(summary_of(setup, calls, by, ci=None, missing_slices=judged, largest_label=largest_label))
+    return Means(summary_of(setup, calls, by, ci=None, largest_label=largest_label))
 
 
 @verb(gives="table", reads=["by"], in_parts=in_parts)

@@ -113,7 +113,7 @@ def summarize(
         As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by
         The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query. ``None`` for one slice with all queries.
+        query that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method

@@ -11,7 +11,8 @@ from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.requests import averaged
 from .._decisions.runs import RUN, Runs, values
-from .._plan.per_query import by_document
+from .._decisions.summary import by_query, keys
+from .._plan.per_query import by_document, collect
 from .._table.roles import require
 from .._table.setup import Setup
 from .._table.trec_eval import LEVELS
@@ -228,8 +229,9 @@ def slices(
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
-    of = frame.group_by(*runs.key, *runs.queries(setup).roles.query).agg(
-        pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice")
+    query = (*runs.key, *runs.queries(setup).roles.query)
+    of = collect(by_query(frame, query, [by], None), frame, setup).select(
+        *query, pl.col(keys([by])).cast(pl.String).fill_null("null").alias("#slice")
     )
     if runs.column is not None:
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))

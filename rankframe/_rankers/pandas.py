@@ -227,10 +227,10 @@ def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *arg
 
 
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
-    """A result as a pandas frame, indexed by the query if it has query columns."""
+    """A result as a pandas frame, indexed by the query if it has all query columns."""
+    if not {*setup.roles.query} <= {*result.columns}:
+        return as_pandas(result)
     rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
-    if len(rest) == result.width:
-        return pd.DataFrame(rest)
     levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 

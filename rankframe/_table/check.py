@@ -112,9 +112,9 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
                 (
                     "no label of the query reaches ",
                     option(relevant=setup.policies.relevant),
-                    "; it counts as ",
+                    "; with ",
                     option(no_relevant=setup.policies.no_relevant),
-                    " says",
+                    f", {IN_WORDS['no_relevant'][setup.policies.no_relevant]}",
                 ), query,
             )
         )  # fmt: skip

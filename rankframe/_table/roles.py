@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 USUAL_NAMES = {
-    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
+    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item"),
     "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
     "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),

@@ -89,8 +89,8 @@ class Verb:
     labels
         Whether it reads labels for more than the order; only then are its requests metrics.
     in_parts
-        For ``table``: a function that makes its `Mergeable` from the setup, whether parts are joined with judgments,
-        the largest label of the whole table (or None), and the arguments.
+        For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
+        None), and the arguments.
     parameters
         Its parameters after the table and the setup, without the requests at the end.
     """

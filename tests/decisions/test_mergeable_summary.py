@@ -215,9 +215,9 @@ def test_a_geometric_mean_with_a_0_is_0() -> None:
 
 def test_slices_are_one_for_all_rows_of_a_query() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": 1.0, "label": 1, "day": ["mo", None]})
-    with pytest.raises(rf.InvalidData, match="several values of 'day'"):
-        summed(df, 1, "rr", by="day")
-    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",), missing_slices=True)
+    with pytest.raises(rf.InvalidData, match="several values of 'day'; name a column that has one value in all rows"):
+        summed(df.with_columns(day="doc_id"), 1, "rr", by="day")
+    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",))
     assert both.merge(both.part(df)).row(0, named=True)["day"] == "mo"
     with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
         summed(df, 1, "rr", by="market")

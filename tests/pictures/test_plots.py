@@ -220,6 +220,14 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
     assert "over 4 queries" in found.subtitle
 
 
+def test_a_document_without_the_slice_of_its_query_is_in_it_and_a_query_in_two_slices_is_refused() -> None:
+    missed = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [0, 0]})
+    found = plots.slices(pl.concat([missed, OLD], how="diagonal"), COLUMNS, Runs(), "rr", "day")
+    assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
+    with pytest.raises(rf.InvalidData, match="a query has several values of 'doc_id'"):
+        OLD.rank.plot.slices("rr", by="doc_id")
+
+
 def test_runs_stand_side_by_side_in_a_slice() -> None:
     points = marks(plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
     assert points.filter(slice="mo").select("series", "x", "y").rows() == approx(
