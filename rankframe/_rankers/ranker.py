@@ -10,6 +10,7 @@ import polars as pl
 
 from .. import metrics
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
@@ -306,7 +307,8 @@ class ExprRanker(Ranker[pl.Expr]):
                 f"an expression is one column; write one for each {option}, as in "
                 f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
             )
-        return aggregation(calls[0], self._setup)
+        values = aggregation(calls[0], self._setup)
+        return values.alias(flat_name(calls[0].text)) if self._setup.flat else values
 
     @property
     def _kind(self) -> type[pl.Expr]:
