@@ -33,6 +33,7 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._catalog.fusions import FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
@@ -50,10 +51,12 @@ if TYPE_CHECKING:
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._trainers.xgboost import xgboost_metric
     from ._words.ranking import Ranking
+    from .fusion import fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
+    "FUSIONS",
     "METRICS",
     "Accumulator",
     "Comparison",
@@ -73,6 +76,7 @@ __all__ = [
     "from_arrays",
     "from_dicts",
     "from_lists",
+    "fuse",
     "hook",
     "lightgbm_metric",
     "load_example",
@@ -99,6 +103,7 @@ if TYPE_CHECKING:
 LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
+    "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
     "Ranking": "_words.ranking",
@@ -107,6 +112,7 @@ LATER = {
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",
+    "fuse": "fusion",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
     "lightgbm_metric": "_trainers.lightgbm",
@@ -125,7 +131,7 @@ LATER = {
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
-MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
+MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported at their first use."""
 
 
@@ -204,7 +210,7 @@ def __getattr__(name: str) -> Any:
 
         return version(__name__)
     if name in LATER:
-        from . import metrics  # noqa: F401 - fills the registry
+        from . import fusions, metrics  # noqa: F401 - fill the registries
 
         globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
         return value

@@ -301,6 +301,8 @@ def _literal(value: Any) -> str:
     """An option's value as text: words bare, whole numbers with all their digits and without a point."""
     if isinstance(value, _Pairs):
         return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
+    if isinstance(value, tuple):
+        return "[" + ",".join(map(_literal, value)) + "]"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
     if value is None or isinstance(value, int):

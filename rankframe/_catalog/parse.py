@@ -17,7 +17,7 @@ from .call import Call, call_of
 from .flat_names import flat_name, unflattened
 from .registry import METRICS, Metric, find
 
-__all__ = ["parse", "texts_of"]
+__all__ = ["literals", "parse", "texts_of"]
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
@@ -203,15 +203,7 @@ def _call(
 
 def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
     """The options between the parentheses, the other tools' translated."""
-    try:
-        node = ast.parse(f"f({inside})", mode="eval").body
-        if not isinstance(node, ast.Call) or node.args:
-            raise ValueError
-        given = [(str(word.arg), _literal(word.value)) for word in node.keywords]
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # as of {[1]: 2}, of a thousand brackets
-        raise InvalidOption(
-            f"cannot read the options of {shown(text)}; write name=value, as in 'err(max_label=4)@20'"
-        ) from None
+    given = literals(inside, text, "'err(max_label=4)@20'")
     options = []
     for name, value in given:
         if name == "dcg" and value == "log2":
@@ -236,6 +228,17 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
             name, value = "divisor", "min(k,R)"
         options.append((OTHER_OPTIONS.get(name, name), value))
     return options
+
+
+def literals(inside: str, text: str, example: str) -> list[tuple[str, Any]]:
+    """The options and values between the parentheses of a text."""
+    try:
+        node = ast.parse(f"f({inside})", mode="eval").body
+        if not isinstance(node, ast.Call) or node.args:
+            raise ValueError
+        return [(str(word.arg), _literal(word.value)) for word in node.keywords]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # as of {[1]: 2}, of a thousand brackets
+        raise InvalidOption(f"cannot read the options of {shown(text)}; write name=value, as in {example}") from None
 
 
 def _literal(node: ast.expr) -> Any:

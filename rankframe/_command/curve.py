@@ -100,7 +100,7 @@ def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]
     """A row per run, query and rank, with a column per metric."""
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
     found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
-    numbers = {name: number for number, name in enumerate(runs.names(found))}
+    numbers = {name: number for number, name in enumerate(runs.named(found))}
     rows = pl.concat(
         found.select(
             pl.col(RUN).replace_strict(numbers, return_dtype=pl.Int64).alias("#number"),

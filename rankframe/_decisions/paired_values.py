@@ -134,7 +134,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         raise InvalidOption(option(by=alone[0]), " tells queries apart; name a column that several queries share")
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     found = values(frame, setup, design.runs, calls)
-    runs = design.runs.names(found)
+    runs = design.runs.named(found)
     if len(runs) < 2:
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"

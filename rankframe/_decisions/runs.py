@@ -73,11 +73,16 @@ class Runs:
         return (*self.scores, *self.key)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The same, for a verb that reads them."""
+        return self.columns
+
+    @property
     def key(self) -> tuple[str, ...]:
         """The column that names the run of each row, if any."""
         return () if self.column is None else (self.column,)
 
-    def names(self, found: pl.DataFrame) -> list[str]:
+    def named(self, found: pl.DataFrame) -> list[str]:
         """The runs' names, in the order of a result that has a column of them."""
         return list(self.scores or found[RUN].unique(maintain_order=True))
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from queue import Empty, Full, Queue
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -18,17 +18,17 @@ from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 
 __all__ = ["Run", "source"]
 
-Run: TypeAlias = Callable[[pl.DataFrame, float | None, Sequence[str] | None], pl.DataFrame]
+Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; it returns the columns named last, or all of them for None.
 
-The second argument is the largest label of the table, if the rows are a part of it and a value depends on it.
+The second argument is the fact of the whole table, if the rows are a part of it and the result depends on it; else None.
 """
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
 
-Largest: TypeAlias = Callable[[pl.LazyFrame], float]
-"""The largest label of a table."""
+Whole: TypeAlias = Callable[[pl.LazyFrame], Any]
+"""A fact of the whole table that each part needs, such as the largest label."""
 
 MEMORY_OF_RUN = 4
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
@@ -44,12 +44,12 @@ SECONDS_OF_WAIT = 0.1
 
 
 def source(
-    rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], largest: Largest | None = None
+    rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], whole: Whole | None = None
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
-    buckets of whole queries; `largest` then gives the largest label of all of them to `run`. Errors are those of `run`.
+    buckets of whole queries; `run` then also takes the fact of all of them that `whole` gives. Errors are those of `run`.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
@@ -58,14 +58,14 @@ def source(
     def read(
         names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Generator[pl.DataFrame, None, None]:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and largest is None
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and whole is None
         wanted = rows.filter(predicate) if of_query and predicate is not None else rows
         computed = (
             names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         )
         left = n_rows
         try:
-            with closing(_aside(lambda give: _run(wanted, setup, run, computed, largest, give))) as results:
+            with closing(_aside(lambda give: _run(wanted, setup, run, computed, whole, give))) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)
                     found = found if names is None else found.select(names)
@@ -81,7 +81,7 @@ def source(
 
 
 def _run(
-    rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, largest: Largest | None, give: Give
+    rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, whole: Whole | None, give: Give
 ) -> None:
     """Pass on the results of a verb, batch by batch."""
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
@@ -89,7 +89,7 @@ def _run(
     if table is not None:
         give(run(table, None, names))
         return
-    top = None if largest is None else largest(rows)
+    fact = None if whole is None else whole(rows)
     weight = FIRST_WEIGHT
 
     def room() -> int:
@@ -97,7 +97,7 @@ def _run(
 
     def run_and_give(batch: pl.DataFrame) -> bool:
         nonlocal weight
-        found = run(batch, top, names)
+        found = run(batch, fact, names)
         # results may be as large as rows
         weight = 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(batch), 1)
         return give(found)

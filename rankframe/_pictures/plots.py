@@ -106,7 +106,7 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
     """Each query's difference between a run and the baseline, sorted."""
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
     found = values(frame, setup, runs, [call])
-    names = runs.names(found)
+    names = runs.named(found)
     if len(names) < 2:
         raise InvalidOption(
             "differences are those between runs; name at least two score columns, as ",
@@ -183,7 +183,7 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     """The distribution of a metric over the queries: a histogram per run, with its mean and median."""
     call = one_call(metric, "distribution('ndcg@10')")
     found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
-    names = runs.names(found)
+    names = runs.named(found)
     legible(names, ROWS, "runs")
     row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
     low, high = reach(found["value"], call)
@@ -236,7 +236,7 @@ def slices(
     on = [name for name in of.columns if name != "#slice"]
     found = found.join(of, on=on, how="left", nulls_equal=True).select(RUN, "#slice", call.text)
     rows = means(found, ["#slice", RUN], call)
-    names = runs.names(found)
+    names = runs.named(found)
     legible(names, LINES, "runs")
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)

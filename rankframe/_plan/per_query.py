@@ -116,7 +116,7 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
         return _measure_frame(rows, setup, asked, largest)
 
     reads = [name for call in calls for name in call.columns]
-    return source(frame, setup, run, "evaluate", reads=reads, largest=largest_of(frame, setup, calls))
+    return source(frame, setup, run, "evaluate", reads=reads, whole=largest_of(frame, setup, calls))
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
@@ -230,9 +230,9 @@ def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
     return cast("F", result.rename(flat))
 
 
-def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table) -> None:
-    """Raise the first fault that leaves metrics undefined, and show its rows."""
-    fault = fault_of(frame, table)
+def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True) -> None:
+    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows."""
+    fault = fault_of(frame, table, label=label)
     if fault is not None:
         raise fault_in(frame, setup, fault.kind)
 

@@ -24,9 +24,9 @@ Part: TypeAlias = Callable[[], pl.LazyFrame]
 """A function that returns the rows of some queries in rank order."""
 
 
-def fault_of(frame: pl.DataFrame, table: Table) -> Fault | None:
-    """The first fault found in the frame, or None."""
-    faults = table.faults()
+def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True) -> Fault | None:
+    """The first fault found in the frame, or None; without `label`, of what ranking reads alone."""
+    faults = table.faults(label=label)
     plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
     seen = frame.select(plain).row(0, named=True) if plain else {}
     for fault in faults:

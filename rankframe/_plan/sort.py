@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PackedRows", "differ", "sort_rows"]
+__all__ = ["PackedRows", "Queries", "differ", "numbered", "sort_rows"]
 
 CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
@@ -127,6 +127,14 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> PackedRows:
         keys, codes = ids[pl.Series(queries.first)], _codes(queries, digits(), rows)
     ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
     return PackedRows(frame, table, score, keys, ends, codes, frame.height.bit_length())
+
+
+def numbered(ids: pl.DataFrame) -> Queries:
+    """Number the different rows of `ids` by first appearance."""
+    import numpy as np
+
+    found = _queries(ids, np.arange(ids.height, dtype=np.uint32))
+    return found if found.are(ids, ids[pl.Series(found.first)]) else _by_group(ids)
 
 
 def differ(values: pl.Series) -> bool:

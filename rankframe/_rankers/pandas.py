@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 
 from .._decisions.paired_values import Design
+from .._decisions.runs import Runs
 from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
 from .._verbs.declaration import Gives, verb_of
@@ -249,6 +250,14 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
+def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
+    """New rows, query by query, with ids as the caller's frame holds them, numbered anew."""
+    source = _source(frame, setup, verb, args)
+    result = verb(source.polars, setup, *args)
+    own = {name: source.back(name, result[name]) for name in result.columns if name in source.columns}
+    return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
+
+
 def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
@@ -298,6 +307,7 @@ SHAPES: dict[Gives, Shape] = {
     "query": _per_query,
     "row": _per_row,
     "document": _per_document,
+    "list": _per_list,
     "join": _joined,
     "table": _table,
     "comparison": _several,
@@ -365,11 +375,11 @@ def _as_text(label: Any) -> Any:
     """A column's label, or several labels, as names in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
+    if isinstance(label, Runs):
+        return replace(label, scores=tuple(map(text_of, label.scores)), column=_as_text(label.column))
     if isinstance(label, Design):
-        scores, column = tuple(map(text_of, label.runs.scores)), _as_text(label.runs.column)
-        runs = replace(label.runs, scores=scores, column=column)
-        one = {name: _as_text(getattr(label, name)) for name in ("baseline", "weights")}
-        return replace(label, runs=runs, by=tuple(map(text_of, label.by)), **one)
+        one = {name: _as_text(getattr(label, name)) for name in ("runs", "baseline", "weights")}
+        return replace(label, by=tuple(map(text_of, label.by)), **one)
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 

@@ -15,6 +15,7 @@ from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
+from .._fusion import methods as fusion
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
 from .._table.setup import OPTIONS, Setup
@@ -218,6 +219,9 @@ class FrameRanker(Ranker[R]):
     power = verb(comparisons.power)
     gate = verb(comparisons.gate)
     noninferior = verb(comparisons.noninferior)
+
+    # fusion
+    fuse = verb(fusion.fuse)
 
     # pictures
     report = verb(pictures.report)

@@ -164,6 +164,8 @@ def _parts(annotation: Any, within: Range) -> tuple[Part, ...] | None:
         return tuple(Part(repr(word), _Word(word), word) for word in args)
     if origin in (dict, collections.abc.Mapping) and len(args) == 2:
         return _mapping(*(_parts(arg, within) for arg in args))
+    if origin is collections.abc.Sequence and args == (float,):
+        return (Part("a list of finite numbers, as [0.7, 0.3]", _numbers, (0.7, 0.3)),)
     if collections.abc.Callable in (annotation, origin):
         return (Part("a function", _function),)
     if annotation in (None, NoneType):
@@ -248,6 +250,12 @@ class _Mapping:
         if not isinstance(given, Mapping):
             raise TypeError
         return {self.key(key): self.value(value) for key, value in given.items()}
+
+
+def _numbers(given: Any) -> tuple[float, ...]:
+    if isinstance(given, (str, bytes, Mapping)):
+        raise TypeError
+    return tuple(map(_Number(Range()), given))
 
 
 def _function(given: Any) -> Any:

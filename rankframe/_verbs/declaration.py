@@ -17,16 +17,17 @@ __all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Gives: TypeAlias = Literal["query", "row", "document", "join", "table", "comparison"]
+Gives: TypeAlias = Literal["query", "row", "document", "list", "join", "table", "comparison"]
 """The shape of a verb's result.
 
 ``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
-or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``join``: the rows of two tables; the
-verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a new table.
+or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query.
+``join``: the rows of two tables; the verb's first argument is the second table; its keyword `part` is true if both are
+parts of tables. ``table``: a new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 
-WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "join"])
+WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "list", "join"])
 """Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
 
 

@@ -196,7 +196,7 @@ def _rows(
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
-    return source(frame, setup, run, verb, reads=reads, largest=largest_of(frame, setup, calls))
+    return source(frame, setup, run, verb, reads=reads, whole=largest_of(frame, setup, calls))
 
 
 def _eager_rows(

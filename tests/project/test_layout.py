@@ -22,13 +22,13 @@ PACKAGE = Path(rankframe.__file__).parent
 FLOORS = [
     *("errors", "_support", "stats"),
     "_table",
-    *("_words", "_catalog", "metrics"),
+    *("_words", "_catalog", "metrics", "fusions"),
     *("_text", "report"),
-    *("_lazy", "_plan", "_verbs", "_decisions"),
+    *("_lazy", "_plan", "_verbs", "_decisions", "_fusion"),
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
-    *("_shapes", "_files", "io"),
+    *("_shapes", "_files", "io", "fusion"),
     "_trainers",
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip

@@ -1,0 +1,160 @@
+"""The list of methods of fusion and of normalisations, and the texts that name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
+from .._words.rankings import Missing, Normalization
+from ..errors import InvalidOption, nearest, shown
+from .call import Call, call_of
+from .parse import literals
+from .registry import Metric
+
+__all__ = ["FUSIONS", "NORMALIZATIONS", "Fusion", "Range", "fusion", "fusion_of", "normalization"]
+
+F = TypeVar("F", bound=Callable[..., pl.Expr])
+N = TypeVar("N", bound=Normalization)
+Of: TypeAlias = Literal["scores", "ranks"]
+
+_fusions: dict[str, Fusion] = {}
+FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
+"""Every method of fusion by its canonical name, in the order of the documentation."""
+
+_normalizations: dict[str, Normalization] = {}
+NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
+"""Every normalisation by its canonical name."""
+
+_other_names: dict[str, str] = {}
+
+TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Fusion(Metric):
+    """A method of fusion with its names, as ``@fusion`` makes it from a function of `Rankings`.
+
+    Attributes
+    ----------
+    of
+        Whether it adds up scores, which may be normalised, or goes by ranks.
+    absent
+        Whether it looks at the documents that a ranking lacks.
+    """
+
+    of: Of = "scores"
+    absent: bool = False
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The formula's options, then the options that all methods of its kind share."""
+        shared = {name: Parameter(name, Parameter.KEYWORD_ONLY, default=x) for name, (_, x) in self._shared.items()}
+        return {**super().parameters, **shared}
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The values that options take."""
+        return {**super().kinds, **{name: kind for name, (kind, _) in self._shared.items()}}
+
+    @property
+    def first(self) -> None:
+        """No option of a fusion stands after ``@``."""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is one of the library's own."""
+        return self.formula.__module__.startswith("rankframe.fusions.")
+
+    @property
+    def _shared(self) -> dict[str, tuple[Kind, object]]:
+        depth: dict[str, tuple[Kind, object]] = {"depth": (_kind(int | None, CUTOFF), None)}
+        if self.of == "ranks":
+            return depth
+        words = tuple(Part(repr(name), normalization_of, name) for name in NORMALIZATIONS)
+        normalize = Kind((*words, *_kind(None).parts))
+        return {"normalize": (normalize, None), "missing": (_kind(Missing), "skip"), **depth}
+
+
+def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - frozen
+    kind = kind_of(annotation, within)
+    if kind is None:
+        raise TypeError(annotation)
+    return kind
+
+
+def fusion(*aliases: str, of: Of, absent: bool = False) -> Callable[[F], F]:
+    """Declare a function of `Rankings` as a method of fusion; the function stays as it was."""
+
+    def register(formula: F) -> F:
+        name = formula.__name__
+        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent)
+        return formula
+
+    return register
+
+
+def normalization(*aliases: str, text: str | None = None) -> Callable[[N], N]:
+    """Declare a function of one ranking's `Scores` as a normalisation; `text` is its name if not the function's own."""
+
+    def register(function: N) -> N:
+        name = text or function.__name__
+        _normalizations[name] = function
+        _other_names.update(dict.fromkeys(aliases, name))
+        return function
+
+    return register
+
+
+def normalization_of(given: object) -> str:
+    """The canonical name of a normalisation."""
+    name = _other_names.get(given, given) if isinstance(given, str) else ""
+    if name not in NORMALIZATIONS:
+        raise ValueError(given)
+    return name
+
+
+def fusion_of(text: str, **options: Any) -> Call:
+    """The call of a method of fusion that a text names, with further options, which the text does not give.
+
+    Raises
+    ------
+    InvalidOption
+        If no method has the name, or an option is unknown, given twice, or out of its range.
+    """
+    match = TEXT.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
+    entry, given = _find(match["name"], text), dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in given:
+            raise InvalidOption(
+                f"{name}={shown(value)} is given beside {shown(text)}, which says {name}, too; give it once"
+            )
+        if name not in entry.parameters and name in ("normalize", "missing"):
+            raise InvalidOption(
+                f"{entry.name} goes by ranks alone, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
+                "as with 'comb_sum'"
+            )
+        given[name] = value
+    return call_of(entry, (), given)
+
+
+def _find(name: str, text: str) -> Fusion:
+    for entry in FUSIONS.values():
+        if name.lower() in (entry.name, *entry.aliases):
+            return entry
+    known = [known for entry in FUSIONS.values() for known in (entry.name, *entry.aliases)]
+    near = nearest(name, known)
+    where = "" if name == text else f" in {shown(text)}"
+    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(FUSIONS)}"
+    raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")

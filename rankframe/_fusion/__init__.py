@@ -1,0 +1,1 @@
+"""Several rankings brought to one: their rows in rank order, the fused score of each document, and the verbs."""

@@ -1,0 +1,190 @@
+"""The rows of several runs as entries: a document in the ranking of a query by a run, with its rank and its score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from .._decisions.runs import Runs
+from .._plan.per_query import refuse_faults
+from .._plan.rank_order import in_rank_order
+from .._plan.sort import numbered
+from .._table.setup import Roles, Setup
+from .._table.table import Table
+from ..errors import InvalidData, InvalidOption, on
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Entries", "entries_of", "names_of_runs"]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The documents of all rankings.
+
+    Attributes
+    ----------
+    documents
+        A row per document of a query, in the order of first appearance: its query, its id and its label, if it has them.
+    query
+        The number of each document's query.
+    rows
+        A row per document and ranking that has it: the numbers of the document (``#document``), of the run (``#run``) and
+        of the ranking (``#list``), the rank, the score, and the number of documents of the query (``#candidates``).
+    n_runs
+        The number of runs.
+    """
+
+    documents: pl.DataFrame
+    query: NDArray[np.int64]
+    rows: pl.LazyFrame
+    n_runs: int
+
+
+def names_of_runs(frame: pl.DataFrame | pl.LazyFrame, runs: Runs) -> list[str]:
+    """The names of the runs: score columns as they are named, or the values of a column by first appearance."""
+    if runs.column is None:
+        return list(runs.scores)
+    column = pl.col(runs.column)
+    found = frame.lazy().select(column.unique(maintain_order=True).cast(pl.String)).collect(engine="in-memory")
+    return found.to_series().drop_nulls().to_list()
+
+
+def entries_of(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], *, depth: int | None, absent: bool
+) -> Entries:
+    """The entries of the runs called `names`, each ranking cut at `depth`.
+
+    With `absent`, the rows also hold each document that another ranking of the query has, without rank and score.
+    """
+    import numpy as np
+
+    runs.require(frame, setup)
+    of_query = runs.queries(setup)
+    if runs.column is None:
+        documents, number, rows = frame, np.arange(frame.height, dtype=np.int64), _of_columns(frame, of_query, runs)
+    else:
+        documents, number, rows = _of_names(frame, of_query, runs, names)
+    query = numbered(documents.select(of_query.roles.query)).number.astype(np.int64)
+    document, run = number[_whole(rows["#row of table"])], _whole(rows["#run"])
+    rows = rows.with_columns(_numbers("#document", document), _numbers("#list", query[document] * len(names) + run))
+    ranked = _ranked(rows, setup, depth)
+    listed = np.zeros(len(query), dtype=bool)
+    listed[_whole(ranked["#document"])] = True
+    if absent:
+        ranked = pl.concat([ranked, _absent(ranked, query, listed, len(names))], how="diagonal")
+    candidates = np.bincount(query[listed], minlength=len(query) and int(query.max()) + 1).astype(np.float64)
+    of_each = candidates[query[_whole(ranked["#document"])]]
+    kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label]
+    documents = documents.select(name for name in kept if name is not None and name in documents.columns)
+    return Entries(documents, query, ranked.lazy().with_columns(pl.Series("#candidates", of_each)), len(names))
+
+
+def _numbers(name: str, values: NDArray[np.int64]) -> pl.Series:
+    return pl.Series(name, values, dtype=pl.Int64)
+
+
+def _whole(values: pl.Series) -> NDArray[np.int64]:
+    """Whole numbers as an index; a Series without values may have another type."""
+    return values.cast(pl.Int64).to_numpy()
+
+
+def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
+    """A row per document and score column that has a score for it."""
+    tables = []
+    for i, score in enumerate(runs.scores):
+        of_run = setup.changed(score=score)
+        table = Table.of(of_run, frame.schema, label=False)
+        refuse_faults(frame, of_run, table, label=False)
+        tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
+    return pl.concat(tables, how="vertical_relaxed")
+
+
+def _of_names(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
+) -> tuple[pl.DataFrame, NDArray[np.int64], pl.DataFrame]:
+    """The documents, the number of the document of each row, and the rows with a score."""
+    column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
+    if doc is None:
+        raise InvalidOption(
+            "documents of several runs are the same if they have the same id, and the table has no document column; say ",
+            on(doc=...),
+        )
+    of_run = setup.changed(query=(column, *setup.roles.query))
+    table = Table.of(of_run, frame.schema, label=False)
+    refuse_faults(frame, of_run, table, label=False)
+    run = pl.lit(0, pl.Int64)
+    if names:
+        run = pl.col(column).cast(pl.String).replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    ids = frame.select(*setup.roles.query, doc)
+    found = numbered(ids)
+    documents = frame[pl.Series(found.first)]
+    if setup.roles.label in frame.columns:
+        documents = documents.with_columns(_labels(frame, setup, found.number, documents[setup.roles.label]))
+    return documents, found.number.astype("int64"), _columns(frame, table, run)
+
+
+def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.uint32], first: pl.Series) -> pl.Series:
+    """The label of each document; refused if runs give it different ones."""
+    label = frame[setup.roles.label]
+    if label.equals(first[pl.Series(number)]):
+        return first
+    of_each = pl.DataFrame({"document": number, "label": label}).group_by("document", maintain_order=True)
+    found = of_each.agg(pl.col("label").max(), least=pl.col("label").min())
+    unlike = found.filter(pl.col("label") != pl.col("least"))
+    if unlike.height:
+        doc = str(setup.roles.doc_name)
+        row = frame.filter(pl.Series(number) == unlike["document"][0]).row(0, named=True)
+        of = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
+        raise InvalidData(
+            f"document {row[doc]!r} of {of} has the labels {unlike['least'][0]!r} and {unlike['label'][0]!r} in different runs; "
+            "give it one label"
+        )
+    return found["label"].alias(label.name)
+
+
+def _columns(frame: pl.DataFrame, table: Table, run: pl.Expr) -> pl.DataFrame:
+    """The columns that ranking reads, and the number of the row; documents without a score are left out."""
+    setup = table.setup
+    score = pl.col(setup.roles.score)
+    dtype = frame.schema[setup.roles.score]
+    score = score.cast(pl.UInt8) if dtype in (pl.Boolean, pl.Null) else score
+    score = score.cast(pl.Float32) if setup.policies.scores == "float32" else score
+    score = -score.cast(pl.Float64) if setup.policies.ascending else score
+    columns = {"#score": score, "#run": run}
+    if table.setup.roles.doc_name is not None:
+        columns["#doc"] = pl.col(table.setup.roles.doc_name)
+    if setup.policies.orders_by_label:
+        columns["#label"] = pl.col(setup.roles.label)
+    rows = frame.lazy().select(pl.int_range(pl.len()).alias("#row of table"), **columns)
+    return rows.filter(pl.col("#score").is_not_null()).collect(engine="in-memory")
+
+
+def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
+    """The rows in rank order, ranking by ranking."""
+    doc = "#doc" if "#doc" in rows.columns else None
+    roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
+    policies = setup.policies
+    setup = Setup(roles).changed(ties=policies.ties, unjudged="drop" if policies.unjudged == "drop" else "nonrelevant")
+    order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
+    own = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))
+    (part,) = order.parts
+    found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")
+    found = found.filter(pl.col("#rank") <= depth) if depth is not None else found
+    return own[found["#row"]].hstack([found["#rank"]])
+
+
+def _absent(rows: pl.DataFrame, query: NDArray[np.int64], listed: NDArray[np.bool_], n_runs: int) -> pl.DataFrame:
+    """A row for each document and ranking that lacks it, of documents that another ranking has."""
+    import numpy as np
+
+    lacking = np.repeat(listed, n_runs)
+    lacking[_whole(rows["#document"]) * n_runs + _whole(rows["#run"])] = False
+    document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
+    lists = query[document] * n_runs + run
+    return pl.DataFrame([_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)])

@@ -1,0 +1,141 @@
+"""The verb that brings several rankings to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from .. import fusions  # noqa: F401 - fills the registry
+from .._catalog.call import Call
+from .._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
+from .._decisions.runs import Runs
+from .._lazy.node import source
+from .._plan.per_query import Frame, refuse_names
+from .._table.setup import Setup
+from .._verbs.declaration import verb
+from .._words.asked import Asked
+from .._words.rankings import Rankings
+from ..errors import InvalidData, InvalidOption, on, option
+from .entries import Entries, entries_of, names_of_runs
+
+__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "with_weights"]
+
+SHARED = ("normalize", "missing", "depth")
+"""The options that the plan reads; a formula takes the others."""
+
+SCORE = "score"
+"""The column of the fused score."""
+
+
+def method_of(method: str | Call, **options: Any) -> Call:
+    """The call of a method that a caller names."""
+    return method if isinstance(method, Call) else fusion_of(method, **options)
+
+
+def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
+    """The weights in the order of the runs."""
+    if not isinstance(weights, Mapping):
+        return weights
+    if not names:  # of an empty table
+        return list(weights.values())
+    if {*map(str, weights)} != {*names}:
+        raise InvalidOption(
+            option(weights=dict(weights)),
+            f" name other runs than the table, which has {', '.join(names)}; give one for each",
+        )
+    return [{str(name): x for name, x in weights.items()}[name] for name in names]
+
+
+def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Rankings, pl.Expr]:
+    """The columns that a method needs, and its value for each document."""
+    options = call.arguments
+    normalize = options.pop("normalize", None)
+    rankings = Rankings(
+        Asked(["#list"]),
+        entries.n_runs,
+        None if normalize is None else NORMALIZATIONS[normalize],
+        options.pop("missing", "skip"),
+        expected,
+    )
+    options.pop("depth", None)
+    return rankings, call.metric.formula(rankings, **options)
+
+
+def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
+    """A row per document of a query, with its fused score; null for one that no ranking has."""
+    method, options = call.metric, call.arguments
+    of_scores = isinstance(method, Fusion) and method.of == "scores"
+    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
+    depth = options.get("depth", setup.policies.depth)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
+    rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
+    if of_scores:
+        infinite = pl.col("#score").is_infinite()
+        rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
+    rows = rankings.asked.compute(entries.rows)
+    _refuse(rows, rankings.asked)
+    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", value.alias(SCORE))
+    scores = of_each.collect(engine="in-memory")
+    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
+    found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
+    label = [name for name in (setup.roles.label,) if name in found.columns]
+    return found.select(pl.exclude(SCORE, *label), pl.col(SCORE).cast(pl.Float64), *label)
+
+
+def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
+    """Raise the first refusal that holds for a row."""
+    if not asked.refused:
+        return
+    bad = rows.select(fault.rows.any().alias(fault.column) for fault in asked.refused.values())
+    holds = bad.collect(engine="in-memory").row(0, named=True)
+    for fault in asked.refused.values():
+        if holds[fault.column]:
+            raise InvalidData(fault.message)
+
+
+@verb(gives="list", reads=["runs"], labels=False)
+def fuse(
+    frame: Frame,
+    setup: Setup,
+    method: str | Call,
+    runs: Runs,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: str | None = None,
+    depth: int | None = None,
+) -> Frame:
+    """One row per document of a query, with the fused score of its rankings."""
+    if not runs.columns:
+        raise InvalidOption(
+            "fuse needs the runs: ",
+            option(runs=["bm25", "dense"]),
+            ", columns of scores, or ",
+            option(run="system"),
+            ", the column that names the run of each row",
+        )
+    schema = frame.collect_schema()
+    taken = [*runs.queries(setup).roles.query, setup.roles.doc_in(schema), setup.roles.label]
+    refuse_names([SCORE], [name for name in taken if name is not None], "the table")
+    if setup.policies.unjudged == "bounds":
+        raise InvalidOption(
+            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
+        )
+
+    def call(names: Sequence[str]) -> Call:
+        return method_of(
+            method, normalize=normalize, weights=with_weights(weights, names), missing=missing, depth=depth
+        )
+
+    if isinstance(frame, pl.DataFrame):
+        names = names_of_runs(frame, runs)
+        return fused(frame, setup, call(names), runs, names)
+
+    def run(rows: pl.DataFrame, whole: Any, _: Sequence[str] | None) -> pl.DataFrame:
+        names = names_of_runs(rows, runs) if whole is None else whole
+        return fused(rows, runs.queries(setup), call(names), runs, names)
+
+    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
+    return source(frame, runs.queries(setup), run, "fuse", reads=[*runs.columns, setup.roles.label], whole=whole)

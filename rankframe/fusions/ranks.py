@@ -1,0 +1,124 @@
+"""Fusion by ranks: what a document's ranks in the rankings add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import polars as pl
+
+from .._catalog.fusions import Range, fusion
+from .._words.rankings import Rankings
+
+__all__ = ["borda", "isr", "log_isr", "logn_isr", "rbc", "rrf"]
+
+
+@fusion("reciprocal_rank_fusion", of="ranks")
+def rrf(r: Rankings, k: Annotated[float, Range(least=0)] = 60, *, weights: Sequence[float] | None = None) -> pl.Expr:
+    r"""Reciprocal rank fusion: the sum of 1 over `k` plus the rank.
+
+    .. math:: \sum_j \frac{w_j}{k + r_j(d)}
+
+    Parameters
+    ----------
+    k
+        The constant: the larger, the less the first ranks stand out.
+    weights
+        A weight for each run, in the order of the runs; ``None`` weighs all alike.
+
+    References
+    ----------
+    Cormack, Clarke and Büttcher, Reciprocal rank fusion outperforms Condorcet, SIGIR 2009; ranx' and trectools' ``rrf``;
+    with weights, LangChain's ``EnsembleRetriever``.
+    """
+    return r.total(r.by_rank(1 / (k + r.rank)) * r.weight(weights))
+
+
+@fusion(of="ranks")
+def isr(r: Rankings) -> pl.Expr:
+    r"""Inverse square rank: the number `h` of rankings that have the document times the sum of 1 over the squared rank.
+
+    .. math:: h \sum_j \frac{1}{r_j(d)^2}
+
+    References
+    ----------
+    Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank fusion, 2015; ranx' ``isr``.
+    """
+    return r.total(r.by_rank(r.rank**-2.0)) * r.n_listing
+
+
+@fusion(of="ranks")
+def log_isr(r: Rankings) -> pl.Expr:
+    r"""Inverse square rank with the logarithm of the number of rankings; 0 for a document of one ranking only.
+
+    .. math:: \ln(h) \sum_j \frac{1}{r_j(d)^2}
+
+    References
+    ----------
+    Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank fusion, 2015; ranx'
+    ``log_isr``.
+    """
+    return r.total(r.by_rank(r.rank**-2.0)) * r.n_listing.log()
+
+
+@fusion(of="ranks")
+def logn_isr(r: Rankings, sigma: Annotated[float, Range(least=0, most=1)] = 0.01) -> pl.Expr:
+    r"""Inverse square rank with the logarithm of the number of rankings plus a constant.
+
+    .. math:: \ln(h + \sigma) \sum_j \frac{1}{r_j(d)^2}
+
+    Parameters
+    ----------
+    sigma
+        The constant, which tells apart documents of one ranking only.
+
+    References
+    ----------
+    Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank fusion, 2015; ranx'
+    ``logn_isr``.
+    """
+    return r.total(r.by_rank(r.rank**-2.0)) * (r.n_listing + sigma).log()
+
+
+@fusion("rbp", of="ranks")
+def rbc(
+    r: Rankings, phi: Annotated[float, Range(above=0, below=1)] = 0.8, *, weights: Sequence[float] | None = None
+) -> pl.Expr:
+    r"""Rank-biased centroids: the sum of what a reader with persistence `phi` gives to the ranks.
+
+    .. math:: \sum_j w_j (1 - \phi) \phi^{r_j(d) - 1}
+
+    Parameters
+    ----------
+    phi
+        The probability of going on from a rank to the next one.
+    weights
+        A weight for each run, in the order of the runs; ``None`` weighs all alike.
+
+    References
+    ----------
+    Bailey, Moffat, Scholer and Thomas, Retrieval consistency in the presence of query variations, SIGIR 2017; ranx' ``rbc``,
+    trectools' fusion by RBP.
+    """
+    return r.total(r.by_rank((1 - phi) * phi ** (r.rank - 1)) * r.weight(weights))
+
+
+@fusion("bordafuse", of="ranks", absent=True)
+def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
+    r"""Borda count: C points for the first of C candidates, one less at each next rank; absent ones share the rest.
+
+    .. math:: \sum_j w_j \begin{cases} C - r_j(d) + 1 & d \in j \\ (C - n_j + 1) / 2 & \text{else} \end{cases}
+
+    A query has `C` documents in all its rankings; ranking `j` has `n_j` of them.
+
+    Parameters
+    ----------
+    weights
+        A weight for each run, in the order of the runs; ``None`` weighs all alike.
+
+    References
+    ----------
+    Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bordafuse`` and ``w_bordafuse``.
+    """
+    in_list, absent = r.by_rank(r.n_candidates - r.rank + 1), (r.n_candidates - r.length + 1) / 2
+    return r.total(pl.when(r.listed).then(in_list).otherwise(absent) * r.weight(weights))

@@ -1,0 +1,156 @@
+"""Fusion by scores: what a document's scores in the rankings add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from .._catalog.fusions import fusion
+from .._words.rankings import Rankings
+
+__all__ = ["comb_anz", "comb_gmnz", "comb_max", "comb_med", "comb_min", "comb_mnz", "comb_sum", "mixed", "wmnz", "wsum"]
+
+
+@fusion("sum", of="scores")
+def comb_sum(r: Rankings) -> pl.Expr:
+    r"""CombSUM: the sum of the scores.
+
+    .. math:: \sum_j s_j(d)
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``sum``.
+    """
+    return r.total(r.score)
+
+
+@fusion("min", of="scores")
+def comb_min(r: Rankings) -> pl.Expr:
+    """CombMIN: the least score of the rankings that have the document.
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``min``.
+    """
+    return r.least(r.score)
+
+
+@fusion("max", of="scores")
+def comb_max(r: Rankings) -> pl.Expr:
+    """CombMAX: the greatest score.
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``max``.
+    """
+    return r.greatest(r.score)
+
+
+@fusion("med", "median", of="scores")
+def comb_med(r: Rankings) -> pl.Expr:
+    """CombMED: the median of the scores; of an even number of them, the mean of the two in the middle.
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``med``.
+    """
+    return r.median(r.score)
+
+
+@fusion("anz", "mean", of="scores")
+def comb_anz(r: Rankings) -> pl.Expr:
+    r"""CombANZ: the sum of the scores over the number `h` of rankings that have the document.
+
+    .. math:: \frac{1}{h} \sum_j s_j(d)
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``anz``, trectools' ``mean``.
+    """
+    return r.total(r.score) / r.n_listing
+
+
+@fusion("mnz", of="scores")
+def comb_mnz(r: Rankings) -> pl.Expr:
+    r"""CombMNZ: the sum of the scores times the number `h` of rankings that have the document.
+
+    .. math:: h \sum_j s_j(d)
+
+    References
+    ----------
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``mnz``.
+    """
+    return r.total(r.score) * r.n_listing
+
+
+@fusion("gmnz", of="scores")
+def comb_gmnz(r: Rankings, gamma: float = 1.0) -> pl.Expr:
+    r"""CombGMNZ: the sum of the scores times a power of the number `h` of rankings that have the document.
+
+    .. math:: h^\gamma \sum_j s_j(d)
+
+    Parameters
+    ----------
+    gamma
+        The exponent: 0 gives CombSUM, 1 CombMNZ, -1 CombANZ.
+
+    References
+    ----------
+    Lee, Analyses of multiple evidence combination, SIGIR 1997; ranx' ``gmnz``.
+    """
+    return r.total(r.score) * r.n_listing.pow(gamma)
+
+
+@fusion("weighted_sum", "linear", of="scores")
+def wsum(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+    r"""The weighted sum of the scores.
+
+    .. math:: \sum_j w_j \, s_j(d)
+
+    Parameters
+    ----------
+    weights
+        A weight for each run, in the order of the runs.
+
+    References
+    ----------
+    Vogt and Cottrell, Fusion via a linear combination of scores, Information Retrieval 1, 1999; ranx' ``wsum``.
+    """
+    return r.total(r.score * r.weight(weights))
+
+
+@fusion(of="scores")
+def mixed(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+    r"""The weighted sum of the scores times the square root of the number `h` of rankings that have the document.
+
+    .. math:: \sqrt{h} \sum_j w_j \, s_j(d)
+
+    Parameters
+    ----------
+    weights
+        A weight for each run, in the order of the runs.
+
+    References
+    ----------
+    ranx' ``mixed``.
+    """
+    return r.total(r.score * r.weight(weights)) * r.n_listing.sqrt()
+
+
+@fusion(of="scores")
+def wmnz(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+    r"""The sum of the scores times the sum of the weights of the rankings that have the document.
+
+    .. math:: \sum_j s_j(d) \sum_{j: d \in j} w_j
+
+    Parameters
+    ----------
+    weights
+        A weight for each run, in the order of the runs.
+
+    References
+    ----------
+    Wu and Crestani, Data fusion with estimated weights, CIKM 2002; ranx' ``wmnz``.
+    """
+    return r.total(r.score) * r.total(pl.when(r.listed).then(r.weight(weights)))
