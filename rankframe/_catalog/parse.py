@@ -14,6 +14,7 @@ from .._support.option_kinds import is_number
 from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
+from .flat_names import flat_name, unflattened
 from .registry import METRICS, Metric, find
 
 __all__ = ["literals", "parse", "texts_of"]
@@ -76,6 +77,9 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         return list(_read(text, metrics))
     except RankframeError:
         several = _several(text, metrics)
+        meant = None if several else _of_flat(text, metrics)
+        if meant is not None:
+            raise UnknownMetric(f"unknown metric {shown(text)}. Did you mean {meant!r}?") from None
         if not several:
             raise
     raise InvalidOption(f"{text!r} names several metrics; write one text for each: {', '.join(map(repr, several))}")
@@ -90,6 +94,18 @@ def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
         return texts if len(texts) > 1 and all(_read(one, metrics) for one in texts) else []
     except RankframeError:
         return []
+
+
+def _of_flat(name: str, metrics: tuple[Metric, ...]) -> str | None:
+    """The text whose flat name this is."""
+    if len(name) > LONGEST or re.fullmatch(r"[a-z_][a-z0-9_]*", name) is None:
+        return None
+    for text in unflattened(name, {entry.name: entry for entry in metrics}):
+        with suppress(RankframeError):
+            (call,) = _read(text, metrics)
+            if flat_name(call.text) == name:
+                return call.text
+    return None
 
 
 def texts_of(text: str) -> list[str]:

@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 __all__ = [
-    "AGREEMENTS",
-    "CATALOG_METRICS",
-    "METRICS",
-    "Metric",
-    "agreement",
-    "find",
-    "list_catalog_metric",
-    "metric",
-    "of",
-    "unregister",
-]
+    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "find", "list_catalog_metric", "metric", "of", "unregister",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]

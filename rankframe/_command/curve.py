@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._decisions.runs import RUN, Runs, values
@@ -62,6 +63,7 @@ def options(sub: Parser) -> None:
     )
     sub.add_argument("--title", metavar="TEXT", help="the picture's title; default: what it shows")
     add_format(sub, pictures=PICTURES)
+    sub.set_defaults(flattens=True)
 
 
 def curve(arguments: argparse.Namespace) -> Answer:
@@ -92,7 +94,8 @@ def curve(arguments: argparse.Namespace) -> Answer:
     last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
         rows = by_rank(found.table, setup, runs, calls, last)
-    return Answer(Table(rows if arguments.per_query else means(rows, calls)))
+    table = rows if arguments.per_query else means(rows, calls)
+    return Answer(Table(table.rename(flat_names(call.text for call in calls)) if arguments.flat else table))
 
 
 def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from .._files.read import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
-from .._table.name_presets import PRESETS
+from .._table.name_presets import FLAT, PRESETS, roles_of
 from .._table.policies import Policies, declared
 from .._table.setup import TABLES, Setup
 from .._verbs.declaration import verb_of
@@ -192,7 +192,11 @@ def add_table(sub: Parser) -> None:
     )
     names.add_argument("--rank", metavar="COLUMN", help="the column of ranks, 1 being the best, instead of scores")
     names.add_argument(
-        "--names", choices=tuple(PRESETS), help="the names that the columns have in another tool's tables"
+        "--names",
+        choices=tuple(PRESETS),
+        action="append",
+        help="the names that the columns have in another tool's tables; flat: columns of metrics under names for SQL, as "
+        "ndcg_at_10; may be repeated",
     )
 
 
@@ -200,7 +204,10 @@ def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
     """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
     given = dict(vars(arguments))
     names, rank = given.get("names"), given.get("rank")
-    given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
+    given["flat"] = FLAT in (names or ())
+    if given["flat"] and not given.get("flattens"):
+        raise InvalidOption("--names flat names columns of metrics, which this command does not print; leave it out")
+    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
     if rank is not None:
         if arguments.score is not None:
             both = option_of(rank=rank), " and ", option_of(score=arguments.score)

@@ -145,7 +145,7 @@ def explained(
     frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
 ) -> pl.DataFrame:
     """The contribution of each document in a run; see `verbs.explain`."""
-    carried = [name for name in carry if name not in runs.key]
+    carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
     rows = runs.each(
         frame,
         setup,

@@ -172,5 +172,7 @@ def _of_runs(
     """The figures of each run: one table, in which the run is a slice or a column of its own."""
     ranker = ranker._of(runs)
     setups, by = runs.apart(ranker._setup, by)
+    if not runs.columns:
+        return ranker._run(verb, by, *args, *metrics)
     found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
     return ranker._below(found) if runs.scores else found[""]

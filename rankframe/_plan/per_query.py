@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar, cast
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._lazy.node import source
 from .._table.check import fault_in
@@ -38,6 +39,7 @@ __all__ = [
     "refuse_names",
     "setup_of_largest",
     "with_labels",
+    "with_names",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -227,6 +229,15 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:
     """The result columns of a call."""
     return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
+
+
+def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
+    """The result with the columns of its metrics named as the setup says."""
+    if not setup.flat:
+        return result
+    flat = flat_names(name for call in calls for name in names_of(setup, call))
+    refuse_names(list(flat.values()), {*result.collect_schema()} - {*flat}, "the table")
+    return cast("F", result.rename(flat))
 
 
 def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True) -> None:

@@ -55,7 +55,7 @@ def on(
     interactions: object = None,
     items: object = None,
     rank: str | None = None,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     relevant: float | None = None,
     ascending: bool | None = None,
     ties: Ties | None = None,
@@ -113,8 +113,10 @@ def on(
         not be contiguous; equal ones are ties.
     names
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
-        ``"msmarco"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``, ``"elliot"``,
-        ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take precedence.
+        ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
+        ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
+        precedence. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
+        ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
     relevant
         The least label that counts as relevant; default: 1.
     ascending

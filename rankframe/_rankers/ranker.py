@@ -10,6 +10,7 @@ import polars as pl
 
 from .. import metrics
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
@@ -346,14 +347,16 @@ class ExprRanker(Ranker[pl.Expr]):
         return ExprRanker(setup)
 
     def _measure(self, *calls: Call) -> pl.Expr:
-        if len(calls) > 1:
-            name, option = calls[0].metric.formula.__name__, calls[0].metric.first
-            cutoffs = [call.arguments.get(str(option)) for call in calls]
+        call, *others = calls
+        if others:
+            name, option = call.metric.formula.__name__, call.metric.first
+            cutoffs = [other.arguments.get(str(option)) for other in calls]
             raise InvalidOption(
                 f"an expression is one column; write one for each {option}, as in "
                 f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
             )
-        return aggregation(calls[0], self._setup)
+        values = aggregation(call, self._setup)
+        return values.alias(flat_name(call.text)) if self._setup.flat else values
 
     @property
     def _kind(self) -> type[pl.Expr]:

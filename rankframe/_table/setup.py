@@ -11,7 +11,7 @@ from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
 from .background import Background
 from .conventions import convention_of
-from .name_presets import roles_of
+from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import Policies, read_fields
 from .steps import computed, renamed
 
@@ -143,6 +143,8 @@ class Setup:
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
         Options given beside the convention, which does not change them.
+    flat
+        Whether columns of metrics have names that SQL takes without quotes.
     """
 
     roles: Roles = Roles()
@@ -151,6 +153,7 @@ class Setup:
     background: Background = Background()  # noqa: RUF009 - frozen
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
+    flat: bool = False
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
@@ -164,7 +167,9 @@ class Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         if "names" in given:
-            given = {**roles_of(given.pop("names")), **given}
+            names = given.pop("names")
+            flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
+            given = {**roles_of(names), **flat, **given}
         if "rank" in given:
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
@@ -173,7 +178,7 @@ class Setup:
         setup = self
         if convention is not None:
             policies = Policies(**convention_of(convention).policies)
-            setup = Setup(self.roles, policies, self.running, self.background, convention)
+            setup = Setup(self.roles, policies, self.running, self.background, convention, flat=self.flat)
         setup = setup.changed(**given)
         return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
 
@@ -214,7 +219,7 @@ class Setup:
             changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
             found |= {x: getattr(mine, x) for x in changed}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
-        return plain | convention
+        return plain | convention | ({"names": FLAT} if self.flat else {})
 
     def followed(self, names: Container[str]) -> dict[str, Any]:
         """All options by name; `doc` is None if the table lacks the default."""

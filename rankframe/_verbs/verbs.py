@@ -25,6 +25,7 @@ from .._plan.per_query import (
     refuse_faults,
     refuse_names,
     with_labels,
+    with_names,
 )
 from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
 from .._plan.rank_order import Part, in_rank_order
@@ -90,7 +91,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
             )
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
-        return measure(frame, setup, *calls, largest_label=largest_label)
+        return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, calls)
     Table.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
@@ -98,7 +99,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
         values = measure(frame, setup, *calls, largest_label=largest_label).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*setup.roles.query, *names), setup)
+    return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, calls)
 
 
 @verb(gives="row")
@@ -163,7 +164,7 @@ def curve(
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return _rows(frame, setup, calls, "rank", carry, largest_label)
+    return with_names(_rows(frame, setup, calls, "rank", carry, largest_label), setup, calls)
 
 
 @verb(gives="document")
@@ -171,7 +172,8 @@ def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
     """Each document's contribution to its query's value, in rank order if the frame is eager."""
-    return _rows(frame, setup, calls_of(*requests, example="explain('ndcg@10')"), "document", carry, largest_label)
+    calls = calls_of(*requests, example="explain('ndcg@10')")
+    return with_names(_rows(frame, setup, calls, "document", carry, largest_label), setup, calls)
 
 
 def _rows(
@@ -298,17 +300,18 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
+    plain = setup.changed(flat=False)
     if isinstance(frame, pl.LazyFrame):
 
         def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
             asked = [call for call in calls if names is None or call.text in names]
             return (
-                (agreement(rows, setup, other, *asked) if asked else rows.select(setup.roles.query).unique())
+                (agreement(rows, plain, other, *asked) if asked else rows.select(setup.roles.query).unique())
                 .lazy()
                 .collect()
             )
 
-        return source(frame, setup, run, "agreement", reads=[other])
+        return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(setup, schema, label=False)
@@ -343,7 +346,8 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     )
     result = queries.join(sums, on="#query", how="left", maintain_order="left")
     result = result.select(*table.key, *guarded(asked, list(faults.values())))
-    return collect(result.rename(dict(zip(table.key, setup.roles.query, strict=True))), frame, setup)
+    result = result.rename(dict(zip(table.key, setup.roles.query, strict=True)))
+    return with_names(collect(result, frame, setup), setup, calls)
 
 
 def _output_name(request: pl.Expr, frame: Frame) -> str:

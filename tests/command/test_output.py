@@ -261,6 +261,21 @@ def test_metrics_may_be_told_apart_by_commas(given: str, wanted: list[str], out:
     assert len(apart.splitlines()) == 1 + len(wanted)
 
 
+def test_columns_of_metrics_may_have_names_for_sql(out: Out) -> None:
+    pl.DataFrame({"qid": ["q"], "docno": ["a"], "score": [1], "label": [1], "lang": ["de"]}).write_csv("t.csv")
+    line = "evaluate t.csv --names pyterrier --names flat -m ndcg@5,10 --format csv"
+    assert out(f"{line} --per-query").splitlines() == ["query_id,ndcg_at_5,ndcg_at_10", "q,1.0,1.0"]
+    assert out(f"{line} --by lang").splitlines() == ["lang,queries,ndcg_at_5,ndcg_at_10", "de,1,1.0,1.0"]
+    assert out(line).splitlines()[1:] == ["ndcg_at_5,1.0,1", "ndcg_at_10,1.0,1"]
+    curves = out("curve t.csv --names pyterrier --names flat -m rbp(p=0.5) --to 1 --format csv")
+    assert curves.splitlines() == ["rank,rbp_p_0_5", "1,0.5"]
+
+
+def test_a_command_without_columns_of_metrics_refuses_such_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "bm25.run", "--names", "flat"]) == 2
+    assert "--names flat names columns of metrics, which this command does not print" in capsys.readouterr().err
+
+
 def test_without_a_command_the_first_three_are_shown(out: Out) -> None:
     lines = out("").splitlines()
     commands = [line.split()[1] for line in lines if line.startswith("rankframe ")]
