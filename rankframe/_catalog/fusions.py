@@ -23,7 +23,7 @@ __all__ = ["FUSIONS", "NORMALIZATIONS", "Fusion", "Range", "fusion", "fusion_of"
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
-Of: TypeAlias = Literal["scores", "ranks"]
+Of: TypeAlias = Literal["scores", "ranks", "engine"]
 
 _fusions: dict[str, Fusion] = {}
 FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
@@ -45,13 +45,17 @@ class Fusion(Metric):
     Attributes
     ----------
     of
-        Whether it adds up scores, which may be normalised, or goes by ranks.
+        Whether it adds up scores, which may be normalised, goes by ranks, or does as an engine does, with its own
+        normalisation.
     absent
         Whether it looks at the documents that a ranking lacks.
+    depth
+        The option that says how many documents of each ranking count, and its default.
     """
 
     of: Of = "scores"
     absent: bool = False
+    depth: tuple[str, int | None] = ("depth", None)
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -75,8 +79,9 @@ class Fusion(Metric):
 
     @property
     def _shared(self) -> dict[str, tuple[Kind, object]]:
-        depth: dict[str, tuple[Kind, object]] = {"depth": (_kind(int | None, CUTOFF), None)}
-        if self.of == "ranks":
+        name, default = self.depth
+        depth: dict[str, tuple[Kind, object]] = {name: (_kind(int | None, CUTOFF), default)}
+        if self.of != "scores":
             return depth
         words = tuple(Part(repr(name), normalization_of, name) for name in NORMALIZATIONS)
         normalize = Kind((*words, *_kind(None).parts))
@@ -90,12 +95,14 @@ def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - 
     return kind
 
 
-def fusion(*aliases: str, of: Of, absent: bool = False) -> Callable[[F], F]:
+def fusion(
+    *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
+) -> Callable[[F], F]:
     """Declare a function of `Rankings` as a method of fusion; the function stays as it was."""
 
     def register(formula: F) -> F:
         name = formula.__name__
-        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent)
+        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth)
         return formula
 
     return register
@@ -141,8 +148,9 @@ def fusion_of(text: str, **options: Any) -> Call:
                 f"{name}={shown(value)} is given beside {shown(text)}, which says {name}, too; give it once"
             )
         if name not in entry.parameters and name in ("normalize", "missing"):
+            why = "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
             raise InvalidOption(
-                f"{entry.name} goes by ranks alone, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
+                f"{entry.name} {why}, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
                 "as with 'comb_sum'"
             )
         given[name] = value

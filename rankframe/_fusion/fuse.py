@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -21,10 +21,7 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 
-__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "with_weights"]
-
-SHARED = ("normalize", "missing", "depth")
-"""The options that the plan reads; a formula takes the others."""
+__all__ = ["formulated", "fuse", "fused", "method_of", "with_weights"]
 
 SCORE = "score"
 """The column of the fused score."""
@@ -60,20 +57,16 @@ def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Ranking
         options.pop("missing", "skip"),
         expected,
     )
-    options.pop("depth", None)
+    options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
 
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    method, options = call.metric, call.arguments
-    of_scores = isinstance(method, Fusion) and method.of == "scores"
-    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    entries = entries_of(frame, setup, runs, names, depth=options.get("depth"), absent=absent)
+    method, options = cast("Fusion", call.metric), call.arguments
+    absent = method.absent or options.get("missing", "skip") != "skip"
+    entries = entries_of(frame, setup, runs, names, depth=options.get(*method.depth), absent=absent)
     rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
-    if of_scores:
-        infinite = pl.col("#score").is_infinite()
-        rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
     rows = rankings.asked.compute(entries.rows)
     _refuse(rows, rankings.asked)
     of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", value.alias(SCORE))
