@@ -35,6 +35,9 @@ NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
 
 _other_names: dict[str, str] = {}
 
+OPTIONS = {"norm": "normalize", "p": "phi"}
+"""ranx' and trectools' names of options."""
+
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -139,7 +142,13 @@ def fusion_of(text: str, **options: Any) -> Call:
     match = TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
-    entry, given = _find(match["name"], text), dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    if named == "combos":  # trectools, whose strategies are methods here
+        named = str(given.pop("strategy", "sum"))
+    entry = _find(named, text)
+    for name in given.keys() & OPTIONS.keys():
+        if OPTIONS[name] in entry.parameters.keys() - given.keys():
+            given[OPTIONS[name]] = given.pop(name)
     for name, value in options.items():
         if value is None:
             continue
@@ -159,10 +168,15 @@ def fusion_of(text: str, **options: Any) -> Call:
 
 def _find(name: str, text: str) -> Fusion:
     for entry in FUSIONS.values():
-        if name.lower() in (entry.name, *entry.aliases):
+        if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
             return entry
     known = [known for entry in FUSIONS.values() for known in (entry.name, *entry.aliases)]
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
     hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(FUSIONS)}"
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
+
+
+def _plain(name: str) -> str:
+    """A name without case and joints, so that ``CombMNZ`` is ``comb_mnz``."""
+    return re.sub("[_-]", "", name.lower())

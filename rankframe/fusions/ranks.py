@@ -80,7 +80,7 @@ def logn_isr(r: Rankings, sigma: Annotated[float, Range(least=0, most=1)] = 0.01
     return r.total(r.by_rank(r.rank**-2.0)) * (r.n_listing + sigma).log()
 
 
-@fusion("rbp", of="ranks")
+@fusion("rbp", "rbp_fusion", "rank_biased_precision_fusion", of="ranks")
 def rbc(
     r: Rankings, phi: Annotated[float, Range(above=0, below=1)] = 0.8, *, weights: Sequence[float] | None = None
 ) -> pl.Expr:
@@ -103,7 +103,7 @@ def rbc(
     return r.total(r.by_rank((1 - phi) * phi ** (r.rank - 1)) * r.weight(weights))
 
 
-@fusion("bordafuse", of="ranks", absent=True)
+@fusion("bordafuse", "w_bordafuse", "borda_count", of="ranks", absent=True)
 def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""Borda count: C points for the first of C candidates, one less at each next rank; absent ones share the rest.
 
@@ -124,7 +124,7 @@ def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     return r.total(pl.when(r.listed).then(in_list).otherwise(absent) * r.weight(weights))
 
 
-@fusion("condorcet_fuse", "copeland", of="ranks", absent=True)
+@fusion("w_condorcet", "copeland", of="ranks", absent=True)
 def condorcet(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""Condorcet fusion by Copeland's score: the number of duels that a document wins, and half of those that it draws.
 
