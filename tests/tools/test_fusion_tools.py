@@ -83,7 +83,7 @@ BY_SCORES: list[tuple[str, dict[str, Any]]] = [
 def test_a_method_by_ranks_gives_the_values_of_ranx(method: str, options: dict[str, Any]) -> None:
     for seed in range(3):
         runs = runs_of(seed)
-        check(ours(method, runs, **{k: v for k, v in options.items()}), of_ranx(runs, method, None, **options))
+        check(ours(method, runs, **options), of_ranx(runs, method, None, **options))
 
 
 @pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
@@ -250,8 +250,8 @@ def test_an_ensemble_of_langchain_gives_the_order_of_our_values(weights: Any) ->
 @pytest.mark.parametrize("shortest", [1, 2])
 @pytest.mark.parametrize("method", ["qdrant_dbsf", "qdrant_rrf", "qdrant_rrf(k=7,weights=[3,1,0])"])
 def test_the_fusion_of_qdrants_client_gives_our_values(method: str, shortest: int) -> None:
-    from qdrant_client.hybrid import fusion
     from qdrant_client.http.models import ScoredPoint
+    from qdrant_client.hybrid import fusion
 
     for seed in range(3):
         runs = runs_of(seed, shortest=shortest)
