@@ -48,7 +48,7 @@ def ours(method: str, runs: Sequence[Scores], **options: Any) -> Scores:
     ]
     table = pl.DataFrame(rows, schema=["run", "query_id", "doc_id", "score"], orient="row")
     found: Scores = {}
-    for query, doc, score in table.rank.fuse(method, run="run", **options).iter_rows():
+    for query, doc, score in table.rank.on(ties="order").fuse(method, run="run", **options).iter_rows():
         found.setdefault(query, {})[doc] = score
     return found
 
