@@ -65,7 +65,9 @@ def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequ
     """A row per document of a query, with its fused score; null for one that no ranking has."""
     method, options = cast("Fusion", call.metric), call.arguments
     absent = method.absent or options.get("missing", "skip") != "skip"
-    entries = entries_of(frame, setup, runs, names, depth=options.get(*method.depth), absent=absent)
+    name, default = method.depth
+    depth = options.get(name, setup.policies.depth or default)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
     rows = rankings.asked.compute(entries.rows)
     _refuse(rows, rankings.asked)
