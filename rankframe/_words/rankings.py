@@ -13,9 +13,10 @@ from ..errors import InvalidOption, option
 from .asked import Asked
 from .duels import duels_won
 
-__all__ = ["Missing", "Normalization", "Rankings", "Scores"]
+__all__ = ["How", "Missing", "Normalization", "Rankings", "Scores"]
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
+How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 
 LIST = "#list"
@@ -51,7 +52,7 @@ class Rankings:
     normalize: Normalization | None = None
     missing: Missing = "skip"
     expected: bool = False
-    of_documents: dict[str, pl.Expr] = field(default_factory=dict)
+    of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
     totals: list[pl.Expr] = field(default_factory=list)
 
     #: The rank of the document, from 1 on; null in a ranking that lacks it.
@@ -87,13 +88,13 @@ class Rankings:
 
     @property
     def n_candidates(self) -> pl.Expr:
-        """The number of documents in any of the query's rankings."""
+        """The number of documents in any of the query's rankings; for methods declared with ``absent=True``."""
         return pl.col("#candidates")
 
     @property
     def n_listing(self) -> pl.Expr:
         """The number of rankings that have the document, one number per document."""
-        return self._per_document(self.listed.sum().cast(pl.Float64))
+        return self._per_document("sum", self.listed)
 
     def weight(self, weights: Sequence[float] | None) -> pl.Expr:
         """The weight of the row's ranking; 1 for each if there are no weights."""
@@ -117,19 +118,19 @@ class Rankings:
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document; `explain` shows its terms."""
         self.totals.append(x)
-        return self._per_document(x.sum())
+        return self._per_document("sum", x)
 
     def least(self, x: pl.Expr) -> pl.Expr:
         """The least `x` of the rankings that have one."""
-        return self._per_document(x.min())
+        return self._per_document("min", x)
 
     def greatest(self, x: pl.Expr) -> pl.Expr:
         """The greatest `x`."""
-        return self._per_document(x.max())
+        return self._per_document("max", x)
 
     def median(self, x: pl.Expr) -> pl.Expr:
         """The median of `x`; of an even number, the mean of the two in the middle."""
-        return self._per_document(x.median())
+        return self._per_document("median", x)
 
     def duels(self, weights: Sequence[float] | None) -> pl.Expr:
         """The duels that a document wins against the query's other documents, and half of those that are drawn.
@@ -142,15 +143,15 @@ class Rankings:
         columns = [pl.col("#document"), pl.col(LIST), RUN, place]
         won = pl.map_batches(columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64)
         column = self.asked.column(won, known_by=b"duels" + repr(weights).encode())
-        return self._per_document(column.first())
+        return self._per_document("first", column)
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a row."""
         self.asked.refuse(bad, message)
 
-    def _per_document(self, x: pl.Expr) -> pl.Expr:
+    def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"
-        self.of_documents[name] = x
+        self.of_documents[name] = how, x
         return pl.col(name)
 
 
