@@ -242,7 +242,9 @@ def literals(inside: str, text: str, example: str) -> list[tuple[str, Any]]:
 
 
 def _literal(node: ast.expr) -> Any:
-    """A literal, or a bare word as the text that it is."""
+    """A literal, or a bare word, such as ``min_max`` or ``min-max``, as the text that it is."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Name):
+        return f"{_literal(node.left)}-{node.right.id}"
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -17,17 +17,17 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from .._words.asked import Asked
-from .._words.rankings import Rankings
+from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 
-__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "with_weights"]
-
-SHARED = ("normalize", "missing", "depth")
-"""The options that the plan reads; a formula takes the others."""
+__all__ = ["formulated", "fuse", "fused", "method_of", "with_weights"]
 
 SCORE = "score"
 """The column of the fused score."""
+
+LISTED = "#listed"
+"""Whether any ranking has the document."""
 
 
 def method_of(method: str | Call, **options: Any) -> Call:
@@ -60,40 +60,46 @@ def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Ranking
         options.pop("missing", "skip"),
         expected,
     )
-    options.pop("depth", None)
+    options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
 
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    method, options = call.metric, call.arguments
-    of_scores = isinstance(method, Fusion) and method.of == "scores"
-    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    depth = options.get("depth", setup.policies.depth)
+    method, options = cast("Fusion", call.metric), call.arguments
+    absent = method.absent or options.get("missing", "skip") != "skip"
+    name, default = method.depth
+    depth = options.get(name, setup.policies.depth or default)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
-    if of_scores:
-        infinite = pl.col("#score").is_infinite()
-        rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
-    rows = rankings.asked.compute(entries.rows)
-    _refuse(rows, rankings.asked)
-    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", value.alias(SCORE))
-    scores = of_each.collect(engine="in-memory")
-    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
-    label = [name for name in (setup.roles.label,) if name in found.columns]
-    return found.select(pl.exclude(SCORE, *label), pl.col(SCORE).cast(pl.Float64), *label)
-
-
-def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
-    """Raise the first refusal that holds for a row."""
-    if not asked.refused:
-        return
-    bad = rows.select(fault.rows.any().alias(fault.column) for fault in asked.refused.values())
-    holds = bad.collect(engine="in-memory").row(0, named=True)
-    for fault in asked.refused.values():
-        if holds[fault.column]:
+    columns = {name: x for name, (_, x) in rankings.of_documents.items()}
+    faults = {fault.column: fault.rows for fault in rankings.asked.refused.values()}
+    rows = rankings.asked.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
+    for fault in rankings.asked.refused.values():
+        if rows[fault.column].any():
             raise InvalidData(fault.message)
+    scores = _per_document(rows, rankings.of_documents, entries.documents.height)
+    score = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
+    found = entries.documents.with_columns(scores.select(score.alias(SCORE)))
+    label = [name for name in (setup.roles.label,) if name in found.columns]
+    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
+
+
+def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
+    """A row per document with what its rows come to; sums by NumPy, which needs no groups for numbers from 0 on."""
+    import numpy as np
+
+    document = rows["#document"].to_numpy()
+    columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
+    others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
+    if others:
+        found = rows.group_by("#document").agg(**others)
+        every = pl.DataFrame({"#document": np.arange(height)}).join(found, "#document", "left", maintain_order="left")
+        columns.update({name: every[name] for name in others})
+    for name in parts.keys() - others.keys():
+        terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
+        columns[name] = pl.Series(np.bincount(document, terms, minlength=height))
+    return pl.DataFrame(columns)
 
 
 @verb(gives="list", reads=["runs"], labels=False)

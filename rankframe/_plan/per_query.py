@@ -240,9 +240,11 @@ def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
     return cast("F", result.rename(flat))
 
 
-def refuse_faults(frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True) -> None:
-    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows."""
-    fault = fault_of(frame, table, label=label)
+def refuse_faults(
+    frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True, documents: bool = True
+) -> None:
+    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows (see `fault_of`)."""
+    fault = fault_of(frame, table, label=label, documents=documents)
     if fault is not None:
         raise fault_in(frame, setup, fault.kind)
 

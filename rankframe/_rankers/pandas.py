@@ -262,7 +262,9 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.D
     """New rows, query by query, with ids as the caller's frame holds them, numbered anew."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args)
-    own = {name: source.back(name, result[name]) for name in result.columns if name in source.columns}
+    roles = setup.roles
+    ids = [name for name in (*roles.query, roles.doc_in(source.columns), roles.label) if name in source.columns]
+    own = {name: source.back(name, result[name]) for name in result.columns if name in ids}
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 
