@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -33,12 +34,13 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._catalog.fusions import FUSIONS
+    from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
+    from ._fusion.fitted import FittedFusion
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
@@ -57,8 +59,10 @@ __all__ = [
     "AGREEMENTS",
     "FUSIONS",
     "METRICS",
+    "TRAINED_FUSIONS",
     "Accumulator",
     "Comparison",
+    "FittedFusion",
     "InvalidData",
     "InvalidOption",
     "MissingColumn",
@@ -72,6 +76,7 @@ __all__ = [
     "arrow_kernel",
     "catboost_callback",
     "expr",
+    "fit_fusion",
     "from_arrays",
     "from_dicts",
     "from_lists",
@@ -104,7 +109,9 @@ LATER = {
     "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
+    "FittedFusion": "_fusion.fitted",
     "Ranking": "_words.ranking",
+    "TRAINED_FUSIONS": "_catalog.fusions",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "catboost_callback": "_trainers.catboost",
@@ -198,6 +205,46 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
         f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
     )
+
+
+@called_by_users
+def fit_fusion(train: Any, method: str, *, runs: Any = None, qrels: Any = None, **options: Any) -> FittedFusion[Any]:
+    """Train a method of fusion on a judged table: ``rf.rank(train).fit_fusion(method, ...)``.
+
+    Parameters
+    ----------
+    train
+        A table of rankings, with labels unless `qrels` is given.
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
+    runs
+        The columns of the runs' scores, or a table for each run; as for the method of the ranker.
+    qrels
+        A table of judgments, which is joined with the rankings first; ``None`` if they have labels.
+    **options
+        As for the method of the ranker: `run`, `normalize`, `missing` and `depth`.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> runs = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.6]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> rf.fit_fusion(runs, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
+    [('bm25', 0.25), ('dense', 0.5)]
+    """
+    if qrels is None:
+        return rank(train).fit_fusion(method, runs=runs, **options)  # type: ignore[no-any-return]
+    if isinstance(runs, Mapping):
+        judged = {name: rank(table).judge(qrels) for name, table in runs.items()}
+        own = next((judged[name] for name, table in runs.items() if table is train), train)
+        return rank(own).fit_fusion(method, runs=judged, **options)
+    ranker = rank(train).on(score=runs[0]) if isinstance(runs, (list, tuple)) and runs else rank(train)
+    own = ranker.judge(qrels, run=options.get("run"))
+    return rank(own).fit_fusion(method, runs=runs, **options)  # type: ignore[no-any-return]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,9 @@ from .._words.asked import Asked
 from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
+from .fitted import FittedFusion
 
-__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "with_weights"]
+__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "names_of", "with_weights"]
 
 SHARED = ("normalize", "missing", "depth")
 """The options that the plan reads; a formula takes the others."""
@@ -30,9 +31,22 @@ SCORE = "score"
 """The column of the fused score."""
 
 
-def method_of(method: str | Call, **options: Any) -> Call:
-    """The call of a method that a caller names."""
+def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
+    """The call of a method that a caller names, or has trained."""
+    if isinstance(method, FittedFusion):
+        given = {name: value for name, value in options.items() if value is not None}
+        if given:
+            raise InvalidOption(
+                option(**given), f" belongs to the training of {method.method}; train it so, and leave it out"
+            )
+        return method.call
     return method if isinstance(method, Call) else fusion_of(method, **options)
+
+
+def names_of(method: str | Call | FittedFusion[Any], frame: Frame, runs: Runs) -> Sequence[str]:
+    """The names of the runs in their order; of a trained method, that of its training."""
+    names = names_of_runs(frame, runs)
+    return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
 def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
@@ -99,7 +113,7 @@ def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
 def fuse(
     frame: Frame,
     setup: Setup,
-    method: str | Call,
+    method: str | Call | FittedFusion[Any],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
@@ -115,6 +129,8 @@ def fuse(
             option(run="system"),
             ", the column that names the run of each row",
         )
+    if isinstance(method, FittedFusion):
+        runs = method.in_order(runs)
     schema = frame.collect_schema()
     taken = [*runs.queries(setup).roles.query, setup.roles.doc_in(schema), setup.roles.label]
     refuse_names([SCORE], [name for name in taken if name is not None], "the table")
@@ -129,12 +145,12 @@ def fuse(
         )
 
     if isinstance(frame, pl.DataFrame):
-        names = names_of_runs(frame, runs)
+        names = names_of(method, frame, runs)
         return fused(frame, setup, call(names), runs, names)
 
     def run(rows: pl.DataFrame, whole: Any, _: Sequence[str] | None) -> pl.DataFrame:
-        names = names_of_runs(rows, runs) if whole is None else whole
+        names = names_of(method, rows, runs) if whole is None else whole
         return fused(rows, runs.queries(setup), call(names), runs, names)
 
-    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
+    whole = None if runs.column is None else partial(names_of, method, runs=runs)
     return source(frame, runs.queries(setup), run, "fuse", reads=[*runs.columns, setup.roles.label], whole=whole)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
+from . import fitted as _fitted
 from . import fuse as _fuse
+from .fitted import FittedFusion
 
-__all__ = ["fuse"]
+__all__ = ["fit_fusion", "fuse"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -26,7 +29,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
 
 def fuse(
     ranker: Fuser[R],
-    method: str,
+    method: str | FittedFusion[Any],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -42,6 +45,7 @@ def fuse(
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
         ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        Or what :meth:`fit_fusion` has trained, which is given without options; by default it takes the columns of its training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
         Or a table for each run, one of which is that of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
@@ -83,5 +87,65 @@ def fuse(
     >>> df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"]).rows()      # 1/61, 1/62 + 1/61, 1/62
     [(1, 'a', 0.01639344262295082), (1, 'b', 0.03252247488101534), (1, 'c', 0.016129032258064516)]
     """
-    chosen = Runs.of(runs, run)
+    trained = isinstance(method, FittedFusion) and not runs and run is None
+    chosen = cast("FittedFusion[Any]", method).where if trained else Runs.of(runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
+
+
+def fit_fusion(
+    ranker: Fuser[R],
+    method: str,
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+) -> FittedFusion[R]:
+    """Train a method of fusion on judged rankings.
+
+    Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
+    without a label is not. Train on other queries than those that you report.
+
+    Parameters
+    ----------
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
+        ``rf.TRAINED_FUSIONS`` lists them all.
+    runs, run
+        As for :meth:`fuse`.
+    normalize, missing
+        For segfuse, which multiplies scores: as for :meth:`fuse`. The same when it is applied.
+    depth
+        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    is a frame of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If the method is unknown or needs no training, or an option is out of its range.
+    MissingColumn, InvalidData
+        If there are no labels, or no document is relevant; and as for :meth:`fuse`.
+
+    Examples
+    --------
+    The first ranking has its relevant documents at ranks 1 and 2, the second at rank 2 alone:
+
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
+    ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
+    >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
+    >>> fitted.learned.rows()
+    [('bm25', 1, 1.0), ('bm25', 2, 1.0), ('dense', 1, 0.0), ('dense', 2, 1.0)]
+    >>> train.rank.fuse(fitted).select("doc_id", "score").rows()
+    [('a', 1.0), ('b', 2.0), ('c', 0.0)]
+    >>> rf.FittedFusion.from_json(fitted.to_json()).method
+    'posfuse'
+    """
+    design = Design(Runs.of(runs, run), None, (), None, "error")
+    found = ranker._of(design.runs)._run(_fitted.fit, design, method, normalize, missing, depth)
+    return cast("FittedFusion[R]", found)

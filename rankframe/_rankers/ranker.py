@@ -217,6 +217,7 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+    fit_fusion = verb(fusion.fit_fusion)
 
     # pictures
     report = verb(pictures.report)

@@ -12,7 +12,7 @@ from .result_table import Cell, Grid, grid_of, name_of, number, queries_of, reco
 from .sentences import decimals, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text"]
+__all__ = ["comparison_html", "comparison_text", "fitted_html", "fitted_text", "verdict_html", "verdict_text"]
 
 MOST_ROWS = 30
 """How many rows of a table are shown."""
@@ -77,6 +77,38 @@ def verdict_html(of: Any) -> str:
     notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+
+
+def fitted_text(of: Any) -> str:
+    """A trained method of fusion as plain text: what it was trained on, and a row per rank or segment with a column per run."""
+    return f"{visible(_trained(of))}\n{text(_of_places(of))}"
+
+
+def fitted_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    return f"<p><strong>{escape(visible(_trained(of)))}</strong></p>\n{html(_of_places(of))}"
+
+
+def _trained(of: Any) -> str:
+    n = of.settings.get("n_queries")
+    return f"{of.method}, trained on {', '.join(of.runs)}" + (
+        "" if n is None else f" and {n:,} {'query' if n == 1 else 'queries'}"
+    )
+
+
+def _of_places(of: Any) -> Grid:
+    """What was learned: a row per place and a column per run; of one value per run, a single row."""
+    rows = records(of.learned)
+    *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+    body = [
+        (*(Cell(str(x)) for x in at), *(Cell(number(found[at].get(run, 0.0), 4)) for run in of.runs))
+        for at in sorted(found)[:MOST_ROWS]
+    ]
+    more = [f"The first {MOST_ROWS} of {len(found):,} {place[0]}s; .learned has all."] if len(found) > MOST_ROWS else []
+    return Grid((*place, *of.runs), tuple(body), len(of.runs) + len(place), (f"Figures: {value}.", *more))
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:

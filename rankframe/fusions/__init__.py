@@ -3,8 +3,10 @@
 from . import normalizations
 from .ranks import borda, isr, log_isr, logn_isr, rbc, rrf
 from .scores import comb_anz, comb_gmnz, comb_max, comb_med, comb_min, comb_mnz, comb_sum, mixed, wmnz, wsum
+from .trained import bayesfuse, mapfuse, posfuse, probfuse, segfuse, slidefuse
 
 __all__ = [
+    "bayesfuse",
     "borda",
     "comb_anz",
     "comb_gmnz",
@@ -16,10 +18,15 @@ __all__ = [
     "isr",
     "log_isr",
     "logn_isr",
+    "mapfuse",
     "mixed",
     "normalizations",
+    "posfuse",
+    "probfuse",
     "rbc",
     "rrf",
+    "segfuse",
+    "slidefuse",
     "wmnz",
     "wsum",
 ]
