@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
     from ._fusion.fitted import FittedFusion
+    from ._fusion.tuning import TunedFusion
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
@@ -71,6 +72,7 @@ __all__ = [
     "RankframeError",
     "RankframeWarning",
     "Ranking",
+    "TunedFusion",
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
@@ -112,6 +114,7 @@ LATER = {
     "FittedFusion": "_fusion.fitted",
     "Ranking": "_words.ranking",
     "TRAINED_FUSIONS": "_catalog.fusions",
+    "TunedFusion": "_fusion.tuning",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "catboost_callback": "_trainers.catboost",

@@ -25,7 +25,7 @@ from .._verbs.declaration import verb
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, called_by_users, nearest, on, option, shown
-from .entries import Entries, entries_of, names_of_runs
+from .entries import entries_of, names_of_runs, of_run
 
 __all__ = ["FittedFusion", "fit"]
 
@@ -207,22 +207,10 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
 
     def means(metric: str) -> list[float]:
         (call,) = parse(metric)
-        tables = (_of_run(entries, i, runs.queries(setup)) for i in range(len(names)))
+        tables = (of_run(entries, i, runs.queries(setup)) for i in range(len(names)))
         found = [measure(table, of_run, call).lazy().select(pl.col(metric).mean()) for table, of_run in tables]
         return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
 
     entry = call.metric
     defaults = {name: x.default for name, x in entry.parameters.items()}
     return cast(Trained, entry).learned(JudgedRankings(rows, n_queries, means), {**defaults, **options})
-
-
-def _of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
-    """All documents with their scores in a run, and the setup to measure them.
-
-    By their ranks, if the tie rule ordered them: it may have gone by the rows of the caller's table.
-    """
-    score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
-    rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
-    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")
-    return table, setup.changed(score="#score", ascending=False, scores="as_given")

@@ -22,7 +22,17 @@ from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 from .fitted import FittedFusion
 
-__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "names_of", "with_weights"]
+__all__ = [
+    "SHARED",
+    "formulated",
+    "fuse",
+    "fused",
+    "looks_at_absent",
+    "method_of",
+    "names_of",
+    "scored",
+    "with_weights",
+]
 
 SHARED = ("normalize", "missing", "depth")
 """The options that the plan reads; a formula takes the others."""
@@ -63,39 +73,56 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
     return [{str(name): x for name, x in weights.items()}[name] for name in names]
 
 
-def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document."""
+def formulated(
+    call: Call, entries: Entries, *, expected: bool, beside: Rankings | None = None
+) -> tuple[Rankings, pl.Expr]:
+    """The columns that a method needs, and its value for each document; those of `beside` are shared."""
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
-        Asked(["#list"]),
+        Asked(["#list"]) if beside is None else beside.asked,
         entries.n_runs,
         None if normalize is None else NORMALIZATIONS[normalize],
         options.pop("missing", "skip"),
         expected,
     )
+    if beside is not None:
+        rankings.of_documents = beside.of_documents
     options.pop("depth", None)
     return rankings, call.metric.formula(rankings, **options)
 
 
+def looks_at_absent(call: Call) -> bool:
+    """Whether a method needs rows for the documents that a ranking lacks."""
+    return (isinstance(call.metric, Fusion) and call.metric.absent) or call.arguments.get("missing", "skip") != "skip"
+
+
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    method, options = call.metric, call.arguments
-    of_scores = isinstance(method, Fusion) and method.of == "scores"
-    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    entries = entries_of(frame, setup, runs, names, depth=options.get("depth"), absent=absent)
-    rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
-    if of_scores:
-        infinite = pl.col("#score").is_infinite()
-        rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
+    depth, absent = call.arguments.get("depth"), looks_at_absent(call)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
+    found = scored(entries, [call], expected=setup.policies.ties == "expected").rename({"#0": SCORE})
+    label = [name for name in (setup.roles.label,) if name in found.columns]
+    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
+
+
+def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the methods share their columns."""
+    rankings, values = None, {}
+    for i, call in enumerate(calls):
+        rankings, value = formulated(call, entries, expected=expected, beside=rankings)
+        values[f"#{i}"] = value.cast(pl.Float64)
+        if isinstance(call.metric, Fusion) and call.metric.of == "scores":
+            infinite = pl.col("#score").is_infinite()
+            rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
+    if rankings is None:
+        return entries.documents
     rows = rankings.asked.compute(entries.rows)
     _refuse(rows, rankings.asked)
-    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", value.alias(SCORE))
+    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", **values)
     scores = of_each.collect(engine="in-memory")
     documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
-    label = [name for name in (setup.roles.label,) if name in found.columns]
-    return found.select(pl.exclude(SCORE, *label), pl.col(SCORE).cast(pl.Float64), *label)
+    return documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
 
 
 def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:

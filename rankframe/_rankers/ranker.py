@@ -218,6 +218,7 @@ class FrameRanker(Ranker[R]):
     # fusion
     fuse = verb(fusion.fuse)
     fit_fusion = verb(fusion.fit_fusion)
+    tune = verb(fusion.tune)
 
     # pictures
     report = verb(pictures.report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from types import SimpleNamespace
 from typing import Any
 
 from .markup import html, text
@@ -12,7 +13,16 @@ from .result_table import Cell, Grid, grid_of, name_of, number, queries_of, reco
 from .sentences import decimals, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "fitted_html", "fitted_text", "verdict_html", "verdict_text"]
+__all__ = [
+    "comparison_html",
+    "comparison_text",
+    "fitted_html",
+    "fitted_text",
+    "tuned_html",
+    "tuned_text",
+    "verdict_html",
+    "verdict_text",
+]
 
 MOST_ROWS = 30
 """How many rows of a table are shown."""
@@ -109,6 +119,42 @@ def _of_places(of: Any) -> Grid:
     ]
     more = [f"The first {MOST_ROWS} of {len(found):,} {place[0]}s; .learned has all."] if len(found) > MOST_ROWS else []
     return Grid((*place, *of.runs), tuple(body), len(of.runs) + len(place), (f"Figures: {value}.", *more))
+
+
+def tuned_text(of: Any) -> str:
+    """A tuned fusion as plain text: what was chosen and what it is worth, then the comparison with the other rankings."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
+
+
+def tuned_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _tuned(of))
+    return lines + html(_of_rankings(of)) + html(_of_pairs(compared, records(of.comparison), MOST_ROWS))
+
+
+def _tuned(of: Any) -> list[str]:
+    """What was chosen, and the means out of fold and in sample."""
+    out, within = records(of.table)[:2]
+    folds, tried = of.settings["folds"], len(records(of.candidates))
+    means = [number(row["mean"], 3) for row in (out, within)]
+    ends = interval(out["ci_low"], out["ci_high"], 3)
+    return [
+        f"{of.text}, chosen among {tried:,} settings on {queries_of([out])}",
+        f"{of.settings['metric']} out of fold {means[0]}{ends} ({folds} folds), in sample {means[1]}",
+    ]
+
+
+def _of_rankings(of: Any) -> Grid:
+    """A row per ranking with its mean, then what was chosen for each fold."""
+    ci = f"{100 * of.settings['ci']:.6g}% interval"
+    body = []
+    for row in records(of.table):
+        mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
+        body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
+    chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(of.folds))
+    return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
