@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._trainers.xgboost import xgboost_metric
     from ._words.ranking import Ranking
+    from .fusion import fit_fusion, fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
@@ -82,6 +82,7 @@ __all__ = [
     "from_arrays",
     "from_dicts",
     "from_lists",
+    "fuse",
     "hook",
     "lightgbm_metric",
     "load_example",
@@ -119,7 +120,9 @@ LATER = {
     "arrow_kernel": "_engines.arrow_kernel",
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
+    "fit_fusion": "fusion",
     "from_arrays": "_shapes.arrays",
+    "fuse": "fusion",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
     "lightgbm_metric": "_trainers.lightgbm",
@@ -138,7 +141,7 @@ LATER = {
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
-MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
+MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported at their first use."""
 
 
@@ -208,46 +211,6 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
         f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
     )
-
-
-@called_by_users
-def fit_fusion(train: Any, method: str, *, runs: Any = None, qrels: Any = None, **options: Any) -> FittedFusion[Any]:
-    """Train a method of fusion on a judged table: ``rf.rank(train).fit_fusion(method, ...)``.
-
-    Parameters
-    ----------
-    train
-        A table of rankings, with labels unless `qrels` is given.
-    method
-        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
-    runs
-        The columns of the runs' scores, or a table for each run; as for the method of the ranker.
-    qrels
-        A table of judgments, which is joined with the rankings first; ``None`` if they have labels.
-    **options
-        As for the method of the ranker: `run`, `normalize`, `missing` and `depth`.
-
-    Returns
-    -------
-    A :class:`rankframe.FittedFusion`.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> runs = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.6]})
-    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
-    >>> rf.fit_fusion(runs, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
-    [('bm25', 0.25), ('dense', 0.5)]
-    """
-    if qrels is None:
-        return rank(train).fit_fusion(method, runs=runs, **options)  # type: ignore[no-any-return]
-    if isinstance(runs, Mapping):
-        judged = {name: rank(table).judge(qrels) for name, table in runs.items()}
-        own = next((judged[name] for name, table in runs.items() if table is train), train)
-        return rank(own).fit_fusion(method, runs=judged, **options)
-    ranker = rank(train).on(score=runs[0]) if isinstance(runs, (list, tuple)) and runs else rank(train)
-    own = ranker.judge(qrels, run=options.get("run"))
-    return rank(own).fit_fusion(method, runs=runs, **options)  # type: ignore[no-any-return]
 
 
 def __getattr__(name: str) -> Any:

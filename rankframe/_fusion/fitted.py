@@ -190,7 +190,7 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
     label, options = setup.roles.label, call.arguments
     require(frame.schema, label, "label")
     require_number(frame.schema, label, "label")
-    entries = entries_of(frame, setup, runs, names, depth=options.get("depth"), absent=False)
+    entries = entries_of(frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False)
     is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(False)
     if not is_relevant.any():
         raise InvalidData(

@@ -27,9 +27,9 @@ __all__ = [
     "formulated",
     "fuse",
     "fused",
-    "looks_at_absent",
     "method_of",
     "names_of",
+    "needs",
     "scored",
     "with_weights",
 ]
@@ -92,14 +92,16 @@ def formulated(
     return rankings, call.metric.formula(rankings, **options)
 
 
-def looks_at_absent(call: Call) -> bool:
-    """Whether a method needs rows for the documents that a ranking lacks."""
-    return (isinstance(call.metric, Fusion) and call.metric.absent) or call.arguments.get("missing", "skip") != "skip"
+def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
+    """The depth at which a method cuts rankings, and whether it looks at the documents that a ranking lacks."""
+    method, options = call.metric, call.arguments
+    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
+    return options.get("depth", setup.policies.depth), absent
 
 
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    depth, absent = call.arguments.get("depth"), looks_at_absent(call)
+    depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     found = scored(entries, [call], expected=setup.policies.ties == "expected").rename({"#0": SCORE})
     label = [name for name in (setup.roles.label,) if name in found.columns]

@@ -254,7 +254,7 @@ def _size(space: Space) -> int:
     size = 1
     for name, values in space.choices.items():
         own = name == WEIGHTS and name not in space.tuning.options
-        size *= comb(space.tuning.n_steps + space.n_runs - 1, space.n_runs - 1) if own else len(values)
+        size *= 1 + comb(space.tuning.n_steps + space.n_runs - 1, space.n_runs - 1) if own else len(values)
     return size
 
 

@@ -23,7 +23,7 @@ from .._text import displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .entries import Entries, entries_of, names_of_runs, of_run
-from .fuse import looks_at_absent, scored
+from .fuse import needs, scored
 from .search import Space, Tuning, spaces_of
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def tune(
     cached: dict[tuple[Any, bool], Entries] = {}
 
     def entries(call: Call) -> Entries:
-        depth, absent = call.arguments.get("depth", setup.policies.depth), looks_at_absent(call)
+        depth, absent = needs(call, setup)
         if (depth, absent) not in cached:
             cached[depth, absent] = entries_of(table, setup, runs, names, depth=depth, absent=absent)
         return cached[depth, absent]

@@ -1,0 +1,149 @@
+"""Fusion of runs that are frames or files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
+from ._files.together import run_names
+from ._fusion.fitted import FittedFusion
+from ._words.rankings import Missing
+from .errors import Code, InvalidOption, called_by_users, shown
+from .io import read_run
+
+__all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
+
+T = TypeVar("T")
+
+
+@called_by_users
+def fuse(
+    runs: Sequence[Any] | Mapping[str, Any],
+    method: str = "rrf",
+    *,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    on: Mapping[str, Any] | None = None,
+) -> Any:
+    """Bring several runs, each a frame or a file, to one ranking with a fused score per document.
+
+    Parameters
+    ----------
+    runs
+        The frames, all Polars, all lazy or all pandas, or the files, which :func:`rankframe.read_run` reads. Or a mapping
+        from the names of the runs to these; default: the files' names, and ``run1``, ``run2`` ... for frames.
+    method, normalize, weights, missing, depth
+        As for :meth:`df.rank.fuse`.
+    on
+        The columns and policies, as for :meth:`df.rank.on`: ``{"query": "qid"}``.
+
+    Returns
+    -------
+    A frame of the runs' kind, of Polars for files: the query columns, the document, the fused score as ``score``, and the
+    label if all runs have one.
+
+    Raises
+    ------
+    InvalidOption
+        If there are no runs, the frames are of different kinds, or an option is out of its range.
+    MissingColumn, InvalidData
+        As for :meth:`df.rank.fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> bm25 = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [9.0, 7.0]})
+    >>> dense = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "score": [0.8, 0.6]})
+    >>> rf.fuse([bm25, dense], "comb_sum", normalize="min_max")["score"].to_list()
+    [1.0, 1.0, 0.0]
+    """
+    tables = {str(name): _table(run) for name, run in _named(runs).items()}
+    if not tables:
+        raise InvalidOption(f"{shown(runs)} holds no run; give at least one frame or file")
+    first = next(iter(tables.values())).rank.on(**(on or {}))
+    return first.fuse(method, runs=tables, normalize=normalize, weights=weights, missing=missing, depth=depth)
+
+
+@called_by_users
+def fit_fusion(
+    train: Any,
+    method: str,
+    *,
+    runs: Sequence[str] | Mapping[str, Any] | None = None,
+    run: str | None = None,
+    qrels: Any = None,
+    on: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> FittedFusion[Any]:
+    """Train a method of fusion on judged rankings: ``train.rank.on(...).fit_fusion(method, ...)``.
+
+    Parameters
+    ----------
+    train
+        A frame with the runs, with labels unless `qrels` is given.
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
+    runs, run
+        As for :meth:`df.rank.fit_fusion`.
+    qrels
+        A frame of judgments, which is joined with the runs first; ``None`` if they have labels.
+    on
+        The columns and policies, as for :meth:`df.rank.on`: ``{"relevant": 2}``.
+    **options
+        As for :meth:`df.rank.fit_fusion`: `normalize`, `missing` and `depth`.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`, which `df.rank.fuse` applies.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`df.rank.fit_fusion` and :meth:`df.rank.judge`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.6]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
+    [('bm25', 0.25), ('dense', 0.5)]
+    """
+    policies = dict(on or {})
+
+    def judged(frame: Any) -> Any:
+        score = {"score": runs[0]} if runs and not isinstance(runs, Mapping) else {}
+        return frame if qrels is None else frame.rank.on(**{**policies, **score}).judge(qrels, run=run)
+
+    if isinstance(runs, Mapping):
+        tables = {name: judged(table) for name, table in runs.items()}
+        own = next((tables[name] for name, table in runs.items() if table is train), train)
+        return own.rank.on(**policies).fit_fusion(method, runs=tables, run=run, **options)  # type: ignore[no-any-return]
+    return judged(train).rank.on(**policies).fit_fusion(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
+
+
+def _named(runs: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The runs by their names."""
+    if isinstance(runs, Mapping):
+        return runs
+    if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns"):
+        raise InvalidOption(
+            f"{shown(runs)} is one run; list the runs", Code("rf.fuse([run, other_run])", phrase=", as {}")
+        )
+    files = [run for run in runs if isinstance(run, (str, os.PathLike))]
+    names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
+    return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}
+
+
+def _table(run: Any) -> Any:
+    """A run's frame; of a file, its rows."""
+    if isinstance(run, (str, os.PathLike)):
+        return read_run(run)
+    if not hasattr(getattr(run, "rank", None), "fuse"):
+        raise InvalidOption(f"{shown(run)} is no run; give a frame of Polars or pandas, or the path of a file")
+    return run
