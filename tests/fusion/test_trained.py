@@ -101,7 +101,7 @@ def oracle(method: str, option: int, train: pl.DataFrame, test: pl.DataFrame) ->
             bounds = [0, *ends("bayesfuse")]
             k = min(sum(r > end for end in bounds[1:]), 8) if r is not None else 0
             p = 0.0 if r is None else part(bounds[k], bounds[k + 1])
-            return math.log((p or 0.001) / ((1 - p) or 0.001)) if p else ABSENT
+            return math.log(p / ((1 - p) or 0.001)) if p else ABSENT
 
         average = (
             sum(
@@ -163,6 +163,12 @@ def test_ranks_beyond_a_thousand_count_as_the_last_class_of_bayesfuse() -> None:
     judged = table.with_columns(label=pl.when(pl.int_range(1100) < 999).then(1).otherwise(0))
     scores = table.rank.fuse(judged.rank.fit_fusion("bayesfuse", runs=["A", "B"]))["score"].to_list()
     assert scores[999] == scores[1000] == scores[1099] == pytest.approx(2 * math.log(499 / 1), abs=1e-12)
+
+
+def test_a_class_with_relevant_documents_alone_has_odds_of_a_thousand() -> None:
+    table = pl.DataFrame({"query_id": 1, "doc_id": range(6), "A": range(6, 0, -1), "B": None, "label": [1] * 5 + [0]})
+    fitted = table.rank.fit_fusion("bayesfuse", runs=["A", "B"])
+    assert table.rank.fuse(fitted)["score"][0] == pytest.approx(math.log(1 / 0.001) + ABSENT, abs=1e-12)
 
 
 def test_posfuse_gives_nothing_beyond_the_ranks_of_the_training() -> None:
