@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._catalog.catalog_metrics import catalog_metric
-    from ._catalog.fusions import FUSIONS
+    from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
+    from ._fusion.fitted import FittedFusion
+    from ._fusion.tuning import TunedFusion
     from ._items.gaps import Gaps
     from ._items.parts import ItemCounts
     from ._rankers.pandas import PandasRanker
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from ._trainers.xgboost import xgboost_metric
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
-    from .fusion import fuse
+    from .fusion import fit_fusion, fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
@@ -63,9 +65,11 @@ __all__ = [
     "CATALOG_METRICS",
     "FUSIONS",
     "METRICS",
+    "TRAINED_FUSIONS",
     "Accumulator",
     "Comparison",
     "Exposure",
+    "FittedFusion",
     "Gaps",
     "InvalidData",
     "InvalidOption",
@@ -76,12 +80,14 @@ __all__ = [
     "RankframeError",
     "RankframeWarning",
     "Ranking",
+    "TunedFusion",
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
     "catalog_metric",
     "catboost_callback",
     "expr",
+    "fit_fusion",
     "from_arrays",
     "from_dicts",
     "from_lists",
@@ -119,12 +125,16 @@ LATER = {
     "Exposure": "_words.exposure",
     "Gaps": "_items.gaps",
     "ItemCounts": "_items.parts",
+    "FittedFusion": "_fusion.fitted",
     "Ranking": "_words.ranking",
+    "TRAINED_FUSIONS": "_catalog.fusions",
+    "TunedFusion": "_fusion.tuning",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "catalog_metric": "_catalog.catalog_metrics",
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
+    "fit_fusion": "fusion",
     "from_arrays": "_shapes.arrays",
     "fuse": "fusion",
     "from_dicts": "_shapes.dicts",

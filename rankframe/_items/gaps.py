@@ -217,7 +217,7 @@ def _table(
     for i, call in enumerate(calls):
         there = np.flatnonzero(~np.isnan(means[:, i]))
         order = there[np.argsort(means[there, i], kind="stable")]
-        order = order if call.metric.higher_is_better else order[::-1]
+        order = order if call.higher_is_better else order[::-1]
         best, worst = (None if len(order) == 0 else int(order[end]) for end in (-1, 0))
         named = (None if g is None else names[g] for g in (best, worst))
         ends = (*named, *(None if g is None else float(means[g, i]) for g in (best, worst)))

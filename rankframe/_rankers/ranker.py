@@ -257,6 +257,8 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+    fit_fusion = verb(fusion.fit_fusion)
+    tune = verb(fusion.tune)
 
     # items that all users are shown
     exposure = verb(items.exposure)

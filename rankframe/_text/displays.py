@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from .markup import WIDTH, html, text
@@ -16,8 +17,12 @@ from .user_text import visible
 __all__ = [
     "comparison_html",
     "comparison_text",
+    "fitted_html",
+    "fitted_text",
     "gaps_html",
     "gaps_text",
+    "tuned_html",
+    "tuned_text",
     "verdict_html",
     "verdict_text",
     "with_display",
@@ -157,6 +162,74 @@ def _findings(found: Any, include: object = None, exclude: object = None) -> dic
     advised = dict.fromkeys(f"{row[1].text}: {row[-1].text}" for row in grid.rows)
     below = Grid(grid.head[:-1], tuple(row[:-1] for row in grid.rows), 0, (*grid.notes, *map(visible, advised)))
     return {"text/plain": text(below), "text/html": html(grid)}
+
+
+def fitted_text(of: Any) -> str:
+    """A trained method of fusion as plain text: what it was trained on, and a row per rank or segment with a column per run."""
+    return f"{visible(_trained(of))}\n{text(_of_places(of))}"
+
+
+def fitted_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    return f"<p><strong>{escape(visible(_trained(of)))}</strong></p>\n{html(_of_places(of))}"
+
+
+def _trained(of: Any) -> str:
+    n = of.settings.get("n_queries")
+    return f"{of.method}, trained on {', '.join(of.runs)}" + (
+        "" if n is None else f" and {n:,} {'query' if n == 1 else 'queries'}"
+    )
+
+
+def _of_places(of: Any) -> Grid:
+    """What was learned: a row per place and a column per run; of one value per run, a single row."""
+    rows = records(of.learned)
+    *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+    body = [
+        (*(Cell(str(x)) for x in at), *(Cell(number(found[at].get(run, 0.0), 4)) for run in of.runs))
+        for at in sorted(found)[:MOST_ROWS]
+    ]
+    more = [f"The first {MOST_ROWS} of {len(found):,} {place[0]}s; .learned has all."] if len(found) > MOST_ROWS else []
+    return Grid((*place, *of.runs), tuple(body), len(of.runs) + len(place), (f"Figures: {value}.", *more))
+
+
+def tuned_text(of: Any) -> str:
+    """A tuned fusion as plain text: what was chosen and what it is worth, then the comparison with the other rankings."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
+
+
+def tuned_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _tuned(of))
+    return lines + html(_of_rankings(of)) + html(_of_pairs(compared, records(of.comparison), MOST_ROWS))
+
+
+def _tuned(of: Any) -> list[str]:
+    """What was chosen, and the means out of fold and in sample."""
+    out, within = records(of.table)[:2]
+    folds, tried = of.settings["folds"], len(records(of.candidates))
+    means = [number(row["mean"], 3) for row in (out, within)]
+    ends = interval(out["ci_low"], out["ci_high"], 3)
+    return [
+        f"{of.text}, chosen among {tried:,} settings on {queries_of([out])}",
+        f"{of.settings['metric']} out of fold {means[0]}{ends} ({folds} folds), in sample {means[1]}",
+    ]
+
+
+def _of_rankings(of: Any) -> Grid:
+    """A row per ranking with its mean, then what was chosen for each fold."""
+    ci = f"{100 * of.settings['ci']:.6g}% interval"
+    body = []
+    for row in records(of.table):
+        mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
+        body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
+    chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(of.folds))
+    return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -14,8 +14,10 @@ from .engines import (
 )
 from .ranks import borda, condorcet, isr, log_isr, logn_isr, rbc, rrf
 from .scores import comb_anz, comb_gmnz, comb_max, comb_med, comb_min, comb_mnz, comb_sum, mixed, wmnz, wsum
+from .trained import bayesfuse, mapfuse, posfuse, probfuse, segfuse, slidefuse
 
 __all__ = [
+    "bayesfuse",
     "borda",
     "comb_anz",
     "comb_gmnz",
@@ -33,14 +35,19 @@ __all__ = [
     "llamaindex",
     "log_isr",
     "logn_isr",
+    "mapfuse",
     "mixed",
     "normalizations",
     "opensearch_hybrid",
     "opensearch_rrf",
+    "posfuse",
+    "probfuse",
     "qdrant_dbsf",
     "qdrant_rrf",
     "rbc",
     "rrf",
+    "segfuse",
+    "slidefuse",
     "wmnz",
     "wsum",
 ]

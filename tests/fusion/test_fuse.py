@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-import polars as pl
 import pytest
-
-import rankframe as rf
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "Int64"])
