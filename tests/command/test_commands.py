@@ -382,8 +382,9 @@ def test_a_table_in_which_all_was_judged_is_no_inner_join_where_the_files_are_tw
 
 
 def test_a_table_is_checked_by_itself(rows: Out) -> None:
-    Path("bad.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\nq1,b,1,1\n")
-    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score", "nothing missed"]
+    bad = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [math.nan, 1.0], "label": [1, 1]})
+    bad.write_parquet("bad.parquet")
+    assert [row["problem"] for row in rows("check bad.parquet", code=1)] == ["NaN score", "nothing missed"]
     found = rows("check a.run", code=1)
     assert found[0]["problem"] == "no labels"
     assert found[0]["advice"].endswith("--qrels QRELS")
@@ -643,8 +644,9 @@ def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
 
 def test_values_of_the_user_are_not_options(capsys: pytest.CaptureFixture[str]) -> None:
     name = "as df.fill_nan(None) score=3 df.rank.check()"
-    Path("nan.csv").write_text(f"query_id,doc_id,score,label\n1,{name},nan,1\n")
-    assert main(["evaluate", "nan.csv"]) == 2
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": [name], "score": [math.nan], "label": [1]})
+    table.write_parquet("nan.parquet")
+    assert main(["evaluate", "nan.parquet"]) == 2
     assert capsys.readouterr().err.endswith(f"not retrieved (found in 1 row: query_id='1', doc_id={name!r})\n")
 
 
