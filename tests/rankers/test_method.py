@@ -167,5 +167,5 @@ def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:
 
 def test_the_package_lists_public_names_alone() -> None:
     listed = [name for name in dir(rf) if not name.startswith("__")]
-    modules = {"io", "metrics", "plot", "report", "stats"}
+    modules = {"fusion", "io", "metrics", "plot", "report", "stats"}
     assert listed == sorted({*rf.__all__, *modules})
