@@ -184,6 +184,9 @@ def tune(
     values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
     same queries is too high, the more so the more settings were tried.
 
+    No label of a query has a part in how it is fused out of fold, unless the metric looks at the largest label of the table, as
+    err does without `max_label`. The relevant documents of a query are the same for all rankings: those of any run.
+
     Parameters
     ----------
     method
