@@ -35,7 +35,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
-Of: TypeAlias = Literal["scores", "ranks"]
+Of: TypeAlias = Literal["scores", "ranks", "engine"]
 
 _fusions: dict[str, Fusion] = {}
 FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
@@ -51,6 +51,9 @@ NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
 
 _other_names: dict[str, str] = {}
 
+OPTIONS = {"norm": "normalize", "p": "phi"}
+"""ranx' and trectools' names of options."""
+
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -61,13 +64,17 @@ class Fusion(Metric):
     Attributes
     ----------
     of
-        Whether it adds up scores, which may be normalised, or goes by ranks.
+        Whether it adds up scores, which may be normalised, goes by ranks, or does as an engine does, with its own
+        normalisation.
     absent
         Whether it looks at the documents that a ranking lacks.
+    depth
+        The option that says how many documents of each ranking count, and its default.
     """
 
     of: Of = "scores"
     absent: bool = False
+    depth: tuple[str, int | None] = ("depth", None)
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -91,8 +98,9 @@ class Fusion(Metric):
 
     @property
     def _shared(self) -> dict[str, tuple[Kind, object]]:
-        depth: dict[str, tuple[Kind, object]] = {"depth": (_kind(int | None, CUTOFF), None)}
-        if self.of == "ranks":
+        name, default = self.depth
+        depth: dict[str, tuple[Kind, object]] = {name: (_kind(int | None, CUTOFF), default)}
+        if self.of != "scores":
             return depth
         words = tuple(Part(repr(name), normalization_of, name) for name in NORMALIZATIONS)
         normalize = Kind((*words, *_kind(None).parts))
@@ -124,12 +132,14 @@ def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - 
     return kind
 
 
-def fusion(*aliases: str, of: Of, absent: bool = False) -> Callable[[F], F]:
+def fusion(
+    *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
+) -> Callable[[F], F]:
     """Declare a function of `Rankings` as a method of fusion; the function stays as it was."""
 
     def register(formula: F) -> F:
         name = formula.__name__
-        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent)
+        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth)
         return formula
 
     return register
@@ -177,7 +187,13 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) 
     match = TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
-    entry, given = _find(match["name"], text, among), dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    if named == "combos":  # trectools, whose strategies are methods here
+        named = str(given.pop("strategy", "sum"))
+    entry = _find(named, text, among)
+    for name in given.keys() & OPTIONS.keys():
+        if OPTIONS[name] in entry.parameters.keys() - given.keys():
+            given[OPTIONS[name]] = given.pop(name)
     for name, value in options.items():
         if value is None:
             continue
@@ -186,8 +202,9 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) 
                 f"{name}={shown(value)} is given beside {shown(text)}, which says {name}, too; give it once"
             )
         if name not in entry.parameters and name in ("normalize", "missing"):
+            why = "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
             raise InvalidOption(
-                f"{entry.name} goes by ranks alone, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
+                f"{entry.name} {why}, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
                 "as with 'comb_sum'"
             )
         given[name] = value
@@ -196,13 +213,18 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) 
 
 def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
-        if name.lower() in (entry.name, *entry.aliases):
+        if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
             return _trained_or_not(entry, text, among)
     known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
     hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
+
+
+def _plain(name: str) -> str:
+    """A name without case and joints, so that ``CombMNZ`` is ``comb_mnz``."""
+    return re.sub("[_-]", "", name.lower())
 
 
 def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fusion:

@@ -202,8 +202,7 @@ def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.Da
     """One row per pair of runs and query: the run's value minus the baseline's."""
     return pl.concat(
         found.queries.select(
-            *found.query,
-            *_slices(found.queries, design.by),
+            *found.places(design.by),
             pl.lit(found.runs[a]).alias("baseline"),
             pl.lit(found.runs[b]).alias("run"),
             *columns(differences(found.values[a], found.values[b]), calls),
@@ -275,7 +274,7 @@ def compared_values(
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = stats.means(tested, weights) / stats.spreads(tested, weights)
-    better = d * [1 if call.metric.higher_is_better else -1 for call in of_pairs]
+    better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
         "baseline": [found.runs[first] for first, _ in pairs] * len(calls),

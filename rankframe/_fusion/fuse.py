@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -17,28 +17,18 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from .._words.asked import Asked
-from .._words.rankings import Rankings
+from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 from .fitted import FittedFusion
 
-__all__ = [
-    "SHARED",
-    "formulated",
-    "fuse",
-    "fused",
-    "method_of",
-    "names_of",
-    "needs",
-    "scored",
-    "with_weights",
-]
-
-SHARED = ("normalize", "missing", "depth")
-"""The options that the plan reads; a formula takes the others."""
+__all__ = ["formulated", "fuse", "fused", "method_of", "names_of", "needs", "scored", "with_weights"]
 
 SCORE = "score"
 """The column of the fused score."""
+
+LISTED = "#listed"
+"""Whether any ranking has the document."""
 
 
 def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
@@ -88,15 +78,16 @@ def formulated(
     )
     if beside is not None:
         rankings.of_documents = beside.of_documents
-    options.pop("depth", None)
+    options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
 
 def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
     """The depth at which a method cuts rankings, and whether it looks at the documents that a ranking lacks."""
-    method, options = call.metric, call.arguments
-    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    return options.get("depth", setup.policies.depth), absent
+    method, options = cast("Fusion", call.metric), call.arguments
+    name, default = method.depth
+    absent = method.absent or options.get("missing", "skip") != "skip"
+    return options.get(name, setup.policies.depth or default), absent
 
 
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
@@ -113,29 +104,34 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     rankings, values = None, {}
     for i, call in enumerate(calls):
         rankings, value = formulated(call, entries, expected=expected, beside=rankings)
-        values[f"#{i}"] = value.cast(pl.Float64)
-        if isinstance(call.metric, Fusion) and call.metric.of == "scores":
-            infinite = pl.col("#score").is_infinite()
-            rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
+        values[f"#{i}"] = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
     if rankings is None:
         return entries.documents
-    rows = rankings.asked.compute(entries.rows)
-    _refuse(rows, rankings.asked)
-    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", **values)
-    scores = of_each.collect(engine="in-memory")
-    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    return documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
-
-
-def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
-    """Raise the first refusal that holds for a row."""
-    if not asked.refused:
-        return
-    bad = rows.select(fault.rows.any().alias(fault.column) for fault in asked.refused.values())
-    holds = bad.collect(engine="in-memory").row(0, named=True)
-    for fault in asked.refused.values():
-        if holds[fault.column]:
+    columns = {name: x for name, (_, x) in rankings.of_documents.items()}
+    faults = {fault.column: fault.rows for fault in rankings.asked.refused.values()}
+    rows = rankings.asked.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
+    for fault in rankings.asked.refused.values():
+        if rows[fault.column].any():
             raise InvalidData(fault.message)
+    scores = _per_document(rows, rankings.of_documents, entries.documents.height)
+    return entries.documents.with_columns(scores.select(**values))
+
+
+def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
+    """A row per document with what its rows come to; sums by NumPy, which needs no groups for numbers from 0 on."""
+    import numpy as np
+
+    document = rows["#document"].to_numpy()
+    columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
+    others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
+    if others:
+        found = rows.group_by("#document").agg(**others)
+        every = pl.DataFrame({"#document": np.arange(height)}).join(found, "#document", "left", maintain_order="left")
+        columns.update({name: every[name] for name in others})
+    for name in parts.keys() - others.keys():
+        terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
+        columns[name] = pl.Series(np.bincount(document, terms, minlength=height))
+    return pl.DataFrame(columns)
 
 
 @verb(gives="list", reads=["runs"], labels=False)

@@ -91,8 +91,9 @@ def fuse(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
-    >>> df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"]).rows()      # 1/61, 1/62 + 1/61, 1/62
-    [(1, 'a', 0.01639344262295082), (1, 'b', 0.03252247488101534), (1, 'c', 0.016129032258064516)]
+    >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
+    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    [0.016393, 0.032522, 0.016129]
     """
     trained = isinstance(method, FittedFusion) and not runs and run is None
     chosen = cast("FittedFusion[Any]", method).where if trained else Runs.of(runs, run)
@@ -146,10 +147,14 @@ def fit_fusion(
     >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
     ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
     >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
-    >>> fitted.learned.rows()
-    [('bm25', 1, 1.0), ('bm25', 2, 1.0), ('dense', 1, 0.0), ('dense', 2, 1.0)]
-    >>> train.rank.fuse(fitted).select("doc_id", "score").rows()
-    [('a', 1.0), ('b', 2.0), ('c', 0.0)]
+    >>> fitted
+    posfuse, trained on bm25, dense and 1 query
+    rank    bm25   dense
+       1  1.0000  0.0000
+       2  1.0000  1.0000
+    Figures: probability.
+    >>> train.rank.fuse(fitted)["score"].to_list()
+    [1.0, 2.0, 0.0]
     >>> rf.FittedFusion.from_json(fitted.to_json()).method
     'posfuse'
     """
@@ -232,13 +237,13 @@ def tune(
     Each run is right on one query only, so that weights chosen on one query fail on the other:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(a=pl.Series([2, 1, 1, 2]), b=pl.Series([1, 2, 2, 1]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
+    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
     >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
     >>> tuned.text
     'wsum(weights=[0,1])'
-    >>> tuned.table.select("ranking", "mean").head(3).rows()
-    [('tuned, out of fold', 0.5), ('tuned, in sample', 0.75), ('untuned', 0.5)]
+    >>> tuned.table["ranking"].to_list()[:3], tuned.table["mean"].to_list()[:3]
+    (['tuned, out of fold', 'tuned, in sample', 'untuned'], [0.5, 0.75, 0.5])
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """

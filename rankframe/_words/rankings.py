@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
@@ -11,10 +12,12 @@ import polars as pl
 
 from ..errors import InvalidOption, option
 from .asked import Asked
+from .duels import duels_won
 
-__all__ = ["Missing", "Normalization", "Rankings", "Scores"]
+__all__ = ["How", "Missing", "Normalization", "Rankings", "Scores"]
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
+How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 
 LIST = "#list"
@@ -53,7 +56,7 @@ class Rankings:
     missing: Missing = "skip"
     expected: bool = False
     values: Sequence[Sequence[float]] = ()
-    of_documents: dict[str, pl.Expr] = field(default_factory=dict)
+    of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
     totals: list[pl.Expr] = field(default_factory=list)
 
     #: The rank of the document, from 1 on; null in a ranking that lacks it.
@@ -64,11 +67,18 @@ class Rankings:
         """Whether the ranking has the document."""
         return self.rank.is_not_null()
 
+    def normalized(self, normalize: Normalization | None) -> pl.Expr:
+        """The scores as a normalisation gives them; null for a document that the ranking lacks."""
+        scores = Scores(self)
+        self.refuse(
+            scores.score.is_infinite(), "a score is infinite, and fusion by scores adds them up; give finite scores"
+        )
+        return scores.score if normalize is None else self.asked.column(normalize(scores))
+
     @property
     def score(self) -> pl.Expr:
         """The normalised score; for a document that the ranking lacks, null or the score that `missing` gives."""
-        scores = Scores(self)
-        score = scores.score if self.normalize is None else self.asked.column(self.normalize(scores))
+        score = self.normalized(self.normalize)
         if self.missing == "zero":
             return score.fill_null(0.0)
         if self.missing == "min":
@@ -82,13 +92,13 @@ class Rankings:
 
     @property
     def n_candidates(self) -> pl.Expr:
-        """The number of documents in any of the query's rankings."""
+        """The number of documents in any of the query's rankings; for methods declared with ``absent=True``."""
         return pl.col("#candidates")
 
     @property
     def n_listing(self) -> pl.Expr:
         """The number of rankings that have the document, one number per document."""
-        return self._per_document(self.listed.sum().cast(pl.Float64))
+        return self._per_document("sum", self.listed)
 
     def weight(self, weights: Sequence[float] | None) -> pl.Expr:
         """The weight of the row's ranking; 1 for each if there are no weights."""
@@ -130,27 +140,40 @@ class Rankings:
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document; `explain` shows its terms."""
         self.totals.append(x)
-        return self._per_document(x.sum())
+        return self._per_document("sum", x)
 
     def least(self, x: pl.Expr) -> pl.Expr:
         """The least `x` of the rankings that have one."""
-        return self._per_document(x.min())
+        return self._per_document("min", x)
 
     def greatest(self, x: pl.Expr) -> pl.Expr:
         """The greatest `x`."""
-        return self._per_document(x.max())
+        return self._per_document("max", x)
 
     def median(self, x: pl.Expr) -> pl.Expr:
         """The median of `x`; of an even number, the mean of the two in the middle."""
-        return self._per_document(x.median())
+        return self._per_document("median", x)
+
+    def duels(self, weights: Sequence[float] | None) -> pl.Expr:
+        """The duels that a document wins against the query's other documents, and half of those that are drawn.
+
+        A ranking votes for the document that it has further up, and for one that it has over one that it lacks; it casts
+        no vote between two that it lacks, or that it holds to be equal. The method must be declared with ``absent=True``.
+        """
+        self.weight(weights)  # one for each run
+        place = self.by_rank(self.rank).fill_null(self.n_candidates + 1)
+        columns = [pl.col("#document"), pl.col(LIST), RUN, place]
+        won = pl.map_batches(columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64)
+        column = self.asked.column(won, known_by=b"duels" + repr(weights).encode())
+        return self._per_document("first", column)
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a row."""
         self.asked.refuse(bad, message)
 
-    def _per_document(self, x: pl.Expr) -> pl.Expr:
+    def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"
-        self.of_documents[name] = x
+        self.of_documents[name] = how, x
         return pl.col(name)
 
 
@@ -188,6 +211,12 @@ class Scores:
         return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
 
     @property
+    def sample_deviation(self) -> pl.Expr:
+        """Their standard deviation, divided by the number of scores less 1; exactly 0 if they are all equal."""
+        spread = self._rankings.within_ranking(self.score.std(ddof=1))
+        return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
+
+    @property
     def norm(self) -> pl.Expr:
         """Their Euclidean norm."""
         return self._rankings.within_ranking((self.score**2).sum()).sqrt()
@@ -209,3 +238,15 @@ class Scores:
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a score."""
         self._rankings.refuse(bad, message)
+
+
+def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:
+    """The duels that the document of each row wins."""
+    import numpy as np
+
+    document, ranking, run, place = (column.to_numpy() for column in columns)
+    seen, number = np.unique(document, return_inverse=True)
+    places = np.zeros((len(seen), n_rankings), dtype=np.float32)
+    query = np.zeros(len(seen), dtype=np.int64)
+    places[number, run], query[number] = place, ranking // max(n_rankings, 1)
+    return pl.Series(duels_won(places, query, weights)[number])

@@ -315,7 +315,7 @@ def test_a_tuned_fusion_is_shown_with_what_was_chosen_and_what_it_gains(tuned: r
     assert " (4 folds), in sample " in second
     assert [line.split("  ")[0] for line in lines[2:8]] == tuned.table["ranking"].to_list()
     assert sum(line.startswith("Fold ") for line in lines) == 4
-    assert "by the paired permutation test, after Holm's correction for 4 comparisons" in lines[-1]
+    assert "by the paired permutation test, after Holm's correction for 4 comparisons" in " ".join(lines)
     page = tuned._repr_html_()
     assert page.count("<table>") == 2
     assert f"<td>{tuned.text}</td>" in page
