@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 
-__all__ = ["SHARED", "formulated", "fuse", "fused", "method_of", "with_weights"]
+__all__ = ["SHARED", "Applied", "applied", "formulated", "fuse", "fused", "method_of", "over_runs", "with_weights"]
 
 SHARED = ("normalize", "missing", "depth")
 """The options that the plan reads; a formula takes the others."""
@@ -64,8 +65,45 @@ def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Ranking
     return rankings, call.metric.formula(rankings, **options)
 
 
-def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
-    """A row per document of a query, with its fused score; null for one that no ranking has."""
+@dataclass(frozen=True)
+class Applied:
+    """A method applied to the entries of a table.
+
+    Attributes
+    ----------
+    entries
+        The entries.
+    rankings
+        The words with the columns that the method's formula has asked for.
+    value
+        The method's value, made of the columns of each document.
+    """
+
+    entries: Entries
+    rankings: Rankings
+    value: pl.Expr
+
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """The entries' rows with the columns that are asked for so far."""
+        return self.rankings.asked.compute(self.entries.rows)
+
+    def of_each(self, *values: pl.Expr) -> pl.DataFrame:
+        """A row per document (``#document``) that a ranking has, with `values` of the columns of each document."""
+        columns = self.rows.group_by("#document").agg(**self.rankings.of_documents)
+        return columns.select("#document", *values).collect(engine="in-memory")
+
+    def with_scores(self, label: str | None) -> pl.DataFrame:
+        """A row per document of a query, with its fused score; null for one that no ranking has."""
+        scores = self.of_each(self.value.cast(pl.Float64).alias(SCORE))
+        documents = self.entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
+        found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
+        last = [name for name in (label,) if name in found.columns]
+        return found.select(pl.exclude(SCORE, *last), SCORE, *last)
+
+
+def applied(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> Applied:
+    """The method applied to the rankings of the runs called `names`; scores that it does not take are refused."""
     method, options = call.metric, call.arguments
     of_scores = isinstance(method, Fusion) and method.of == "scores"
     absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
@@ -74,14 +112,14 @@ def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequ
     if of_scores:
         infinite = pl.col("#score").is_infinite()
         rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
-    rows = rankings.asked.compute(entries.rows)
-    _refuse(rows, rankings.asked)
-    of_each = rows.group_by("#document").agg(**rankings.of_documents).select("#document", value.alias(SCORE))
-    scores = of_each.collect(engine="in-memory")
-    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
-    label = [name for name in (setup.roles.label,) if name in found.columns]
-    return found.select(pl.exclude(SCORE, *label), pl.col(SCORE).cast(pl.Float64), *label)
+    found = Applied(entries, rankings, value)
+    _refuse(found.rows, rankings.asked)
+    return found
+
+
+def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
+    """A row per document of a query, with its fused score; null for one that no ranking has."""
+    return applied(frame, setup, call, runs, names).with_scores(setup.roles.label)
 
 
 def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
@@ -95,7 +133,49 @@ def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
             raise InvalidData(fault.message)
 
 
-@verb(gives="list", reads=["runs"], labels=False)
+def over_runs(
+    work: Callable[..., pl.DataFrame],
+    frame: Frame,
+    setup: Setup,
+    method: str | Call,
+    runs: Runs,
+    options: Mapping[str, Any],
+    new: Sequence[str],
+    names: Sequence[str] | None,
+) -> Frame:
+    """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns.
+
+    For a part of a table, `names` are those of all runs of the whole table.
+    """
+    verb = "fuse" if work is fused else "explain_fusion"
+    if not runs.columns:
+        raise InvalidOption(
+            f"{verb} needs the runs: ",
+            option(runs=["bm25", "dense"]),
+            ", columns of scores, or ",
+            option(run="system"),
+            ", the column that names the run of each row",
+        )
+    of_query, schema = runs.queries(setup), frame.collect_schema()
+    taken = [*of_query.roles.query, setup.roles.doc_in(schema), setup.roles.label]
+    refuse_names(new, [name for name in taken if name is not None], "the table")
+    if setup.policies.unjudged == "bounds":
+        raise InvalidOption(
+            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
+        )
+
+    def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
+        known = names_of_runs(rows, runs) if whole is None else whole
+        call = method_of(method, **{**options, "weights": with_weights(options["weights"], known)})
+        return work(rows, of_query, call, runs, known)
+
+    if isinstance(frame, pl.DataFrame):
+        return run(frame, names, None)
+    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
+    return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
+
+
+@verb(gives="list", reads=["runs"])
 def fuse(
     frame: Frame,
     setup: Setup,
@@ -105,36 +185,12 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: str | None = None,
     depth: int | None = None,
+    *,
+    names: Sequence[str] | None = None,
 ) -> Frame:
-    """One row per document of a query, with the fused score of its rankings."""
-    if not runs.columns:
-        raise InvalidOption(
-            "fuse needs the runs: ",
-            option(runs=["bm25", "dense"]),
-            ", columns of scores, or ",
-            option(run="system"),
-            ", the column that names the run of each row",
-        )
-    schema = frame.collect_schema()
-    taken = [*runs.queries(setup).roles.query, setup.roles.doc_in(schema), setup.roles.label]
-    refuse_names([SCORE], [name for name in taken if name is not None], "the table")
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
-        )
+    """One row per document of a query, with the fused score of its rankings.
 
-    def call(names: Sequence[str]) -> Call:
-        return method_of(
-            method, normalize=normalize, weights=with_weights(weights, names), missing=missing, depth=depth
-        )
-
-    if isinstance(frame, pl.DataFrame):
-        names = names_of_runs(frame, runs)
-        return fused(frame, setup, call(names), runs, names)
-
-    def run(rows: pl.DataFrame, whole: Any, _: Sequence[str] | None) -> pl.DataFrame:
-        names = names_of_runs(rows, runs) if whole is None else whole
-        return fused(rows, runs.queries(setup), call(names), runs, names)
-
-    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
-    return source(frame, runs.queries(setup), run, "fuse", reads=[*runs.columns, setup.roles.label], whole=whole)
+    For a part of a table, `names` are those of all runs of the whole table; likewise in `explain_fusion`.
+    """
+    options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
+    return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)

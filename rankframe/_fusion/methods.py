@@ -8,9 +8,10 @@ from typing import Protocol, TypeVar
 from .._decisions.runs import Runs
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
+from . import explain as _explain
 from . import fuse as _fuse
 
-__all__ = ["fuse"]
+__all__ = ["explain_fusion", "fuse"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -85,3 +86,56 @@ def fuse(
     """
     chosen = Runs.of(runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
+
+
+def explain_fusion(
+    ranker: Fuser[R],
+    method: str,
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+) -> R:
+    """What each run contributes to the fused score of each document.
+
+    Parameters
+    ----------
+    method, runs, run, normalize, weights, missing, depth
+        As for :meth:`fuse`.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a query and run that has it:
+
+    - the query columns, the document, and ``run`` (String);
+    - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
+    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
+    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
+      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
+      are no sum: ``comb_min``, ``comb_max`` and ``comb_med``;
+    - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
+    - the label, if the table has one.
+
+    Where the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
+    has a row, too, whose rank and score are null.
+    Eager frames come query by query, by fused rank, and of each document in the order of the runs; lazy frames have no
+    defined order. Documents that no run has are left out.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
+    >>> found.select("doc_id", "run", "rank", "contribution", "fused", "fused_rank").rows()
+    [('b', 'bm25', 2, 0.3333333333333333, 0.8333333333333333, 1), ('b', 'dense', 1, 0.5, 0.8333333333333333, 1), ('a', 'bm25', 1, 0.5, 0.5, 2)]
+    """
+    chosen = Runs.of(runs, run)
+    return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)

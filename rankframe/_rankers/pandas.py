@@ -244,11 +244,13 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
-    """New rows, query by query, with ids as the caller's frame holds them, numbered anew."""
+def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+    """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
     source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args)
-    own = {name: source.back(name, result[name]) for name in result.columns if name in source.columns}
+    result = verb(source.polars, setup, *args, **known)
+    kept = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} & source.columns.keys()
+    kept -= verb_of(verb).named(args)  # the column of the runs' names
+    own = {name: source.back(name, result[name]) for name in result.columns if name in kept}
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 

@@ -217,6 +217,7 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+    explain_fusion = verb(fusion.explain_fusion)
 
     # pictures
     report = verb(pictures.report)

@@ -42,6 +42,8 @@ class Rankings:
         The score of a document in a ranking that lacks it: none, 0, or the least of that ranking's.
     expected
         Whether documents with equal scores in a ranking share the mean of what their ranks are worth.
+    of_documents, totals
+        The columns with one value per document, as aggregates of its rows; and the terms of those that are totals.
     """
 
     asked: Asked
@@ -50,7 +52,7 @@ class Rankings:
     missing: Missing = "skip"
     expected: bool = False
     of_documents: dict[str, pl.Expr] = field(default_factory=dict)
-    totals: list[pl.Expr] = field(default_factory=list)
+    totals: dict[str, pl.Expr] = field(default_factory=dict)
 
     #: The rank of the document, from 1 on; null in a ranking that lacks it.
     rank = pl.col("#rank")
@@ -106,9 +108,13 @@ class Rankings:
         return self.asked.column(x.over(LIST))
 
     def total(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` over the rankings, one number per document; `explain` shows its terms."""
-        self.totals.append(x)
-        return self._per_document(x.sum())
+        """The sum of `x` over the rankings, one number per document.
+
+        `explain_fusion` shows the terms of a formula's first total, where its value is a multiple of that total.
+        """
+        total = self._per_document(x.sum())
+        self.totals[total.meta.output_name()] = x
+        return total
 
     def least(self, x: pl.Expr) -> pl.Expr:
         """The least `x` of the rankings that have one."""
