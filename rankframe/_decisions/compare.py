@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparison", "Significance", "compare"]
+__all__ = ["Comparison", "Significance", "compare", "compared_values"]
 
 R = TypeVar("R")
 
@@ -183,7 +183,7 @@ def compared(
     found = paired_values(frame, setup, calls, design)
     pairs, slices = design.pairs(found.runs), found.slices(design.by)
     with Progress("comparing runs", resampling.progress) as progress:
-        parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
+        parts = [compared_values(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
     order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
     table = pl.concat(
         [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
@@ -221,7 +221,7 @@ def differences(a: Floats, b: Floats) -> Floats:
     return d
 
 
-def _compared(
+def compared_values(
     found: PairedValues,
     calls: Sequence[Call],
     rows: npt.NDArray[np.int64],

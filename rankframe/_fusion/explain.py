@@ -44,7 +44,7 @@ def explain_fusion(
 ) -> Frame:
     """One row per document of a query and run: what the run contributes to the document's fused score."""
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return over_runs(_explained, frame, setup, method, runs, options, FIGURES, names)
+    return over_runs(_explained, frame, setup, method, runs, options, [*FIGURES], names)
 
 
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:

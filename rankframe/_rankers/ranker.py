@@ -218,6 +218,8 @@ class FrameRanker(Ranker[R]):
     # fusion
     fuse = verb(fusion.fuse)
     explain_fusion = verb(fusion.explain_fusion)
+    overlap = verb(fusion.overlap)
+    oracle = verb(fusion.oracle)
 
     # pictures
     report = verb(pictures.report)
