@@ -10,7 +10,7 @@ call itself runs a job that counts the rows, to choose the number of buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,24 @@ import polars as pl
 from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import SummaryMethod, SummaryResampling
+from ._decisions.runs import Runs
 from ._engines.arrow_kernel import bound, seen
-from ._engines.engine import Side, run
+from ._engines.engine import Side
+from ._engines.engine import run as run_verb
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
+from ._fusion.fuse import fuse as fuse_verb
 from ._plan.per_query import refuse_names
 from ._table.table import fresh
 from ._verbs import verbs
+from ._words.rankings import Missing
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["evaluate", "mean", "summarize", "with_metrics"]
+__all__ = ["evaluate", "fuse", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -78,7 +82,9 @@ def evaluate(
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
     setup, engine = bound(options, evaluate), SparkEngine(buckets)
-    return run(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
+    return run_verb(
+        engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only
+    )
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -169,7 +175,7 @@ def summarize(
     setup, engine = bound(options, summarize), SparkEngine(buckets)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     args = slices, weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
-    return run(engine, df, setup, summarize_verb, *args, qrels=qrels, judged_only=judged_only, run_only=run_only)
+    return run_verb(engine, df, setup, summarize_verb, *args, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
 def mean(
@@ -202,7 +208,55 @@ def mean(
     setup = bound(options, mean)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, mean_verb, slices, *metrics, **two)
+    return run_verb(SparkEngine(buckets), df, setup, mean_verb, slices, *metrics, **two)
+
+
+def fuse(
+    df: DataFrame,
+    method: str,
+    *,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The rankings of several runs brought to one, with one fused score per document, as ``df.rank.fuse`` gives it.
+
+    A bucket holds the rows of all runs of a query. To evaluate the fused run, hand the result to :func:`evaluate`.
+
+    Parameters
+    ----------
+    df
+        A table with a row per query and document, or per run, query and document.
+    method, normalize, missing, depth
+        As for ``df.rank.fuse``.
+    runs
+        The columns of the runs' scores; null where a run does not retrieve a document.
+    run
+        The column that names the run of each row; instead of `runs`. Its names are collected during the call.
+    weights
+        A weight for each run: in the order of `runs`, or a mapping by the runs' names. With `run`, a mapping, since rows of
+        a Spark table have no order.
+    buckets, **options
+        As for :func:`evaluate`.
+
+    Returns
+    -------
+    A Spark table: the query columns and the document in their own types, the fused score as ``score`` (double), and the
+    label in its own type if the table has one. Its rows have no defined order.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate`.
+    """
+    chosen = Runs.of(runs, run)
+    setup, engine = bound(options, fuse), SparkEngine(buckets)
+    return run_verb(engine, df, setup, fuse_verb, method, chosen, normalize, weights, missing, depth)
 
 
 class SparkEngine:

@@ -40,7 +40,7 @@ def explain_fusion(
     missing: str | None = None,
     depth: int | None = None,
     *,
-    names: Sequence[str] | None = None,
+    names: frozenset[str] | None = None,
 ) -> Frame:
     """One row per document of a query and run: what the run contributes to the document's fused score."""
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}

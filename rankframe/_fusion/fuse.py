@@ -141,12 +141,9 @@ def over_runs(
     runs: Runs,
     options: Mapping[str, Any],
     new: Sequence[str],
-    names: Sequence[str] | None,
+    names: frozenset[str] | None,
 ) -> Frame:
-    """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns.
-
-    For a part of a table, `names` are those of all runs of the whole table.
-    """
+    """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns."""
     verb = "fuse" if work is fused else "explain_fusion"
     if not runs.columns:
         raise InvalidOption(
@@ -166,11 +163,18 @@ def over_runs(
 
     def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
         known = names_of_runs(rows, runs) if whole is None else whole
-        call = method_of(method, **{**options, "weights": with_weights(options["weights"], known)})
+        weights = options["weights"]
+        call = method_of(method, **{**options, "weights": with_weights(weights, known)})
+        if names is not None and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
+            raise InvalidOption(
+                f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
+                f"column {runs.column!r} have none; name the run of each weight: ",
+                option(weights={"bm25": 0.7, "dense": 0.3}),
+            )
         return work(rows, of_query, call, runs, known)
 
     if isinstance(frame, pl.DataFrame):
-        return run(frame, names, None)
+        return run(frame, None if names is None else sorted(names), None)
     whole = None if runs.column is None else partial(names_of_runs, runs=runs)
     return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
 
@@ -186,11 +190,12 @@ def fuse(
     missing: str | None = None,
     depth: int | None = None,
     *,
-    names: Sequence[str] | None = None,
+    names: frozenset[str] | None = None,
 ) -> Frame:
     """One row per document of a query, with the fused score of its rankings.
 
-    For a part of a table, `names` are those of all runs of the whole table; likewise in `explain_fusion`.
+    For a part of a table whose rows have no order, `names` are those of the runs of the whole table; likewise in
+    `explain_fusion`.
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)
