@@ -112,7 +112,7 @@ def oracle_grid(of: Any) -> Grid:
         )
         for row in rows
     ]
-    note = "gain: the oracle, which knows the labels and takes the best run of each query, less the run; better: on how many queries."
+    note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries."
     head = ("metric", "run", "mean", "oracle", f"gain [{ci}]", "better")
     return Grid(head, tuple(body), 4, (note, *_lazy(of, ".table and .per_query")))
 
