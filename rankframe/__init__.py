@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._trainers.xgboost import xgboost_metric
     from ._words.ranking import Ranking
+    from .fusion import fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "from_arrays",
     "from_dicts",
     "from_lists",
+    "fuse",
     "hook",
     "lightgbm_metric",
     "load_example",
@@ -110,6 +112,7 @@ LATER = {
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
     "from_arrays": "_shapes.arrays",
+    "fuse": "fusion",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
     "lightgbm_metric": "_trainers.lightgbm",
@@ -128,7 +131,7 @@ LATER = {
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
-MODULES = ("dask", "io", "metrics", "plot", "report", "spark", "stats")
+MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported at their first use."""
 
 

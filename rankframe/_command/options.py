@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, get_args
 
 import polars as pl
@@ -29,6 +30,7 @@ from .target import ENDINGS
 __all__ = [
     "COLUMNS",
     "DEFAULT_METRICS",
+    "FORMATS",
     "add_file",
     "add_files",
     "add_format",
@@ -200,8 +202,16 @@ def texts_of_metrics(text: str) -> list[str]:
     return texts
 
 
-def add_format(sub: Parser, formats: Sequence[str] = FORMATS, pictures: Sequence[str] = ()) -> None:
-    """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture."""
+def add_format(
+    sub: Parser,
+    formats: Sequence[str] = FORMATS,
+    pictures: Sequence[str] = (),
+    endings: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture.
+
+    `endings` are further endings of files, with their formats.
+    """
     sub.add_argument(
         "--format",
         choices=formats,
@@ -209,9 +219,9 @@ def add_format(sub: Parser, formats: Sequence[str] = FORMATS, pictures: Sequence
         "formula; default: by the ending of --output, else table",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    others = ", ".join(ending for ending in ENDINGS if ending not in pictures)
+    others = ", ".join(ending for ending in (*endings, *ENDINGS) if ending not in pictures)
     sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table to this file: {others}{drawn}")
-    sub.set_defaults(pictures=pictures)
+    sub.set_defaults(pictures=pictures, endings=endings)
 
 
 def at_least(least: int) -> Callable[[str], int]:

@@ -18,16 +18,23 @@ __all__ = ["add_parameters", "help_of", "values_of"]
 ELSEWHERE = ("runs", "run", "progress", "most_moved", "gate")
 """Parameters that name runs, as files do, hold a result of another verb, or change nothing that is printed."""
 
-METAVARS = {"baseline": "RUN", "title": "TEXT"}
+METAVARS = {"baseline": "RUN", "title": "TEXT", "normalize": "NAME"}
 """The values of texts that name no column."""
 
 
 def add_parameters(
-    sub: Parser, method: Callable[..., Any], *, required: Collection[str] = (), **defaults: object
+    sub: Parser,
+    method: Callable[..., Any],
+    *,
+    required: Collection[str] = (),
+    without: Collection[str] = (),
+    **defaults: object,
 ) -> None:
-    """Add an option for each keyword of a ranker's method, some with other defaults."""
+    """Add an option for each keyword of a ranker's method, some with other defaults; `without` some."""
     hints = get_type_hints(method)
     for name, parameter in keywords(method).items():
+        if name in without:
+            continue
         kinds = parts(hints[name])
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
         default = defaults.get(name, None if parameter.default is parameter.empty else parameter.default)

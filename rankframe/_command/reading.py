@@ -36,6 +36,7 @@ __all__ = [
     "require",
     "require_rows",
     "runs_and_judgments",
+    "runs_of",
     "table_of",
 ]
 
@@ -97,6 +98,26 @@ def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
     table = pl.concat(tables, how="diagonal_relaxed")
     return Judged(_sliced(table, [*of_runs, qrels], by), runs, "run" if several else None)
+
+
+def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
+    """Read the files as one table of several runs, joined with judgments if they are given."""
+    if arguments.qrels is not None:
+        return judged(arguments, reads)
+    only_one_input({"RUN": arguments.files})
+    if len(arguments.files) == 1:
+        if arguments.runs is None and arguments.run is None:
+            raise InvalidOption(
+                "one file holds one run. Give a file for each run, or say which columns of a table hold the runs: --runs "
+                "bm25,dense, or --run COLUMN, the column that names the run of each row"
+            )
+        return Judged(table_of(arguments, arguments.files[0], reads), arguments.runs, arguments.run)
+    if arguments.runs is not None or arguments.run is not None:
+        given = "--run" if arguments.runs is None else "--runs"
+        raise InvalidOption(f"{given} is for one table, and there are several files. Leave it out, or give one file")
+    tables = _of_one_type([table_of(arguments, path, reads) for path in arguments.files])
+    named = (t.with_columns(pl.lit(name).alias("run")) for name, t in zip(_names(arguments.files), tables, strict=True))
+    return Judged(pl.concat(named, how="diagonal_relaxed"), None, "run")
 
 
 def others_of(arguments: argparse.Namespace) -> dict[str, str]:

@@ -40,8 +40,8 @@ def prepare(arguments: argparse.Namespace) -> None:
             raise InvalidOption("--format parquet is no text; name the file to write, as -o table.parquet")
         return
     if arguments.format is None:
-        formats = {**ENDINGS, **dict.fromkeys(pictures, PICTURE)}
-        arguments.target = writable(arguments.output, "-o", [*pictures, *(x for x in ENDINGS if x not in pictures)])
+        formats = {**arguments.endings, **ENDINGS, **dict.fromkeys(pictures, PICTURE)}
+        arguments.target = writable(arguments.output, "-o", [*pictures, *(x for x in formats if x not in pictures)])
         arguments.format = formats[arguments.target.suffix.lower()]
     else:
         arguments.target = writable(arguments.output, "-o")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import IO, Literal, NamedTuple, TypeAlias, get_args
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
@@ -46,7 +47,7 @@ class Shape(NamedTuple):
 @called_by_users
 def write_run(
     frame: Frame,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IO[bytes],
     *,
     query: str = "query_id",
     doc: str = "doc_id",
@@ -65,7 +66,8 @@ def write_run(
         A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
         whole numbers. Rows without a score were not retrieved and are left out; other columns are, too.
     path
-        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed. Or a binary file that is
+        open for writing, such as ``io.BytesIO()``.
     query, doc, score
         The columns.
     run
@@ -95,7 +97,9 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    path, tagged = as_path(path), run is None
+    tagged = run is None
+    file: AbstractContextManager[IO[bytes]]
+    file = nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
     table = as_polars(frame, {"query_id": query, "doc_id": doc, "score": score}, ("run",) if tagged else ())
     if not tagged or "run" not in table.columns:
         table = table.with_columns(run=pl.lit("rankframe" if run is None else run))
@@ -124,8 +128,8 @@ def write_run(
         pl.col("score").cast(pl.String),
         "run",
     )
-    with replaced(path) as file:
-        text.write_csv(file, include_header=False, separator=" ", quote_style="never")
+    with file as opened:
+        text.write_csv(opened, include_header=False, separator=" ", quote_style="never")
 
 
 @called_by_users

@@ -107,7 +107,8 @@ def applied(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Se
     method, options = call.metric, call.arguments
     of_scores = isinstance(method, Fusion) and method.of == "scores"
     absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    entries = entries_of(frame, setup, runs, names, depth=options.get("depth"), absent=absent)
+    depth = options.get("depth", setup.policies.depth)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
     if of_scores:
         infinite = pl.col("#score").is_infinite()

@@ -63,7 +63,7 @@ def fuse(
         The score of a document in a ranking that lacks it: ``"skip"``, the default, gives none; ``"zero"`` gives 0;
         ``"min"`` gives the least normalised score of the ranking.
     depth
-        How many documents of each ranking count; ``None`` counts all.
+        How many documents of each ranking count; default: those of ``on(depth=...)``, or else all.
 
     Returns
     -------

@@ -88,7 +88,7 @@ def overlap(frame: Frame, setup: Setup, design: Design, k: int | None) -> Overla
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
         )
-    entries = entries_of(eager, setup, runs, names, depth=None, absent=False)
+    entries = entries_of(eager, setup, runs, names, depth=setup.policies.depth, absent=False)
     ranks = _ranks(entries)
     top = ranks < (math.inf if k is None else k + 1)
     pairs = combinations(range(len(names)), 2)

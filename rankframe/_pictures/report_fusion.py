@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from .._catalog.requests import averaged
 from .._decisions.paired_values import Design
 from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
@@ -43,8 +42,7 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
         )
     runs = contents.runs
     design = Design(runs, None, (), None, "error")
-    calls = averaged(contents.metrics, "report('report.html', 'ndcg@10')")
-    best = oracle(frame, setup, design, contents.fusion, contents.resampling, *calls)
+    best = oracle(frame, setup, design, contents.fusion, contents.resampling, *contents.metrics)
     common = overlap(frame, setup, design, RANKS)
     tables = (_of_oracle(best), _of_pairs(common), _of_runs(common))
     drawn = (

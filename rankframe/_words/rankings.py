@@ -95,7 +95,7 @@ class Rankings:
         if len(weights) != self.n_rankings:
             raise InvalidOption(
                 option(weights=list(weights)),
-                f" are {len(weights)}, and there are {self.n_rankings} runs; give one weight for each run, in their order",
+                f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order",
             )
         return RUN.replace_strict(range(self.n_rankings), weights, return_dtype=pl.Float64)
 

@@ -35,6 +35,7 @@ TABLES = {
     "compare": "compare bm25.run dense.run --qrels qrels.txt -m rr -m precision@1 --resamples 99",
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
+    "fuse": "fuse bm25.run dense.run",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
     "metrics": "metrics",

@@ -95,6 +95,12 @@ def test_documents_of_one_run_only_are_counted_in_the_top_k() -> None:
     assert found.schema["only_relevant"] == pl.UInt32
 
 
+def test_documents_below_the_depth_of_the_policy_do_not_count() -> None:
+    deep = table(TOPS, RELEVANT).rank.on(depth=1).overlap(run="system", k=None)
+    assert deep.table["jaccard"].to_list() == [0, 0, 0]
+    assert deep.runs["retrieved"].to_list() == [2, 2, 1]
+
+
 def test_without_labels_relevant_documents_are_not_counted() -> None:
     found = table(TOPS, RELEVANT).drop("label").rank.overlap(run="system", k=2)
     assert found.runs.rows() == [("a", 4, 2, None, None), ("b", 3, 1, None, None), ("c", 1, 1, None, None)]

@@ -28,7 +28,7 @@ FLOORS = [
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
-    *("_shapes", "_files", "io"),
+    *("_shapes", "_files", "io", "fusion"),
     "_trainers",
     *("__init__", "_command", "__main__"),
 ]  # fmt: skip

@@ -1,0 +1,90 @@
+"""Fusion of runs that are frames or files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+from ._catalog.fusions import FUSIONS, NORMALIZATIONS
+from ._files.together import run_names
+from ._words.rankings import Missing
+from .errors import Code, InvalidOption, called_by_users, shown
+from .io import read_run
+
+__all__ = ["FUSIONS", "NORMALIZATIONS", "fuse"]
+
+T = TypeVar("T")
+
+
+@called_by_users
+def fuse(
+    runs: Sequence[Any] | Mapping[str, Any],
+    method: str = "rrf",
+    *,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    on: Mapping[str, Any] | None = None,
+) -> Any:
+    """Bring several runs, each a frame or a file, to one ranking with a fused score per document.
+
+    Parameters
+    ----------
+    runs
+        The frames, all Polars, all lazy or all pandas, or the files, which :func:`rankframe.read_run` reads. Or a mapping
+        from the names of the runs to these; default: the files' names, and ``run1``, ``run2`` ... for frames.
+    method, normalize, weights, missing, depth
+        As for :meth:`df.rank.fuse`.
+    on
+        The columns and policies, as for :meth:`df.rank.on`: ``{"query": "qid"}``.
+
+    Returns
+    -------
+    A frame of the runs' kind, of Polars for files: the query columns, the document, the fused score as ``score``, and the
+    label if all runs have one.
+
+    Raises
+    ------
+    InvalidOption
+        If there are no runs, the frames are of different kinds, or an option is out of its range.
+    MissingColumn, InvalidData
+        As for :meth:`df.rank.fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> bm25 = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [9.0, 7.0]})
+    >>> dense = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "score": [0.8, 0.6]})
+    >>> rf.fuse([bm25, dense], "comb_sum", normalize="min_max")["score"].to_list()
+    [1.0, 1.0, 0.0]
+    """
+    tables = {str(name): _table(run) for name, run in _named(runs).items()}
+    if not tables:
+        raise InvalidOption(f"{shown(runs)} holds no run; give at least one frame or file")
+    first = next(iter(tables.values())).rank.on(**(on or {}))
+    return first.fuse(method, runs=tables, normalize=normalize, weights=weights, missing=missing, depth=depth)
+
+
+def _named(runs: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The runs by their names."""
+    if isinstance(runs, Mapping):
+        return runs
+    if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns"):
+        raise InvalidOption(
+            f"{shown(runs)} is one run; list the runs", Code("rf.fuse([run, other_run])", phrase=", as {}")
+        )
+    files = [run for run in runs if isinstance(run, (str, os.PathLike))]
+    names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
+    return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}
+
+
+def _table(run: Any) -> Any:
+    """A run's frame; of a file, its rows."""
+    if isinstance(run, (str, os.PathLike)):
+        return read_run(run)
+    if not hasattr(getattr(run, "rank", None), "fuse"):
+        raise InvalidOption(f"{shown(run)} is no run; give a frame of Polars or pandas, or the path of a file")
+    return run

@@ -1,0 +1,115 @@
+"""``rankframe fuse``: which files it takes, and what it writes."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe.__main__ import main
+
+# By hand with k = 60: d1 1/61 + 1/62, d2 1/62 + 1/61, d3 1/63, d4 1/61, d5 1/61.
+A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\n"
+B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\n"
+QRELS = "q1 0 d2 1\nq1 0 d9 2\nq2 0 d4 1\n"
+FUSED = {("q1", "d1"): 1 / 61 + 1 / 62, ("q1", "d2"): 1 / 62 + 1 / 61, ("q1", "d3"): 1 / 63, ("q2", "d4"): 1 / 61,
+         ("q2", "d5"): 1 / 61}  # fmt: skip
+
+Out = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text(A)
+    Path("b.run").write_text(B)
+    Path("qrels.txt").write_text(QRELS)
+
+
+@pytest.fixture
+def out(capsys: pytest.CaptureFixture[str]) -> Out:
+    def run(*words: str, code: int = 0) -> str:
+        try:
+            found = main(["fuse", *words])
+        except SystemExit as error:
+            found = int(str(error.code))
+        said = capsys.readouterr()
+        assert found == code, said.err
+        return said.out if code == 0 else said.err
+
+    return run
+
+
+def as_values(frame: pl.DataFrame) -> dict[tuple[str, str], float]:
+    return {(query, doc): score for query, doc, score in frame.select("query_id", "doc_id", "score").iter_rows()}
+
+
+@pytest.mark.parametrize("name", ["fused.run", "fused.trec", "fused.run.gz", "fused.csv", "fused.parquet"])
+def test_two_files_are_fused_into_a_file_of_any_format(out: Out, name: str) -> None:
+    assert out("a.run", "b.run", "--method", "rrf", "-o", name) == ""
+    if name.endswith(".gz"):
+        assert gzip.decompress(Path(name).read_bytes()).startswith(b"q1 Q0 d2 1 ")
+    found = pl.read_csv(name) if name.endswith(".csv") else rf.read_run(name)
+    assert as_values(found) == pytest.approx(FUSED, abs=1e-15)
+
+
+def test_a_run_is_printed_as_trec_text(out: Out) -> None:
+    lines = [line.split() for line in out("a.run", "b.run", "--format", "trec").splitlines()]
+    assert [(query, doc, rank, tag) for query, _, doc, rank, _, tag in lines] == [
+        ("q1", "d2", "1", "fused"),
+        ("q1", "d1", "2", "fused"),
+        ("q1", "d3", "3", "fused"),
+        ("q2", "d5", "1", "fused"),
+        ("q2", "d4", "2", "fused"),
+    ]
+
+
+def test_options_of_the_method_are_options_of_the_command(out: Out) -> None:
+    # min-max: a has d1 1, d2 0.5, d3 0, d4 1; b has d2 1, d1 0, d5 1
+    words = ["--method", "wsum", "--normalize", "min-max", "--weights", "0.75,0.25", "--format", "trec"]
+    scores = {line.split()[2]: float(line.split()[4]) for line in out("a.run", "b.run", *words).splitlines()}
+    assert scores == {"d1": 0.75, "d2": 0.625, "d3": 0.0, "d4": 0.75, "d5": 0.25}
+    top = out("a.run", "b.run", "--depth", "1", "--format", "trec").splitlines()
+    assert {line.split()[2] for line in top} == {"d1", "d2", "d4", "d5"}
+
+
+def test_judgments_are_joined_as_labels(out: Out) -> None:
+    out("a.run", "b.run", "--qrels", "qrels.txt", "-o", "fused.parquet")
+    fused = pl.read_parquet("fused.parquet")
+    assert {(doc, label) for doc, label in fused.select("doc_id", "label").iter_rows()} == {
+        ("d1", None), ("d2", 1), ("d3", None), ("d9", 2), ("d4", 1), ("d5", None),
+    }  # fmt: skip
+    assert fused.filter(doc_id="d9")["score"].to_list() == [None]
+    assert fused.rank.evaluate("rr")["rr"].to_list() == [1.0, 0.5]  # d5 stands before d4, with an equal score
+
+
+@pytest.mark.parametrize("option", ["--runs=a,b", "--run=system"])
+def test_one_table_holds_the_runs(out: Out, option: str) -> None:
+    long = pl.concat(rf.read_run(f"{name}.run").with_columns(system=pl.lit(name)) for name in "ab").drop(
+        "run", strict=False
+    )
+    wide = long.pivot("system", index=["query_id", "doc_id"], values="score")
+    (wide if option == "--runs=a,b" else long).write_parquet("table.parquet")
+    out("table.parquet", option, "-o", "fused.parquet")
+    assert as_values(pl.read_parquet("fused.parquet")) == pytest.approx(FUSED, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.run"], "one file holds one run. Give a file for each run, or say which columns of a table hold the runs"),
+        (["a.run", "b.run", "--runs", "a,b"], "--runs is for one table, and there are several files"),
+        (["a.run", "b.run", "--run", "system"], "--run is for one table, and there are several files"),
+        (["a.run", "b.run", "--method", "rff"], "unknown method of fusion 'rff'. Did you mean 'rrf'?"),
+        (["a.run", "b.run", "--normalize", "max"], "rrf goes by ranks alone"),
+        (["a.run", "b.run", "--method", "wsum", "--weights", "1"], "--weights 1.0: the runs are 2, the weights 1"),
+        (["a.run", "b.run", "--method", "wsum", "--weights", "1,x"], "'1,x' is no list of numbers; write 0.7,0.3"),
+        (["a.run", "b.run", "-o", "fused.txt"], "write a file that ends in .run or .trec or .gz"),
+    ],
+)
+def test_a_mistake_gets_advice(out: Out, words: list[str], said: str) -> None:
+    assert said in out(*words, code=2)
