@@ -13,7 +13,7 @@ from .._plan.rank_order import in_rank_order
 from .._table.setup import Setup
 from .._table.table import Table
 from .._verbs.declaration import verb
-from .fuse import SCORE, Applied, applied, over_runs
+from .fuse import SCORE, Applied, Names, applied, over_runs
 
 __all__ = ["explain_fusion"]
 
@@ -40,7 +40,7 @@ def explain_fusion(
     missing: str | None = None,
     depth: int | None = None,
     *,
-    names: frozenset[str] | None = None,
+    names: Names | None = None,
 ) -> Frame:
     """One row per document of a query and run: what the run contributes to the document's fused score."""
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -22,10 +22,24 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 
-__all__ = ["SHARED", "Applied", "applied", "formulated", "fuse", "fused", "method_of", "over_runs", "with_weights"]
+__all__ = [
+    "SCORE",
+    "SHARED",
+    "Applied",
+    "Names",
+    "applied",
+    "formulated",
+    "fuse",
+    "fused",
+    "method_of",
+    "over_runs",
+    "with_weights",
+]
 
 SHARED = ("normalize", "missing", "depth")
 """The options that the plan reads; a formula takes the others."""
+
+Names: TypeAlias = Sequence[str] | frozenset[str]
 
 SCORE = "score"
 """The column of the fused score."""
@@ -142,7 +156,7 @@ def over_runs(
     runs: Runs,
     options: Mapping[str, Any],
     new: Sequence[str],
-    names: frozenset[str] | None,
+    names: Names | None,
 ) -> Frame:
     """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns."""
     verb = "fuse" if work is fused else "explain_fusion"
@@ -166,7 +180,11 @@ def over_runs(
         known = names_of_runs(rows, runs) if whole is None else whole
         weights = options["weights"]
         call = method_of(method, **{**options, "weights": with_weights(weights, known)})
-        if names is not None and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
+        if (
+            isinstance(names, frozenset)
+            and not isinstance(weights, Mapping)
+            and call.arguments.get("weights") is not None
+        ):
             raise InvalidOption(
                 f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
                 f"column {runs.column!r} have none; name the run of each weight: ",
@@ -175,7 +193,7 @@ def over_runs(
         return work(rows, of_query, call, runs, known)
 
     if isinstance(frame, pl.DataFrame):
-        return run(frame, None if names is None else sorted(names), None)
+        return run(frame, sorted(names) if isinstance(names, frozenset) else names, None)
     whole = None if runs.column is None else partial(names_of_runs, runs=runs)
     return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
 
@@ -191,11 +209,11 @@ def fuse(
     missing: str | None = None,
     depth: int | None = None,
     *,
-    names: frozenset[str] | None = None,
+    names: Names | None = None,
 ) -> Frame:
     """One row per document of a query, with the fused score of its rankings.
 
-    For a part of a table whose rows have no order, `names` are those of the runs of the whole table; likewise in
+    For a part of a table, `names` are those of the runs of the whole table, in a set if they have no order; likewise in
     `explain_fusion`.
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
