@@ -134,7 +134,8 @@ def _both(row: Mapping[str, Any]) -> str:
 
 
 def _percent(row: Mapping[str, Any]) -> str:
-    return f"{100 * row['jaccard']:.0f}%"
+    share = 100 * row["jaccard"]
+    return f"{share:.{int(0 < share < 10)}f}%"
 
 
 def _top(of: Any) -> str:

@@ -229,7 +229,11 @@ def test_options_that_are_none_are_named_with_the_nearest() -> None:
 
     spark: Any = rankframe.spark
     for caller, options, says in (
-        (rf.arrow_kernel, {"foo": 1}, "arrow_kernel has no option 'foo'; it has largest_label, fusion, runs, run, query, doc, "),
+        (
+            rf.arrow_kernel,
+            {"foo": 1},
+            "arrow_kernel has no option 'foo'; it has largest_label, fusion, runs, run, query, doc, ",
+        ),
         (rf.arrow_kernel, {"largest_lable": 1}, "Did you mean largest_label=1?"),
         (rf.arrow_kernel, {"qid": "q"}, "arrow_kernel has no option 'qid'. Did you mean query='q'?"),
         (spark.evaluate, {"bucket": 3}, "evaluate has no option 'bucket'. Did you mean buckets=3?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
+from rankframe._decisions.runs import Runs
+from rankframe._fusion.fuse import fuse
+from rankframe._table.setup import Setup
 
 from .test_worked_values import LONG, WIDE
 
@@ -177,3 +181,16 @@ def test_a_table_whose_document_has_the_name_of_a_new_column_is_refused() -> Non
 def test_an_explanation_without_runs_says_how_to_name_them() -> None:
     with pytest.raises(rf.InvalidOption, match=r"explain_fusion needs the runs: runs=\['bm25', 'dense'\]"):
         LONG.rank.explain_fusion("rrf")
+
+
+def test_bounds_of_scores_are_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match="gives no single score; fuse with another rule"):
+        LONG.rank.on(unjudged="bounds").explain_fusion("rrf", run="run")
+
+
+def test_weights_are_named_where_runs_have_no_order() -> None:
+    of_part = partial(fuse, LONG, Setup(), "rrf", Runs(column="run"), names=frozenset("ABC"))
+    with pytest.raises(rf.InvalidOption, match=r"name the run of each weight: weights=\{'bm25': 0.7, 'dense': 0.3\}"):
+        of_part(weights=[0.5, 0.3, 0.2])
+    found = of_part(weights={"C": 0.2, "B": 0.3, "A": 0.5})
+    assert found.equals(LONG.rank.fuse("rrf", run="run", **WEIGHTS))

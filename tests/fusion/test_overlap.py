@@ -258,3 +258,21 @@ def test_a_run_with_the_name_of_a_row_is_refused(name: str) -> None:
     df = random_table(1).rename({"x": name})
     with pytest.raises(rf.InvalidOption, match=f"a run has the name '{name}'"):
         df.rank.oracle("rr", runs=[name, "y"])
+
+
+def test_an_oracle_shows_itself_in_notebooks() -> None:
+    found = random_table(1).rank.oracle("rr", runs=["x", "y"], resamples=100)
+    assert "<strong>rr would be " in found._repr_html_()
+    assert "of 20" in found._repr_html_()
+
+
+def test_a_gain_has_an_interval() -> None:
+    with pytest.raises(rf.InvalidOption, match=r"ci=None: a gain has an interval; write a confidence, as ci=0.95"):
+        random_table(1).rank.oracle("rr", runs=["x", "y"], ci=None)
+
+
+def test_a_metric_without_a_value_has_no_gain() -> None:
+    df = random_table(1).with_columns(label=0)
+    found = df.rank.on(no_relevant="null").oracle("rr", runs=["x", "y"], resamples=100)
+    assert found.table.select("mean", "oracle", "gain", "n_queries").unique().rows() == [(None, None, None, 0)]
+    assert repr(found).startswith("No query has a value of rr\n")
