@@ -194,3 +194,9 @@ def test_weights_are_named_where_runs_have_no_order() -> None:
         of_part(weights=[0.5, 0.3, 0.2])
     found = of_part(weights={"C": 0.2, "B": 0.3, "A": 0.5})
     assert found.equals(LONG.rank.fuse("rrf", run="run", **WEIGHTS))
+
+
+def test_the_names_of_runs_are_texts_on_pandas_too() -> None:
+    df = LONG.with_columns(run=pl.col("run").replace_strict({"A": 1, "B": 2, "C": 3})).to_pandas()
+    found = df.rank.on(query=["run", "query_id"]).explain_fusion("rrf", run="run")
+    assert {type(name) for name in found["run"]} == {str}
