@@ -4,36 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import Parameter
+from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
+from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
 from ..errors import InvalidOption, nearest, shown
 from .call import Call, call_of
 from .parse import literals
 from .registry import Metric
 
-__all__ = ["FUSIONS", "NORMALIZATIONS", "Fusion", "Range", "fusion", "fusion_of", "normalization"]
+__all__ = [
+    "FUSIONS",
+    "NORMALIZATIONS",
+    "TRAINED_FUSIONS",
+    "Fusion",
+    "Range",
+    "Trained",
+    "fusion",
+    "fusion_of",
+    "normalization",
+    "trained",
+]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
-Of: TypeAlias = Literal["scores", "ranks"]
+Of: TypeAlias = Literal["scores", "ranks", "engine"]
 
 _fusions: dict[str, Fusion] = {}
 FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
 """Every method of fusion by its canonical name, in the order of the documentation."""
+
+_trained: dict[str, Trained] = {}
+TRAINED_FUSIONS: Mapping[str, Trained] = MappingProxyType(_trained)
+"""Every method of fusion that is trained on judged rankings, by its name."""
 
 _normalizations: dict[str, Normalization] = {}
 NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
 """Every normalisation by its canonical name."""
 
 _other_names: dict[str, str] = {}
+
+OPTIONS = {"norm": "normalize", "p": "phi"}
+"""ranx' and trectools' names of options."""
 
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
@@ -45,13 +64,17 @@ class Fusion(Metric):
     Attributes
     ----------
     of
-        Whether it adds up scores, which may be normalised, or goes by ranks.
+        Whether it adds up scores, which may be normalised, goes by ranks, or does as an engine does, with its own
+        normalisation.
     absent
         Whether it looks at the documents that a ranking lacks.
+    depth
+        The option that says how many documents of each ranking count, and its default.
     """
 
     of: Of = "scores"
     absent: bool = False
+    depth: tuple[str, int | None] = ("depth", None)
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -75,12 +98,31 @@ class Fusion(Metric):
 
     @property
     def _shared(self) -> dict[str, tuple[Kind, object]]:
-        depth: dict[str, tuple[Kind, object]] = {"depth": (_kind(int | None, CUTOFF), None)}
-        if self.of == "ranks":
+        name, default = self.depth
+        depth: dict[str, tuple[Kind, object]] = {name: (_kind(int | None, CUTOFF), default)}
+        if self.of != "scores":
             return depth
         words = tuple(Part(repr(name), normalization_of, name) for name in NORMALIZATIONS)
         normalize = Kind((*words, *_kind(None).parts))
         return {"normalize": (normalize, None), "missing": (_kind(Missing), "skip"), **depth}
+
+
+@dataclass(frozen=True, eq=False)
+class Trained(Fusion):
+    """A method of fusion that learns from judged rankings.
+
+    Attributes
+    ----------
+    learn
+        A function of `JudgedRankings`, and of the method's options that it has parameters for, to what is learned.
+    """
+
+    learn: Callable[..., Learned] = field(kw_only=True)
+
+    def learned(self, rankings: JudgedRankings, options: Mapping[str, Any]) -> Learned:
+        """What the method learns from the rankings."""
+        taken = signature(self.learn).parameters
+        return self.learn(rankings, **{name: value for name, value in options.items() if name in taken})
 
 
 def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - frozen
@@ -90,12 +132,25 @@ def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - 
     return kind
 
 
-def fusion(*aliases: str, of: Of, absent: bool = False) -> Callable[[F], F]:
+def fusion(
+    *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
+) -> Callable[[F], F]:
     """Declare a function of `Rankings` as a method of fusion; the function stays as it was."""
 
     def register(formula: F) -> F:
         name = formula.__name__
-        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent)
+        _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth)
+        return formula
+
+    return register
+
+
+def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> Callable[[F], F]:
+    """Declare a function of `Rankings`, and what it learns, as a trained method; the function stays as it was."""
+
+    def register(formula: F) -> F:
+        name = formula.__name__
+        _trained[name] = Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn)
         return formula
 
     return register
@@ -121,7 +176,7 @@ def normalization_of(given: object) -> str:
     return name
 
 
-def fusion_of(text: str, **options: Any) -> Call:
+def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) -> Call:
     """The call of a method of fusion that a text names, with further options, which the text does not give.
 
     Raises
@@ -132,7 +187,13 @@ def fusion_of(text: str, **options: Any) -> Call:
     match = TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
-    entry, given = _find(match["name"], text), dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    if named == "combos":  # trectools, whose strategies are methods here
+        named = str(given.pop("strategy", "sum"))
+    entry = _find(named, text, among)
+    for name in given.keys() & OPTIONS.keys():
+        if OPTIONS[name] in entry.parameters.keys() - given.keys():
+            given[OPTIONS[name]] = given.pop(name)
     for name, value in options.items():
         if value is None:
             continue
@@ -141,20 +202,37 @@ def fusion_of(text: str, **options: Any) -> Call:
                 f"{name}={shown(value)} is given beside {shown(text)}, which says {name}, too; give it once"
             )
         if name not in entry.parameters and name in ("normalize", "missing"):
+            why = "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
             raise InvalidOption(
-                f"{entry.name} goes by ranks alone, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
+                f"{entry.name} {why}, so {name}={shown(value)} has no effect; leave it out, or fuse by scores, "
                 "as with 'comb_sum'"
             )
         given[name] = value
     return call_of(entry, (), given)
 
 
-def _find(name: str, text: str) -> Fusion:
-    for entry in FUSIONS.values():
-        if name.lower() in (entry.name, *entry.aliases):
-            return entry
-    known = [known for entry in FUSIONS.values() for known in (entry.name, *entry.aliases)]
+def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
+    for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
+        if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
+            return _trained_or_not(entry, text, among)
+    known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
-    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(FUSIONS)}"
+    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
+
+
+def _plain(name: str) -> str:
+    """A name without case and joints, so that ``CombMNZ`` is ``comb_mnz``."""
+    return re.sub("[_-]", "", name.lower())
+
+
+def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fusion:
+    """The method, unless it is one of the others: those that are trained, or those that are not."""
+    if entry.name in among:
+        return entry
+    if isinstance(entry, Trained):
+        train = f"fitted = rf.fit_fusion(train, {text!r}, runs=[...])"
+        raise InvalidOption(f"{entry.name} is trained on judged rankings: write {train}, then df.rank.fuse(fitted)")
+    fuse = f"df.rank.fuse({text!r}, runs=[...])"
+    raise InvalidOption(f"{entry.name} needs no training: write {fuse}; trained methods are {', '.join(among)}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Entries", "entries_of", "names_of_runs"]
+__all__ = ["Entries", "entries_of", "names_of_runs", "of_run"]
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,24 @@ def entries_of(
     query = numbered(documents.select(of_query.roles.query)).number.astype(np.int64)
     document, run = number[_whole(rows["#row of table"])], _whole(rows["#run"])
     rows = rows.with_columns(_numbers("#document", document), _numbers("#list", query[document] * len(names) + run))
-    ranked = _ranked(rows, setup, depth)
-    listed = np.zeros(len(query), dtype=bool)
-    listed[_whole(ranked["#document"])] = True
+    rows = _ranked(rows, setup, depth)
     if absent:
-        ranked = pl.concat([ranked, _absent(ranked, query, listed, len(names))], how="diagonal")
-    candidates = np.bincount(query[listed], minlength=len(query) and int(query.max()) + 1).astype(np.float64)
-    of_each = candidates[query[_whole(ranked["#document"])]]
+        rows = _with_absent(rows, query, len(names))
     kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label]
     documents = documents.select(name for name in kept if name is not None and name in documents.columns)
-    return Entries(documents, query, ranked.lazy().with_columns(pl.Series("#candidates", of_each)), len(names))
+    return Entries(documents, query, rows.lazy(), len(names))
+
+
+def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
+    """All documents with their scores in a run, ``#score``, and the setup to measure them.
+
+    By their ranks, if the tie rule ordered them: it may have gone by the rows of the caller's table.
+    """
+    score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
+    rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
+    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
+    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")
+    return table, setup.changed(score="#score", ascending=False, scores="as_given")
 
 
 def _numbers(name: str, values: NDArray[np.int64]) -> pl.Series:
@@ -100,7 +108,7 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     for i, score in enumerate(runs.scores):
         of_run = setup.changed(score=score)
         table = Table.of(of_run, frame.schema, label=False)
-        refuse_faults(frame, of_run, table, label=False)
+        refuse_faults(frame, of_run, table, label=False, documents=i == 0)
         tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
     return pl.concat(tables, how="vertical_relaxed")
 
@@ -117,12 +125,13 @@ def _of_names(
         )
     of_run = setup.changed(query=(column, *setup.roles.query))
     table = Table.of(of_run, frame.schema, label=False)
-    refuse_faults(frame, of_run, table, label=False)
     run = pl.lit(0, pl.Int64)
     if names:
-        run = pl.col(column).cast(pl.String).replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    ids = frame.select(*setup.roles.query, doc)
-    found = numbered(ids)
+        run = pl.col(column).cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.Int64)
+    found = numbered(frame.select(*setup.roles.query, doc))
+    numbers = frame.select(pl.Series(found.number, dtype=pl.Int64) * (len(names) + 1) + run.fill_null(len(names)))
+    repeats = numbers.to_series().n_unique() < frame.height
+    refuse_faults(frame, of_run, table, label=False, documents=repeats)
     documents = frame[pl.Series(found.first)]
     if setup.roles.label in frame.columns:
         documents = documents.with_columns(_labels(frame, setup, found.number, documents[setup.roles.label]))
@@ -161,30 +170,39 @@ def _columns(frame: pl.DataFrame, table: Table, run: pl.Expr) -> pl.DataFrame:
         columns["#doc"] = pl.col(table.setup.roles.doc_name)
     if setup.policies.orders_by_label:
         columns["#label"] = pl.col(setup.roles.label)
-    rows = frame.lazy().select(pl.int_range(pl.len()).alias("#row of table"), **columns)
-    return rows.filter(pl.col("#score").is_not_null()).collect(engine="in-memory")
+    rows = frame.select(pl.int_range(pl.len()).alias("#row of table"), **columns)
+    return rows.filter(pl.col("#score").is_not_null()) if rows["#score"].has_nulls() else rows
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows in rank order, ranking by ranking."""
+    """The rows with their rank; those below the depth are left out."""
+    import numpy as np
+
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     policies = setup.policies
     setup = Setup(roles).changed(ties=policies.ties, unjudged="drop" if policies.unjudged == "drop" else "nonrelevant")
     order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
-    own = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))
     (part,) = order.parts
-    found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")
-    found = found.filter(pl.col("#rank") <= depth) if depth is not None else found
-    return own[found["#row"]].hstack([found["#rank"]])
+    found = part().select("#row", "#position").collect(engine="in-memory")
+    rank = np.empty(rows.height)
+    rank[found["#row"].to_numpy()] = found["#position"].to_numpy()
+    own = pl.col("#score").cast(pl.Float64)
+    ranked = rows.select("#document", "#run", "#list", own, pl.Series("#rank", rank))
+    return ranked if depth is None else ranked.filter(pl.col("#rank") <= depth)
 
 
-def _absent(rows: pl.DataFrame, query: NDArray[np.int64], listed: NDArray[np.bool_], n_runs: int) -> pl.DataFrame:
-    """A row for each document and ranking that lacks it, of documents that another ranking has."""
+def _with_absent(rows: pl.DataFrame, query: NDArray[np.int64], n_runs: int) -> pl.DataFrame:
+    """The rows, and one for each document and ranking that lacks it, of documents that another ranking has."""
     import numpy as np
 
+    own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)
+    listed[own] = True
     lacking = np.repeat(listed, n_runs)
-    lacking[_whole(rows["#document"]) * n_runs + _whole(rows["#run"])] = False
+    lacking[own * n_runs + _whole(rows["#run"])] = False
     document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
     lists = query[document] * n_runs + run
-    return pl.DataFrame([_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)])
+    absent = pl.DataFrame([_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)])
+    candidates = np.bincount(query[listed], minlength=int(query.max(initial=-1)) + 1).astype(np.float64)
+    of_each = candidates[query[np.concatenate([own, document])]]
+    return pl.concat([rows, absent], how="diagonal").with_columns(pl.Series("#candidates", of_each))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -18,36 +17,52 @@ from .._plan.per_query import Frame, refuse_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from .._words.asked import Asked
-from .._words.rankings import Rankings
+from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
+from .fitted import FittedFusion
 
 __all__ = [
     "SCORE",
-    "SHARED",
-    "Applied",
     "Names",
-    "applied",
     "formulated",
     "fuse",
     "fused",
     "method_of",
+    "names_of",
+    "needs",
     "over_runs",
+    "per_document",
+    "scored",
     "with_weights",
 ]
 
-SHARED = ("normalize", "missing", "depth")
-"""The options that the plan reads; a formula takes the others."""
-
 Names: TypeAlias = Sequence[str] | frozenset[str]
+"""The names of the runs of a whole table; in a set if they have no order."""
 
 SCORE = "score"
 """The column of the fused score."""
 
+LISTED = "#listed"
+"""Whether any ranking has the document."""
 
-def method_of(method: str | Call, **options: Any) -> Call:
-    """The call of a method that a caller names."""
+
+def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
+    """The call of a method that a caller names, or has trained."""
+    if isinstance(method, FittedFusion):
+        given = {name: value for name, value in options.items() if value is not None}
+        if given:
+            raise InvalidOption(
+                option(**given), f" belongs to the training of {method.method}; train it so, and leave it out"
+            )
+        return method.call
     return method if isinstance(method, Call) else fusion_of(method, **options)
+
+
+def names_of(method: str | Call | FittedFusion[Any], frame: Frame, runs: Runs) -> Sequence[str]:
+    """The names of the runs in their order; of a trained method, that of its training."""
+    names = names_of_runs(frame, runs)
+    return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
 def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
@@ -64,98 +79,85 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
     return [{str(name): x for name, x in weights.items()}[name] for name in names]
 
 
-def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document."""
+def formulated(
+    call: Call, entries: Entries, *, expected: bool, beside: Rankings | None = None
+) -> tuple[Rankings, pl.Expr]:
+    """The columns that a method needs, and its value for each document; those of `beside` are shared."""
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
-        Asked(["#list"]),
+        Asked(["#list"]) if beside is None else beside.asked,
         entries.n_runs,
         None if normalize is None else NORMALIZATIONS[normalize],
         options.pop("missing", "skip"),
         expected,
     )
-    options.pop("depth", None)
+    if beside is not None:
+        rankings.of_documents = beside.of_documents
+    options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
 
-@dataclass(frozen=True)
-class Applied:
-    """A method applied to the entries of a table.
-
-    Attributes
-    ----------
-    entries
-        The entries.
-    rankings
-        The words with the columns that the method's formula has asked for.
-    value
-        The method's value, made of the columns of each document.
-    """
-
-    entries: Entries
-    rankings: Rankings
-    value: pl.Expr
-
-    @property
-    def rows(self) -> pl.LazyFrame:
-        """The entries' rows with the columns that are asked for so far."""
-        return self.rankings.asked.compute(self.entries.rows)
-
-    def of_each(self, *values: pl.Expr) -> pl.DataFrame:
-        """A row per document (``#document``) that a ranking has, with `values` of the columns of each document."""
-        columns = self.rows.group_by("#document").agg(**self.rankings.of_documents)
-        return columns.select("#document", *values).collect(engine="in-memory")
-
-    def with_scores(self, label: str | None) -> pl.DataFrame:
-        """A row per document of a query, with its fused score; null for one that no ranking has."""
-        scores = self.of_each(self.value.cast(pl.Float64).alias(SCORE))
-        documents = self.entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-        found = documents.join(scores, on="#document", how="left", maintain_order="left").drop("#document")
-        last = [name for name in (label,) if name in found.columns]
-        return found.select(pl.exclude(SCORE, *last), SCORE, *last)
-
-
-def applied(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> Applied:
-    """The method applied to the rankings of the runs called `names`; scores that it does not take are refused."""
-    method, options = call.metric, call.arguments
-    of_scores = isinstance(method, Fusion) and method.of == "scores"
-    absent = (isinstance(method, Fusion) and method.absent) or options.get("missing", "skip") != "skip"
-    depth = options.get("depth", setup.policies.depth)
-    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
-    if of_scores:
-        infinite = pl.col("#score").is_infinite()
-        rankings.refuse(infinite, f"{call.metric.name} adds up scores, and a score is infinite; give finite scores")
-    found = Applied(entries, rankings, value)
-    _refuse(found.rows, rankings.asked)
-    return found
+def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
+    """The depth at which a method cuts rankings, and whether it looks at the documents that a ranking lacks."""
+    method, options = cast("Fusion", call.metric), call.arguments
+    name, default = method.depth
+    absent = method.absent or options.get("missing", "skip") != "skip"
+    return options.get(name, setup.policies.depth or default), absent
 
 
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    return applied(frame, setup, call, runs, names).with_scores(setup.roles.label)
+    depth, absent = needs(call, setup)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
+    found = scored(entries, [call], expected=setup.policies.ties == "expected").rename({"#0": SCORE})
+    label = [name for name in (setup.roles.label,) if name in found.columns]
+    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
 
 
-def _refuse(rows: pl.LazyFrame, asked: Asked) -> None:
-    """Raise the first refusal that holds for a row."""
-    if not asked.refused:
-        return
-    bad = rows.select(fault.rows.any().alias(fault.column) for fault in asked.refused.values())
-    holds = bad.collect(engine="in-memory").row(0, named=True)
-    for fault in asked.refused.values():
-        if holds[fault.column]:
+def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the methods share their columns."""
+    rankings, values = None, {}
+    for i, call in enumerate(calls):
+        rankings, value = formulated(call, entries, expected=expected, beside=rankings)
+        values[f"#{i}"] = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
+    if rankings is None:
+        return entries.documents
+    columns = {name: x for name, (_, x) in rankings.of_documents.items()}
+    faults = {fault.column: fault.rows for fault in rankings.asked.refused.values()}
+    rows = rankings.asked.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
+    for fault in rankings.asked.refused.values():
+        if rows[fault.column].any():
             raise InvalidData(fault.message)
+    scores = per_document(rows, rankings.of_documents, entries.documents.height)
+    return entries.documents.with_columns(scores.select(**values))
+
+
+def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
+    """A row per document with what its rows come to; sums by NumPy, which needs no groups for numbers from 0 on."""
+    import numpy as np
+
+    document = rows["#document"].to_numpy()
+    columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
+    others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
+    if others:
+        found = rows.group_by("#document").agg(**others)
+        every = pl.DataFrame({"#document": np.arange(height)}).join(found, "#document", "left", maintain_order="left")
+        columns.update({name: every[name] for name in others})
+    for name in parts.keys() - others.keys():
+        terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
+        columns[name] = pl.Series(np.bincount(document, terms, minlength=height))
+    return pl.DataFrame(columns)
 
 
 def over_runs(
     work: Callable[..., pl.DataFrame],
     frame: Frame,
     setup: Setup,
-    method: str | Call,
+    method: str | Call | FittedFusion[Any],
     runs: Runs,
     options: Mapping[str, Any],
-    new: Sequence[str],
+    new: Iterable[str],
     names: Names | None,
 ) -> Frame:
     """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns."""
@@ -168,23 +170,22 @@ def over_runs(
             option(run="system"),
             ", the column that names the run of each row",
         )
+    if isinstance(method, FittedFusion):
+        runs = method.in_order(runs)
     of_query, schema = runs.queries(setup), frame.collect_schema()
     taken = [*of_query.roles.query, setup.roles.doc_in(schema), setup.roles.label]
-    refuse_names(new, [name for name in taken if name is not None], "the table")
+    refuse_names([*new], [name for name in taken if name is not None], "the table")
     if setup.policies.unjudged == "bounds":
         raise InvalidOption(
             option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
         )
+    weights = options["weights"]
 
     def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
-        known = names_of_runs(rows, runs) if whole is None else whole
-        weights = options["weights"]
+        known = names_of(method, rows, runs) if whole is None else whole
         call = method_of(method, **{**options, "weights": with_weights(weights, known)})
-        if (
-            isinstance(names, frozenset)
-            and not isinstance(weights, Mapping)
-            and call.arguments.get("weights") is not None
-        ):
+        positional = not isinstance(weights, Mapping) and call.arguments.get("weights") is not None
+        if positional and isinstance(names, frozenset):
             raise InvalidOption(
                 f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
                 f"column {runs.column!r} have none; name the run of each weight: ",
@@ -193,8 +194,11 @@ def over_runs(
         return work(rows, of_query, call, runs, known)
 
     if isinstance(frame, pl.DataFrame):
-        return run(frame, sorted(names) if isinstance(names, frozenset) else names, None)
-    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
+        if isinstance(names, frozenset):
+            matched = method.matched(sorted(names)) if isinstance(method, FittedFusion) and names else sorted(names)
+            return run(frame, matched, None)
+        return run(frame, names, None)
+    whole = None if runs.column is None else partial(names_of, method, runs=runs)
     return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
 
 
@@ -202,7 +206,7 @@ def over_runs(
 def fuse(
     frame: Frame,
     setup: Setup,
-    method: str | Call,
+    method: str | Call | FittedFusion[Any],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
@@ -213,8 +217,7 @@ def fuse(
 ) -> Frame:
     """One row per document of a query, with the fused score of its rankings.
 
-    For a part of a table, `names` are those of the runs of the whole table, in a set if they have no order; likewise in
-    `explain_fusion`.
+    For a part of a table, `names` are those of the runs of the whole table; likewise in `explain_fusion`.
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from .._catalog.requests import Request
-from .._decisions.paired_values import Design, Lacking
+from .._decisions.compare import Significance
+from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Method
+from .._support.tests_and_intervals import Correction, Method, PairedTest
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
-from . import explain as _explain
+from . import fitted as _fitted
 from . import fuse as _fuse
-from . import oracle as _oracle
-from . import overlap as _overlap
+from . import tuning as _tuning
+from .fitted import FittedFusion
+from .search import Search, Tuning
+from .tuning import TunedFusion
 
-__all__ = ["explain_fusion", "fuse", "oracle", "overlap"]
+__all__ = ["Fuser", "fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -33,7 +36,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
 
 def fuse(
     ranker: Fuser[R],
-    method: str,
+    method: str | FittedFusion[Any],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -49,6 +52,7 @@ def fuse(
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
         ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        Or what :meth:`fit_fusion` has trained, which is given without options; by default it takes the columns of its training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
         Or a table for each run, one of which is that of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
@@ -87,190 +91,162 @@ def fuse(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
-    >>> df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"]).rows()      # 1/61, 1/62 + 1/61, 1/62
-    [(1, 'a', 0.01639344262295082), (1, 'b', 0.03252247488101534), (1, 'c', 0.016129032258064516)]
+    >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
+    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    [0.016393, 0.032522, 0.016129]
     """
-    chosen = Runs.of(runs, run)
+    trained = isinstance(method, FittedFusion) and not runs and run is None
+    chosen = cast("FittedFusion[Any]", method).where if trained else Runs.of(runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
 
 
-def explain_fusion(
+def fit_fusion(
     ranker: Fuser[R],
     method: str,
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     normalize: str | None = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
     depth: int | None = None,
-) -> R:
-    """What each run contributes to the fused score of each document.
+) -> FittedFusion[R]:
+    """Train a method of fusion on judged rankings.
+
+    Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
+    without a label is not. Train on other queries than those that you report.
 
     Parameters
     ----------
-    method, runs, run, normalize, weights, missing, depth
-        As for :meth:`fuse`.
-
-    Returns
-    -------
-    A frame of the caller's kind with a row per document of a query and run that has it:
-
-    - the query columns, the document, and ``run`` (String);
-    - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
-    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
-    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
-      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
-      are no sum: ``comb_min``, ``comb_max`` and ``comb_med``;
-    - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
-    - the label, if the table has one.
-
-    Where the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
-    has a row, too, whose rank and score are null.
-    Eager frames come query by query, by fused rank, and of each document in the order of the runs; lazy frames have no
-    defined order. Documents that no run has are left out.
-
-    Raises
-    ------
-    InvalidOption, MissingColumn, InvalidData
-        As for :meth:`fuse`.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
-    >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
-    >>> found.select("doc_id", "run", "rank", "contribution", "fused", "fused_rank").rows()
-    [('b', 'bm25', 2, 0.3333333333333333, 0.8333333333333333, 1), ('b', 'dense', 1, 0.5, 0.8333333333333333, 1), ('a', 'bm25', 1, 0.5, 0.5, 2)]
-    """
-    chosen = Runs.of(runs, run)
-    return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)
-
-
-def overlap(
-    ranker: Fuser[R],
-    *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    k: int | None = 10,
-) -> _overlap.Overlap[R]:
-    """How much the rankings of every two runs have in common, and what each run finds alone.
-
-    Parameters
-    ----------
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
+        ``rf.TRAINED_FUSIONS`` lists them all.
     runs, run
-        The runs, as for :meth:`fuse`.
-    k
-        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts all.
+        As for :meth:`fuse`.
+    normalize, missing
+        For segfuse, which multiplies scores: as for :meth:`fuse`. The same when it is applied.
+    depth
+        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
 
     Returns
     -------
-    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
-    is collected first.
-
-    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
-      over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
-      with a persistence of 0.9), all Float64 from 0 to 1, the means over the queries for which either run retrieves a
-      document, null if there is none; and the number of these queries, ``n_queries`` (UInt32).
-    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many
-      of these no other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and
-      ``only_relevant``, null if the table has no labels; all UInt32.
-    - ``settings`` is a dictionary of how it was computed.
-
-    Ranks follow the tie rule.
+    A :class:`rankframe.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    is a frame of the caller's kind. A LazyFrame is collected first.
 
     Raises
     ------
     InvalidOption
-        If there are fewer than two runs, or `k` is no whole number from 1 on.
+        If the method is unknown or needs no training, or an option is out of its range.
     MissingColumn, InvalidData
-        As for :meth:`fuse`.
-
-    References
-    ----------
-    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010.
+        If there are no labels, or no document is relevant; and as for :meth:`fuse`.
 
     Examples
     --------
+    The first ranking has its relevant documents at ranks 1 and 2, the second at rank 2 alone:
+
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
-    >>> found = df.rank.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
-    >>> found.table.select("overlap", "jaccard").row(0)
-    (0.5, 0.3333333333333333)
-    >>> found.runs.rows()
-    [('bm25', 2, 1, 1, 1), ('dense', 2, 1, 0, 0)]
+    >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
+    ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
+    >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
+    >>> fitted.learned.rows()
+    [('bm25', 1, 1.0), ('bm25', 2, 1.0), ('dense', 1, 0.0), ('dense', 2, 1.0)]
+    >>> train.rank.fuse(fitted).select("doc_id", "score").rows()
+    [('a', 1.0), ('b', 2.0), ('c', 0.0)]
+    >>> rf.FittedFusion.from_json(fitted.to_json()).method
+    'posfuse'
     """
-    design = Design(Runs.of(runs, run), None, (), None, "drop")
-    return cast("_overlap.Overlap[R]", ranker._of(design.runs)._run(_overlap.overlap, design, k))
+    design = Design(Runs.of(runs, run), None, (), None, "error")
+    found = ranker._of(design.runs)._run(_fitted.fit, design, method, normalize, missing, depth)
+    return cast("FittedFusion[R]", found)
 
 
-def oracle(
+def tune(
     ranker: Fuser[R],
-    *metrics: Request,
+    method: str | Sequence[str],
+    *,
+    metric: Request = "ndcg@10",
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
-    fusion: str | None = "rrf",
-    ci: float = 0.95,
-    method: Method = "bca",
-    weights: str | None = None,
-    missing: Lacking = "error",
-    resamples: int = 10_000,
+    normalize: str | Sequence[str] | None = None,
+    options: Mapping[str, Sequence[Any]] | None = None,
+    step: float = 0.1,
+    search: Search | None = None,
+    folds: int = 5,
     seed: int = 0,
+    test: PairedTest = "permutation",
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    interval: Method = "bca",
+    resamples: int = 10_000,
     progress: bool = True,
-) -> _oracle.Oracle[R]:
-    """How much there is to gain by choosing the best run for each query, over each single run and over a fusion.
+) -> TunedFusion[R]:
+    """Choose the weights and options of a method of fusion, and say what they gain on queries that were not used to choose.
 
-    The oracle knows the labels. Its mean bounds those of all rules that choose one of the runs for each query; a fusion,
-    which mixes their documents, may exceed it.
+    The queries are cut into folds. For each fold, the setting with the best mean on the other folds fuses its queries; their
+    values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
+    same queries is too high, the more so the more settings were tried.
 
     Parameters
     ----------
-    *metrics
-        Texts and functions, as for :meth:`evaluate`.
+    method
+        The text of a method. Options that it gives stay as they are; open weights, and open options such as `k` of rrf,
+        `gamma`, `sigma` and `phi`, are tuned. Or several methods, from which one is chosen as well: for each fold, by
+        cross-validation among the other folds.
+    metric
+        A text or function, as for :meth:`evaluate`; the mean over the queries counts.
     runs, run
-        The runs, as for :meth:`fuse`.
-    fusion
-        The method that fuses them, with its options, as for :meth:`fuse`; ``None`` for no fusion.
-    ci
-        The confidence of the interval of each gain.
-    method, weights, resamples, seed, progress
-        As for :meth:`summarize`.
-    missing
-        Queries that a run lacks, as for :meth:`compare`.
+        As for :meth:`fuse`.
+    normalize
+        The normalisation as for :meth:`fuse`, or several of them to choose from.
+    options
+        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights": [[0.5, 0.5], [0.7, 0.3]]}``.
+        The first one is that of the untuned method. A single value fixes the option.
+    step
+        The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
+    search
+        ``"grid"`` tries all settings; ``"coordinate"`` goes through the runs and options, takes the best value of each with the
+        others as they are, and repeats this until nothing improves. ``None``: a grid for up to three runs.
+    folds
+        How many parts the queries have, from 2 to the number of queries.
+    seed
+        The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
+    test, correction, ci, resamples, progress
+        As for :meth:`compare`, with the tuned method against the untuned one and each run.
+    interval
+        The kind of the intervals: `method` of :meth:`compare`.
 
     Returns
     -------
-    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
-    LazyFrame is collected first.
-
-    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
-      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
-      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
-      ``ci_high``, all Float64; on how many queries the oracle is better, ``better``, and how many queries have a value,
-      ``n_queries`` (UInt32).
-    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
-      Float64 column per metric.
-    - ``settings`` is a dictionary of how it was computed.
-
-    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
-    chooses from.
+    A :class:`rankframe.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
 
     Raises
     ------
     InvalidOption
-        If there are fewer than two runs, or a run has the name ``"oracle"`` or that of the fusion.
-    InvalidData
-        If a run lacks queries and `missing` is ``"error"``.
+        If there is nothing to choose, there are more folds than queries, or an option is out of its range.
+    UnknownMetric, MissingColumn, InvalidData
+        As for :meth:`fuse` and :meth:`evaluate`.
 
     Examples
     --------
+    Each run is right on one query only, so that weights chosen on one query fail on the other:
+
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(bm25=pl.Series([2, 1, 1, 2]), dense=pl.Series([1, 2, 2, 1]))     # each is right once
-    >>> df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table.select("run", "mean", "oracle", "gain").rows()
-    [('bm25', 0.75, 1.0, 0.25), ('dense', 0.75, 1.0, 0.25)]
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0]})
+    >>> df = df.with_columns(a=pl.Series([2, 1, 1, 2]), b=pl.Series([1, 2, 2, 1]))
+    >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
+    >>> tuned.text
+    'wsum(weights=[0,1])'
+    >>> tuned.table.select("ranking", "mean").head(3).rows()
+    [('tuned, out of fold', 0.5), ('tuned, in sample', 0.75), ('untuned', 0.5)]
+    >>> tuned.fuse(df)["score"].to_list()
+    [1.0, 2.0, 2.0, 1.0]
     """
-    design = Design(Runs.of(runs, run), None, (), weights, missing)
-    resampling = Resampling(ci, method, resamples, seed, progress)
-    found = ranker._of(design.runs)._run(_oracle.oracle, design, fusion, resampling, *metrics)
-    return cast("_oracle.Oracle[R]", found)
+    texts = (method,) if isinstance(method, str) else tuple(method)
+    choices = dict(options or {})
+    if normalize is not None:
+        choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
+    tuning = Tuning(texts, choices, step, search, folds, seed)
+    design = Design(Runs.of(runs, run), None, (), None, "error")
+    testing = Significance(test, correction)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
+    found = ranker._of(design.runs)._run(_tuning.tune, design, tuning, testing, resampling, metric)
+    return cast("TunedFusion[R]", found)

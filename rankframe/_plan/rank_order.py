@@ -24,9 +24,12 @@ Part: TypeAlias = Callable[[], pl.LazyFrame]
 """A function that returns the rows of some queries in rank order."""
 
 
-def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True) -> Fault | None:
-    """The first fault found in the frame, or None; without `label`, of what ranking reads alone."""
-    faults = table.faults(label=label)
+def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True, documents: bool = True) -> Fault | None:
+    """The first fault found in the frame, or None; without `label`, of what ranking reads alone.
+
+    Without `documents`, those of a query are known to differ.
+    """
+    faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
     plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
     seen = frame.select(plain).row(0, named=True) if plain else {}
     for fault in faults:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -189,7 +189,8 @@ def _by_value(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries | None:
     first = np.empty(len(sizes), dtype=np.uint32)
     first[value[::-1]] = rows[::-1]  # the last write stays
     seen = np.flatnonzero(sizes)
-    seen = seen[np.argsort(first[seen])]
+    place, _ = _by_appearance(first[seen], len(rows))
+    seen = seen[_inverse(place, len(place))]
     return Queries(_inverse(seen, len(sizes))[value], first[seen], sizes[seen])
 
 
@@ -202,11 +203,11 @@ def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
     row = (codes & _ones(bits)).astype(np.uint32)
     codes = codes >> bits
     starts = starts_of(codes)
-    sizes = np.diff(starts, append=ids.height)
-    order = np.argsort(row[starts])
+    sizes, first = np.diff(starts, append=ids.height), row[starts]
+    place, first = _by_appearance(first, ids.height)
     number = np.empty(ids.height, dtype=np.uint32)
-    number[row] = np.repeat(_inverse(order, len(order)), sizes)
-    return Queries(number, row[starts][order], sizes[order], by_hash=True)
+    number[row] = np.repeat(place, sizes)
+    return Queries(number, first, sizes[_inverse(place, len(place))], by_hash=True)
 
 
 def _by_group(ids: pl.DataFrame) -> Queries:
@@ -220,7 +221,16 @@ def _by_group(ids: pl.DataFrame) -> Queries:
     return Queries(number, row.list.first().to_numpy(), sizes)
 
 
-def _inverse(order: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
+def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The place of each of these rows among them, and the rows in order: as argsort gives them, without a sort."""
+    import numpy as np
+
+    seen = np.zeros(height, dtype=bool)
+    seen[first] = True
+    return np.cumsum(seen, dtype=np.uint32)[first] - np.uint32(1), np.flatnonzero(seen).astype(np.uint32)
+
+
+def _inverse(order: NDArray[np.integer[Any]], size: int) -> NDArray[np.uint32]:
     """The place of each number in the order."""
     import numpy as np
 

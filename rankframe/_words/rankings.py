@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import polars as pl
 
 from ..errors import InvalidOption, option
 from .asked import Asked
+from .duels import duels_won
 
-__all__ = ["Missing", "Normalization", "Rankings", "Scores"]
+__all__ = ["How", "Missing", "Normalization", "Rankings", "Scores"]
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
+How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 
 LIST = "#list"
@@ -42,8 +46,8 @@ class Rankings:
         The score of a document in a ranking that lacks it: none, 0, or the least of that ranking's.
     expected
         Whether documents with equal scores in a ranking share the mean of what their ranks are worth.
-    of_documents, totals
-        The columns with one value per document, as aggregates of its rows; and the terms of those that are totals.
+    values
+        For a trained method: of each run, the values that training found at the places 1, 2 and so on.
     """
 
     asked: Asked
@@ -51,7 +55,8 @@ class Rankings:
     normalize: Normalization | None = None
     missing: Missing = "skip"
     expected: bool = False
-    of_documents: dict[str, pl.Expr] = field(default_factory=dict)
+    values: Sequence[Sequence[float]] = ()
+    of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
     totals: dict[str, pl.Expr] = field(default_factory=dict)
 
     #: The rank of the document, from 1 on; null in a ranking that lacks it.
@@ -62,11 +67,18 @@ class Rankings:
         """Whether the ranking has the document."""
         return self.rank.is_not_null()
 
+    def normalized(self, normalize: Normalization | None) -> pl.Expr:
+        """The scores as a normalisation gives them; null for a document that the ranking lacks."""
+        scores = Scores(self)
+        self.refuse(
+            scores.score.is_infinite(), "a score is infinite, and fusion by scores adds them up; give finite scores"
+        )
+        return scores.score if normalize is None else self.asked.column(normalize(scores))
+
     @property
     def score(self) -> pl.Expr:
         """The normalised score; for a document that the ranking lacks, null or the score that `missing` gives."""
-        scores = Scores(self)
-        score = scores.score if self.normalize is None else self.asked.column(self.normalize(scores))
+        score = self.normalized(self.normalize)
         if self.missing == "zero":
             return score.fill_null(0.0)
         if self.missing == "min":
@@ -80,13 +92,13 @@ class Rankings:
 
     @property
     def n_candidates(self) -> pl.Expr:
-        """The number of documents in any of the query's rankings."""
+        """The number of documents in any of the query's rankings; for methods declared with ``absent=True``."""
         return pl.col("#candidates")
 
     @property
     def n_listing(self) -> pl.Expr:
         """The number of rankings that have the document, one number per document."""
-        return self._per_document(self.listed.sum().cast(pl.Float64))
+        return self._per_document("sum", self.listed)
 
     def weight(self, weights: Sequence[float] | None) -> pl.Expr:
         """The weight of the row's ranking; 1 for each if there are no weights."""
@@ -99,6 +111,24 @@ class Rankings:
             )
         return RUN.replace_strict(range(self.n_rankings), weights, return_dtype=pl.Float64)
 
+    def learned(self, place: pl.Expr) -> pl.Expr:
+        """The value that training found for the run at a place, from 1 on; 0 beyond the last, and for a document not listed."""
+        last = len(self.values[0]) if self.values else 0
+        return self._looked_up([(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last))
+
+    def learned_sum(self, first: pl.Expr, last: pl.Expr) -> pl.Expr:
+        """The sum of the learned values at the places from `first` to `last`."""
+        sums = [(0.0, *accumulate(x)) for x in self.values]
+        most = len(self.values[0]) if self.values else 0
+        return self._looked_up(sums, last.clip(0, most)) - self._looked_up(sums, (first - 1).clip(0, most))
+
+    def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
+        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking lacks."""
+        width = len(values[0]) if values else 0
+        flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
+        place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
+        return self.asked.column(flat.gather(place).fill_null(0.0))
+
     def by_rank(self, x: pl.Expr) -> pl.Expr:
         """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""
         return self.asked.column(x.mean().over(LIST, "#score")) if self.expected else x
@@ -110,31 +140,44 @@ class Rankings:
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
 
-        `explain_fusion` shows the terms of a formula's first total, where its value is a multiple of that total.
+        `explain_fusion` shows the terms of the first total of which a formula's value is a multiple.
         """
-        total = self._per_document(x.sum())
+        total = self._per_document("sum", x)
         self.totals[total.meta.output_name()] = x
         return total
 
     def least(self, x: pl.Expr) -> pl.Expr:
         """The least `x` of the rankings that have one."""
-        return self._per_document(x.min())
+        return self._per_document("min", x)
 
     def greatest(self, x: pl.Expr) -> pl.Expr:
         """The greatest `x`."""
-        return self._per_document(x.max())
+        return self._per_document("max", x)
 
     def median(self, x: pl.Expr) -> pl.Expr:
         """The median of `x`; of an even number, the mean of the two in the middle."""
-        return self._per_document(x.median())
+        return self._per_document("median", x)
+
+    def duels(self, weights: Sequence[float] | None) -> pl.Expr:
+        """The duels that a document wins against the query's other documents, and half of those that are drawn.
+
+        A ranking votes for the document that it has further up, and for one that it has over one that it lacks; it casts
+        no vote between two that it lacks, or that it holds to be equal. The method must be declared with ``absent=True``.
+        """
+        self.weight(weights)  # one for each run
+        place = self.by_rank(self.rank).fill_null(self.n_candidates + 1)
+        columns = [pl.col("#document"), pl.col(LIST), RUN, place]
+        won = pl.map_batches(columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64)
+        column = self.asked.column(won, known_by=b"duels" + repr(weights).encode())
+        return self._per_document("first", column)
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a row."""
         self.asked.refuse(bad, message)
 
-    def _per_document(self, x: pl.Expr) -> pl.Expr:
+    def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"
-        self.of_documents[name] = x
+        self.of_documents[name] = how, x
         return pl.col(name)
 
 
@@ -172,6 +215,12 @@ class Scores:
         return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
 
     @property
+    def sample_deviation(self) -> pl.Expr:
+        """Their standard deviation, divided by the number of scores less 1; exactly 0 if they are all equal."""
+        spread = self._rankings.within_ranking(self.score.std(ddof=1))
+        return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
+
+    @property
     def norm(self) -> pl.Expr:
         """Their Euclidean norm."""
         return self._rankings.within_ranking((self.score**2).sum()).sqrt()
@@ -193,3 +242,15 @@ class Scores:
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a score."""
         self._rankings.refuse(bad, message)
+
+
+def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:
+    """The duels that the document of each row wins."""
+    import numpy as np
+
+    document, ranking, run, place = (column.to_numpy() for column in columns)
+    seen, number = np.unique(document, return_inverse=True)
+    places = np.zeros((len(seen), n_rankings), dtype=np.float32)
+    query = np.zeros(len(seen), dtype=np.int64)
+    places[number, run], query[number] = place, ranking // max(n_rankings, 1)
+    return pl.Series(duels_won(places, query, weights)[number])

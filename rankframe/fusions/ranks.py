@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.fusions import Range, fusion
 from .._words.rankings import Rankings
 
-__all__ = ["borda", "isr", "log_isr", "logn_isr", "rbc", "rrf"]
+__all__ = ["borda", "condorcet", "isr", "log_isr", "logn_isr", "rbc", "rrf"]
 
 
 @fusion("reciprocal_rank_fusion", of="ranks")
@@ -80,7 +80,7 @@ def logn_isr(r: Rankings, sigma: Annotated[float, Range(least=0, most=1)] = 0.01
     return r.total(r.by_rank(r.rank**-2.0)) * (r.n_listing + sigma).log()
 
 
-@fusion("rbp", of="ranks")
+@fusion("rbp", "rbp_fusion", "rank_biased_precision_fusion", of="ranks")
 def rbc(
     r: Rankings, phi: Annotated[float, Range(above=0, below=1)] = 0.8, *, weights: Sequence[float] | None = None
 ) -> pl.Expr:
@@ -103,7 +103,7 @@ def rbc(
     return r.total(r.by_rank((1 - phi) * phi ** (r.rank - 1)) * r.weight(weights))
 
 
-@fusion("bordafuse", of="ranks", absent=True)
+@fusion("bordafuse", "w_bordafuse", "borda_count", of="ranks", absent=True)
 def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""Borda count: C points for the first of C candidates, one less at each next rank; absent ones share the rest.
 
@@ -122,3 +122,29 @@ def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     """
     in_list, absent = r.by_rank(r.n_candidates - r.rank + 1), (r.n_candidates - r.length + 1) / 2
     return r.total(pl.when(r.listed).then(in_list).otherwise(absent) * r.weight(weights))
+
+
+@fusion("w_condorcet", "copeland", of="ranks", absent=True)
+def condorcet(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
+    r"""Condorcet fusion by Copeland's score: the number of duels that a document wins, and half of those that it draws.
+
+    .. math:: \sum_{e \ne d} \begin{cases} 1 & v(d, e) > v(e, d) \\ 1/2 & v(d, e) = v(e, d) \\ 0 & \text{else} \end{cases}
+
+    Two documents of a query meet in one duel, in which `v` adds up the weights of the rankings that vote for a document. A
+    ranking votes for the one that it has further up, or for the only one that it has; it casts no vote if it lacks both.
+    With ``ties="expected"`` it casts none between equal scores, either; otherwise these stand by the tie rule.
+
+    Every document is compared with every other one of its query: time grows with the square of the number of
+    documents that a query has in all its rankings. Memory does not: pairs are compared in blocks. ``depth`` bounds both.
+
+    Parameters
+    ----------
+    weights
+        A weight for each run, in the order of the runs; ``None`` weighs all alike.
+
+    References
+    ----------
+    Copeland, A reasonable social welfare function, 1951; Montague and Aslam, Condorcet fusion for improved retrieval, CIKM
+    2002, who sort by duels, whose order is not defined where these form a circle.
+    """
+    return r.duels(weights)

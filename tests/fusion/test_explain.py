@@ -18,7 +18,7 @@ from rankframe._table.setup import Setup
 
 from .test_worked_values import LONG, WIDE
 
-NO_SUM = {"comb_min", "comb_max", "comb_med"}
+NO_SUM = {"comb_min", "comb_max", "comb_med", "condorcet", "haystack", "llamaindex"}
 WEIGHTS = {"weights": [0.5, 0.3, 0.2]}
 
 
@@ -98,7 +98,7 @@ def test_an_absent_document_that_counts_as_the_least_contributes_that_score() ->
 @pytest.mark.parametrize("method", sorted(NO_SUM))
 def test_a_method_that_is_no_sum_has_no_contributions(method: str) -> None:
     found = LONG.rank.explain_fusion(method, run="run")
-    assert found["contribution"].null_count() == found.height == 8
+    assert found["contribution"].null_count() == found.height > 0
     assert found["fused"].null_count() == 0
 
 

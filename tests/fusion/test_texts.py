@@ -1,0 +1,84 @@
+"""The texts that name a method of fusion: ours, and those of other tools."""
+
+from __future__ import annotations
+
+import pytest
+
+import rankframe as rf
+from rankframe._catalog.fusions import FUSIONS, NORMALIZATIONS, fusion_of
+
+SPELLINGS = {
+    # ranx: its methods, its normalisations
+    **{name: f"comb_{name}" for name in ("min", "max", "med", "sum", "anz", "mnz", "gmnz")},
+    "rrf(k=10)": "rrf(k=10)",
+    "isr": "isr",
+    "log_isr": "log_isr",
+    "logn_isr(sigma=0.1)": "logn_isr(sigma=0.1)",
+    "gmnz(gamma=0.5)": "comb_gmnz(gamma=0.5)",
+    "rbc(phi=0.9)": "rbc(phi=0.9)",
+    "bordafuse": "borda",
+    "w_bordafuse(weights=[1,2])": "borda(weights=[1,2])",
+    "condorcet": "condorcet",
+    "w_condorcet(weights=[1,2])": "condorcet(weights=[1,2])",
+    "wsum(weights=[1,2],norm=min-max)": "wsum(weights=[1,2],normalize=min_max)",
+    "wmnz(weights=[1,2],norm='min-max-inverted')": "wmnz(weights=[1,2],normalize=min_max_inverted)",
+    "mixed(weights=[1,2],norm=zmuv)": "mixed(weights=[1,2],normalize=zmuv)",
+    **{f"sum(norm={name})": f"comb_sum(normalize={name})" for name in ("max", "sum", "rank")},
+    # trectools
+    "combos": "comb_sum",
+    **{f"combos(strategy={name})": f"comb_{name}" for name in ("sum", "max", "min", "anz", "mnz", "med")},
+    "reciprocal_rank_fusion(k=10)": "rrf(k=10)",
+    "rank_biased_precision_fusion(p=0.9)": "rbc(phi=0.9)",
+    "rbp(p=0.9)": "rbc(phi=0.9)",
+    # papers
+    "CombMNZ": "comb_mnz",
+    "RRF": "rrf",
+}
+
+
+@pytest.mark.parametrize(("text", "canonical"), SPELLINGS.items())
+def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
+    assert fusion_of(text).text == canonical
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_a_text_with_every_option_reads_back_to_itself(name: str) -> None:
+    needed = {"weights": [0.7, 0.3]} if "weights" in FUSIONS[name].parameters else {}
+    options = {**needed, **({"normalize": "zmuv", "missing": "min"} if FUSIONS[name].of == "scores" else {})}
+    text = fusion_of(name, **options, **{FUSIONS[name].depth[0]: 20}).text
+    assert fusion_of(text).text == text
+    assert all(option in text for option in options)
+
+
+@pytest.mark.parametrize(
+    "name", ["min_max", "min-max", "min-max-inverted", "minmax", "z_score", "zmuv", "dist_based_score"]
+)
+def test_normalisations_have_other_names(name: str) -> None:
+    assert dict(fusion_of("comb_sum", normalize=name).options)["normalize"] in NORMALIZATIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("comb_mzn", "Did you mean 'comb_mnz'?"),
+        ("sum(norm=max,normalize=sum)", "unexpected keyword argument 'norm'"),
+        ("rrf(norm=max)", "unexpected keyword argument 'norm'"),
+        ("rrf(p=0.5)", "unexpected keyword argument 'p'"),
+        ("combos(strategy=avg)", "unknown method of fusion 'avg'"),
+        ("comb_sum(normalize=borda)", "normalize is 'min_max'"),
+        ("langchain(normalize=max)", "unexpected keyword argument 'normalize'"),
+        ("rrf(k=60", "is no method of fusion|cannot read"),
+        ("rrf(60)", "write name=value"),
+        ("comb_sum(normalize=2-1)", "normalize is 'min_max'|cannot read"),
+    ],
+)
+def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: str) -> None:
+    with pytest.raises(rf.errors.InvalidOption, match=message.replace("?", r"\?")):
+        fusion_of(text)
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
+    if FUSIONS[name].of != "scores":
+        with pytest.raises(rf.errors.InvalidOption, match="has no effect; leave it out"):
+            fusion_of(name, normalize="min_max")
