@@ -12,6 +12,7 @@ from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
 from .._table.setup import Setup
 from .._text.of_fusion import oracle_lines, overlap_lines
+from .._text.sentences import IN_HTML
 from ..errors import InvalidOption, option
 from . import of_fusion
 from .report_parts import Contents, Part, picture
@@ -49,7 +50,9 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
         picture(of_fusion.contributions, frame, setup, runs, contents.fusion, RANKS),
         picture(of_fusion.overlap, frame, setup, runs, RANKS),
     )
-    return OfFusion(contents.fusion, (*oracle_lines(best), *overlap_lines(common)), Part("", tables, drawn))
+    return OfFusion(
+        contents.fusion, (*oracle_lines(best, IN_HTML), *overlap_lines(common, IN_HTML)), Part("", tables, drawn)
+    )
 
 
 def _of_oracle(found: Oracle[Any]) -> Table:

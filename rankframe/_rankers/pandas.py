@@ -262,9 +262,8 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known
     """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
-    kept = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} & source.columns.keys()
-    kept -= verb_of(verb).named(args)  # the column of the runs' names
-    own = {name: source.back(name, result[name]) for name in result.columns if name in kept}
+    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
+    own = {name: source.back(name, result[name]) for name in result.columns if name in ids & source.columns.keys()}
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .markup import html, text
 from .result_table import Cell, Grid, higher_is_better, name_of, number, queries_of, records
-from .sentences import decimals, interval, signed
+from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
 __all__ = [
@@ -30,7 +30,7 @@ def overlap_text(of: Any) -> str:
 
 def overlap_html(of: Any) -> str:
     """An overlap as HTML in the colours of the page."""
-    return _as_html(overlap_lines(of), overlap_grids(of))
+    return _as_html(overlap_lines(of, IN_HTML), overlap_grids(of))
 
 
 def oracle_text(of: Any) -> str:
@@ -40,25 +40,23 @@ def oracle_text(of: Any) -> str:
 
 def oracle_html(of: Any) -> str:
     """An oracle as HTML in the colours of the page."""
-    return _as_html(oracle_lines(of), [oracle_grid(of)])
+    return _as_html(oracle_lines(of, IN_HTML), [oracle_grid(of)])
 
 
-def overlap_lines(of: Any) -> list[str]:
+def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """Which runs have most and least in common, and what each run finds alone: a sentence each."""
     pairs = [row for row in records(of.table) if row["jaccard"] is not None]
     if not pairs:
         return ["No run has a document"]
     most, least = (how(pairs, key=lambda row: float(row["jaccard"])) for how in (max, min))
     share = f"of the documents{_top(of)} of either"
-    common = f"{_both(most)} have {_percent(most)} {share} in common"
+    common = f"{_both(most, quotes)} have {_percent(most)} {share} in common"
     if len(pairs) > 1:
-        common = (
-            f"{_both(most)} have most in common, {_percent(most)} {share}, and {_both(least)} least, {_percent(least)}"
-        )
+        common = f"{_both(most, quotes)} have most in common, {_percent(most)} {share}, and {_both(least, quotes)} least, {_percent(least)}"
     runs = records(of.runs)
     judged = all(row["relevant"] is not None for row in runs)
     kind, counted = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
-    alone = ", ".join(f"`{row['run']}` {row[counted]:,}" for row in runs)
+    alone = ", ".join(f"{quoted(row['run'], quotes)} {row[counted]:,}" for row in runs)
     return [common, f"{kind}{_top(of)} of one run only: {alone}"]
 
 
@@ -83,7 +81,7 @@ def overlap_grids(of: Any) -> list[Grid]:
     ]
 
 
-def oracle_lines(of: Any) -> list[str]:
+def oracle_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """What the best run of each query would gain over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
@@ -94,8 +92,8 @@ def oracle_lines(of: Any) -> list[str]:
             lines.append(f"No query has a value of {metric}")
             continue
         best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
-        over = [f"{_gain(best)} over `{best['run']}`, the best single run"]
-        over += [f"{_gain(row)} over the fusion `{fusion}`" for row in own if row["run"] == fusion]
+        over = [f"{_gain(best)} over {quoted(best['run'], quotes)}, the best single run"]
+        over += [f"{_gain(row)} over the fusion {quoted(fusion, quotes)}" for row in own if row["run"] == fusion]
         lines.append(f"{metric} would be {best['oracle']:.3f} with the best run of each query: {', and '.join(over)}")
     return lines
 
@@ -129,8 +127,8 @@ def _names(row: Mapping[str, Any], *columns: str) -> list[Cell]:
     return [Cell(name_of(row[name])) for name in columns]
 
 
-def _both(row: Mapping[str, Any]) -> str:
-    return f"`{row['run']}` and `{row['other']}`"
+def _both(row: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+    return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
 
 
 def _percent(row: Mapping[str, Any]) -> str:

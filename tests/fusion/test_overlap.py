@@ -137,7 +137,7 @@ def test_the_sentences_say_which_runs_are_alike_and_what_each_finds_alone() -> N
     assert second == "Relevant documents in the top 2 of one run only: `a` 1, `b` 0, `c` 1"
     two = WIDE.rank.overlap(runs=["A", "B"], k=None)
     assert repr(two).splitlines()[0] == "`A` and `B` have 40% of the documents of either in common"
-    assert "<strong>`A` and `B` have 40%" in two._repr_html_()
+    assert "<strong>“A” and “B” have 40%" in two._repr_html_()
 
 
 def test_names_of_runs_are_escaped_in_notebooks() -> None:
