@@ -20,7 +20,7 @@ from .fitted import FittedFusion
 from .search import Search, Tuning
 from .tuning import TunedFusion
 
-__all__ = ["fit_fusion", "fuse", "tune"]
+__all__ = ["Fuser", "fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
