@@ -56,7 +56,8 @@ def _won(left: Places, right: Places, weights: Sequence[float] | None) -> NDArra
         vote = (own < other).view(np.int8) - (own > other).view(np.int8)
         votes += vote if weights is None else weights[ranking] * vote
     least = 0.0 if weights is None else DRAWN * sum(map(abs, weights))
-    return ((votes > least).sum(axis=2) + (votes >= -least).sum(axis=2)) / 2
+    won: NDArray[np.float64] = ((votes > least).sum(axis=2) + (votes >= -least).sum(axis=2)) / 2
+    return won
 
 
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[slice]:
