@@ -23,7 +23,7 @@ from rankframe._table import conventions, name_presets, policies, roles, run_and
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
 from rankframe._words import rankings
-from rankframe.fusions import engines
+from rankframe.fusions import search_engines
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
@@ -595,7 +595,6 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 MODULES: list[ModuleType] = [
     arguments,
-    engines,
     entries,
     fuse,
     fusions,
@@ -612,6 +611,7 @@ MODULES: list[ModuleType] = [
     roles,
     table_module,
     run_and_judgments,
+    search_engines,
     setup,
     verbs,
 ]
