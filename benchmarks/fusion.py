@@ -81,7 +81,8 @@ def print_beside_ranx(queries: int, docs: int) -> None:
 
     def by_ranx(given: pl.DataFrame, options: dict[str, Any]) -> pl.DataFrame:
         names = {"q_id_col": "query_id", "doc_id_col": "doc_id", "score_col": "score"}
-        frames = [frame.to_pandas() for frame in given.partition_by("run", include_key=False)]
+        parts = given.partition_by("run", include_key=False)
+        frames = [part.to_pandas().astype({"query_id": object, "doc_id": object}) for part in parts]
         return pl.from_pandas(fuse([Run.from_df(frame, **names) for frame in frames], **options).to_dataframe())
 
     for method, options in OF_RANX.items():
