@@ -44,8 +44,10 @@ NEEDED = {
 
 
 def catalogue() -> list[str]:
-    """Every metric that needs no subtopics, at 10 where it takes a cutoff, and three of them at other cutoffs as well."""
-    of_documents = {name: metric for name, metric in rf.METRICS.items() if metric.over == "documents"}
+    """Every metric of scores and labels, at 10 where it takes a cutoff, and three of them at other cutoffs as well."""
+    of_documents = {
+        name: metric for name, metric in rf.METRICS.items() if metric.over == "documents" and not metric.needs
+    }
     names = [
         NEEDED.get(name, f"{name}@10" if "k" in metric.parameters else name) for name, metric in of_documents.items()
     ]

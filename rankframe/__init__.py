@@ -33,12 +33,17 @@ from .errors import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._catalog.fusions import FUSIONS
+    from ._catalog.catalog_metrics import catalog_metric
+    from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
-    from ._catalog.registry import AGREEMENTS, METRICS, metric, unregister
+    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
+    from ._fusion.fitted import FittedFusion
+    from ._fusion.tuning import TunedFusion
+    from ._items.gaps import Gaps
+    from ._items.parts import ItemCounts
     from ._rankers.pandas import PandasRanker
     from ._rankers.polars import PolarsRanker
     from ._rankers.ranker import ExprRanker
@@ -50,29 +55,39 @@ if TYPE_CHECKING:
     from ._trainers.lightgbm import lightgbm_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._trainers.xgboost import xgboost_metric
+    from ._words.exposure import Exposure
     from ._words.ranking import Ranking
-    from .fusion import fuse
+    from .fusion import fit_fusion, fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
 
 __all__ = [
     "AGREEMENTS",
+    "CATALOG_METRICS",
     "FUSIONS",
     "METRICS",
+    "TRAINED_FUSIONS",
     "Accumulator",
     "Comparison",
+    "Exposure",
+    "FittedFusion",
+    "Gaps",
     "InvalidData",
     "InvalidOption",
+    "ItemCounts",
     "MissingColumn",
     "MissingExtra",
     "OutOfSpace",
     "RankframeError",
     "RankframeWarning",
     "Ranking",
+    "TunedFusion",
     "UnknownMetric",
     "Verdict",
     "arrow_kernel",
+    "catalog_metric",
     "catboost_callback",
     "expr",
+    "fit_fusion",
     "from_arrays",
     "from_dicts",
     "from_lists",
@@ -103,14 +118,23 @@ if TYPE_CHECKING:
 LATER = {
     "AGREEMENTS": "_catalog.registry",
     "Accumulator": "_trainers.accumulator",
+    "CATALOG_METRICS": "_catalog.registry",
     "FUSIONS": "_catalog.fusions",
     "METRICS": "_catalog.registry",
     "Comparison": "_decisions.compare",
+    "Exposure": "_words.exposure",
+    "Gaps": "_items.gaps",
+    "ItemCounts": "_items.parts",
+    "FittedFusion": "_fusion.fitted",
     "Ranking": "_words.ranking",
+    "TRAINED_FUSIONS": "_catalog.fusions",
+    "TunedFusion": "_fusion.tuning",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
+    "catalog_metric": "_catalog.catalog_metrics",
     "catboost_callback": "_trainers.catboost",
     "expr": "_rankers.ranker",
+    "fit_fusion": "fusion",
     "from_arrays": "_shapes.arrays",
     "fuse": "fusion",
     "from_dicts": "_shapes.dicts",

@@ -8,7 +8,7 @@ Results are lazy Dask frames. Only a metric that needs the largest label of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,24 +54,24 @@ class DaskRanker(FrameRanker[Any]):
             other, *rest = args
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
             args = (_with_columns(other, self._setup.roles.query), *rest)
-        engine = DaskEngine(self._setup.roles.subtopic)
+        engine = DaskEngine(self._setup.roles.lists)
         try:
             return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, verb, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame._meta) from None
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
-        raise looks_at_whole("a plot or a report", DaskEngine(None))
+        raise looks_at_whole("a plot or a report", DaskEngine(()))
 
 
 @dataclass(frozen=True)
 class DaskEngine:
     """Dask as an engine: a part is a partition, and a shuffle brings all rows of a key into one partition.
 
-    `lists` names a column whose values may be lists, as for `Source`.
+    `lists` names the columns whose values may be lists, as for `Source`.
     """
 
-    lists: str | None
+    lists: Container[str]
 
     name = "Dask frame"
     advice = (
@@ -125,7 +125,7 @@ class OnPandas:
 
     work: Work
     names: tuple[tuple[str, ...], ...]
-    lists: str | None
+    lists: Container[str]
 
     def __call__(self, *parts: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
-from ._catalog.fusions import FUSIONS, NORMALIZATIONS
+from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
 from ._files.together import run_names
+from ._fusion.fitted import FittedFusion
 from ._words.rankings import Missing
 from .errors import Code, InvalidOption, called_by_users, shown
 from .io import read_run
 
-__all__ = ["FUSIONS", "NORMALIZATIONS", "fuse"]
+__all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
 
 T = TypeVar("T")
 
@@ -66,6 +67,64 @@ def fuse(
         raise InvalidOption(f"{shown(runs)} holds no run; give at least one frame or file")
     first = next(iter(tables.values())).rank.on(**(on or {}))
     return first.fuse(method, runs=tables, normalize=normalize, weights=weights, missing=missing, depth=depth)
+
+
+@called_by_users
+def fit_fusion(
+    train: Any,
+    method: str,
+    *,
+    runs: Sequence[str] | Mapping[str, Any] | None = None,
+    run: str | None = None,
+    qrels: Any = None,
+    on: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> FittedFusion[Any]:
+    """Train a method of fusion on judged rankings: ``train.rank.on(...).fit_fusion(method, ...)``.
+
+    Parameters
+    ----------
+    train
+        A frame with the runs, with labels unless `qrels` is given.
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
+    runs, run
+        As for :meth:`df.rank.fit_fusion`.
+    qrels
+        A frame of judgments, which is joined with the runs first; ``None`` if they have labels.
+    on
+        The columns and policies, as for :meth:`df.rank.on`: ``{"relevant": 2}``.
+    **options
+        As for :meth:`df.rank.fit_fusion`: `normalize`, `missing` and `depth`.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`, which `df.rank.fuse` applies.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`df.rank.fit_fusion` and :meth:`df.rank.judge`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.6]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
+    [('bm25', 0.25), ('dense', 0.5)]
+    """
+    policies = dict(on or {})
+
+    def judged(frame: Any) -> Any:
+        score = {"score": runs[0]} if runs and not isinstance(runs, Mapping) else {}
+        return frame if qrels is None else frame.rank.on(**{**policies, **score}).judge(qrels, run=run)
+
+    if isinstance(runs, Mapping):
+        tables = {name: judged(table) for name, table in runs.items()}
+        own = next((tables[name] for name, table in runs.items() if table is train), train)
+        return own.rank.on(**policies).fit_fusion(method, runs=tables, run=run, **options)  # type: ignore[no-any-return]
+    return judged(train).rank.on(**policies).fit_fusion(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
 
 
 def _named(runs: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:

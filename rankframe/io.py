@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.resources import files
 from typing import TypeAlias
 
@@ -25,16 +26,16 @@ def read_run(
 ) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``. Other files are
-    recognised by their first lines: a JSON object, a table of Quepid, or else TREC text. Text may be compressed (``.gz``,
+    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``, ``.arrow``
+    or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named ``.json``, a
+    table of Quepid, or else TREC text. Text may be compressed (``.gz``,
     ``.zst``).
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
     ``#``, a byte-order mark and Windows line ends are skipped. trec_eval also ignores further fields after the
     tag; here they are an error, since most often they come from a space inside an id, which moves the score. A
-    score of ``nan`` is read as NaN, and refused when the table is evaluated; one beyond the largest float, as ``1e999``,
-    is read as infinite, as in C.
+    score of ``nan`` is refused; one beyond the largest float, as ``1e999``, is read as infinite, as in C.
 
     Formats of other tools:
 
@@ -56,7 +57,7 @@ def read_run(
     source
         A path, or an open file. Several files, as a list or a pattern such as ``"runs/*.run"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
         the name says. (``"beir"`` has judgments alone: BEIR writes its runs as TREC text.)
     columns
         New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
@@ -89,13 +90,13 @@ def read_run(
     [('q1', 'd1', 2.5, 'mine'), ('q1', 'd2', 2.0, 'mine')]
     """
     if (sources := several(source)) is not None:
-        return read_together([rows(each, RUN, format=format, columns=columns) for each in sources])
+        return read_together([rows(each, RUN, format=format, columns=columns) for each in sources], of_runs=True)
     return rows(source, RUN, format=format, columns=columns).read()  # type: ignore[arg-type]
 
 
 @called_by_users
 def read_qrels(
-    source: Source,
+    source: Sources,
     *,
     format: Format | None = None,
     columns: Mapping[str, str] | None = None,
@@ -119,9 +120,10 @@ def read_qrels(
     Parameters
     ----------
     source
-        A path of a file or of a folder of BEIR, or an open file.
+        A path of a file or of a folder of BEIR, or an open file. Several files, as a list or a pattern such as
+        ``"judgments/*.txt"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
         ``"mteb"`` (a JSON object by query and document), whatever the name says.
     columns
         New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already
@@ -139,7 +141,7 @@ def read_qrels(
     Raises
     ------
     InvalidData
-        A malformed line, with its number and what to write instead.
+        A malformed line, with its number and what to write instead; a document of a query judged in two files.
     MissingColumn
         A file with named columns that lacks ``query_id``, ``doc_id`` or ``label``.
 
@@ -149,7 +151,10 @@ def read_qrels(
     >>> rf.read_qrels(io.StringIO("q1 0 d1 2\nq1 0 d3 0")).rows()
     [('q1', '0', 'd1', 2), ('q1', '0', 'd3', 0)]
     """
-    return rows(source, QRELS, format=format, columns=columns, label_dtype=label_dtype).read()
+    read = partial(rows, layout=QRELS, format=format, columns=columns, label_dtype=label_dtype)
+    if (sources := several(source)) is not None:
+        return read_together([read(each) for each in sources], of_runs=False)
+    return read(source).read()  # type: ignore[arg-type]
 
 
 @called_by_users
@@ -170,13 +175,13 @@ def scan_run(
     [('d1', 2.5)]
     """
     if (sources := several(source)) is not None:
-        return scan_together([rows(each, RUN, format=format, columns=columns) for each in sources])
+        return scan_together([rows(each, RUN, format=format, columns=columns) for each in sources], of_runs=True)
     return rows(source, RUN, format=format, columns=columns).scan()  # type: ignore[arg-type]
 
 
 @called_by_users
 def scan_qrels(
-    source: Source,
+    source: Sources,
     *,
     format: Format | None = None,
     columns: Mapping[str, str] | None = None,
@@ -190,7 +195,10 @@ def scan_qrels(
     >>> rf.scan_qrels(io.StringIO("q1 0 d1 2")).select("doc_id", "label").collect().rows()
     [('d1', 2)]
     """
-    return rows(source, QRELS, format=format, columns=columns, label_dtype=label_dtype).scan()
+    read = partial(rows, layout=QRELS, format=format, columns=columns, label_dtype=label_dtype)
+    if (sources := several(source)) is not None:
+        return scan_together([read(each) for each in sources], of_runs=False)
+    return read(source).scan()  # type: ignore[arg-type]
 
 
 def load_example() -> pl.DataFrame:

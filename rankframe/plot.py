@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
@@ -13,7 +14,7 @@ from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
 from ._pictures.methods import Worker
 from ._support.arguments import refuse_unfit
-from .errors import InvalidOption, called_by_users, did_you_mean
+from .errors import InvalidOption, called_by_users, did_you_mean, shown
 
 __all__ = ["Plots"]
 
@@ -50,6 +51,7 @@ class Plots:
         cutoffs: Sequence[int] | None = None,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
+        title: str | None = None,
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
@@ -64,6 +66,9 @@ class Plots:
         runs, run
             Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
             of each row; default: the ranker's score only.
+        title
+            The title; default: what the plot shows. With ``""`` there is neither a title nor the line below it, which leaves
+            room for ``ax.set_title`` of Matplotlib.
         background
             The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
             ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
@@ -89,7 +94,7 @@ class Plots:
         'P, Recall at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, chosen, plots.curve, chosen.columns, chosen, metrics, cutoffs)
+        return self._draw(title, background, ax, chosen, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
     @_drawing
     def precision_recall(
@@ -97,6 +102,7 @@ class Plots:
         *,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
+        title: str | None = None,
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
@@ -104,7 +110,7 @@ class Plots:
 
         Parameters
         ----------
-        runs, run, background, ax
+        runs, run, title, background, ax
             As for :meth:`curve`.
 
         Returns
@@ -119,7 +125,7 @@ class Plots:
         'Interpolated precision at eleven levels of recall'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, chosen, plots.precision_recall, chosen.columns, chosen)
+        return self._draw(title, background, ax, chosen, plots.precision_recall, chosen.columns, chosen)
 
     @_drawing
     def differences(
@@ -129,6 +135,7 @@ class Plots:
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         baseline: str | None = None,
+        title: str | None = None,
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
@@ -143,7 +150,7 @@ class Plots:
             of each row.
         baseline
             The run that the others are compared with; default: the first one.
-        background, ax
+        title, background, ax
             As for :meth:`curve`.
 
         Returns
@@ -159,7 +166,7 @@ class Plots:
         ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
+        return self._draw(title, background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
 
     @_drawing
     def distribution(
@@ -168,6 +175,7 @@ class Plots:
         *,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
+        title: str | None = None,
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
@@ -175,7 +183,7 @@ class Plots:
 
         Parameters
         ----------
-        metric, runs, run, background, ax
+        metric, runs, run, title, background, ax
             As for :meth:`differences`.
 
         Returns
@@ -190,7 +198,7 @@ class Plots:
         'Distribution of RR over the queries'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, chosen, plots.distribution, chosen.columns, chosen, metric)
+        return self._draw(title, background, ax, chosen, plots.distribution, chosen.columns, chosen, metric)
 
     @_drawing
     def slices(
@@ -200,6 +208,7 @@ class Plots:
         by: str,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
+        title: str | None = None,
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
@@ -207,10 +216,11 @@ class Plots:
 
         Parameters
         ----------
-        metric, runs, run, background, ax
+        metric, runs, run, title, background, ax
             As for :meth:`differences`.
         by
-            The column whose values slice the queries, such as ``"market"``; the same in all rows of a query.
+            The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
+            have a value.
 
         Returns
         -------
@@ -224,15 +234,17 @@ class Plots:
         'RR by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by))
+        return self._draw(
+            title, background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by)
+        )
 
     @_drawing
-    def judged(self, metric: str, *, background: str | None = None, ax: Any = None) -> Any:
+    def judged(self, metric: str, *, title: str | None = None, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
 
         Parameters
         ----------
-        metric, background, ax
+        metric, title, background, ax
             As for :meth:`differences`.
 
         Returns
@@ -247,10 +259,11 @@ class Plots:
         >>> df.rank.plot.judged("rr").title.text
         'RR against the number of judged documents'
         """
-        return self._draw(background, ax, Runs(), plots.judged, (), metric)
+        return self._draw(title, background, ax, Runs(), plots.judged, (), metric)
 
     def _draw(
         self,
+        title: str | None,
         background: str | None,
         ax: Any,
         runs: Runs,
@@ -260,7 +273,11 @@ class Plots:
     ) -> Any:
         if background is not None:
             background_of(background)  # refuse an unknown colour before the work
+        if not isinstance(title, str | None):
+            raise InvalidOption(f"title={shown(title)} is no text; write title='nDCG by cutoff', or title='' for none")
         made = self._ranker._of(runs)._work(figure, names, *args)
+        if title is not None:
+            made = replace(made, title=" ".join(title.split()), subtitle=made.subtitle if title.strip() else "")
         if self._library == "matplotlib" or ax is not None:
             return matplotlib(made, ax, background)
         return altair(made, background or "white")

@@ -10,7 +10,8 @@ call itself runs a job that counts the rows, to choose the number of buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,15 @@ import polars as pl
 from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import SummaryMethod, SummaryResampling
+from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
 from ._engines.arrow_kernel import bound, seen
-from ._engines.engine import Side, run
+from ._engines.engine import Side
+from ._engines.engine import run as run_on
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
 from ._plan.per_query import refuse_names
+from ._support.extras import load
+from ._table.setup import Setup
 from ._table.table import fresh
 from ._verbs import verbs
 from .errors import InvalidData, InvalidOption
@@ -78,7 +83,7 @@ def evaluate(
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
     setup, engine = bound(options, evaluate), SparkEngine(buckets)
-    return run(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
+    return run_on(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
 def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -112,6 +117,8 @@ def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = N
 def summarize(
     df: DataFrame,
     *metrics: verbs.Request,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
     by: str | Sequence[str] | None = None,
     ci: float | None = 0.95,
     method: SummaryMethod = "bca",
@@ -125,7 +132,7 @@ def summarize(
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The metrics summarized over the queries: one row per slice and metric.
+    """The metrics summarized over the queries: one row per run, slice and metric.
 
     Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean and
     their spread, which merge exactly, but not the values themselves. The interval is that of the Poisson bootstrap, which
@@ -136,6 +143,9 @@ def summarize(
     ----------
     df, *metrics, qrels, judged_only, run_only, buckets, **options
         As for :func:`evaluate`, but no expressions.
+    runs, run
+        The columns of the runs' scores, or the column that names the run of each row; the first column of the result
+        names the run, ``run`` or that column.
     by
         The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
     ci
@@ -166,15 +176,17 @@ def summarize(
         As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is not a number from 0 on.
     """
-    setup, engine = bound(options, summarize), SparkEngine(buckets)
-    slices = (by,) if isinstance(by, str) else tuple(by or ())
-    args = slices, weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
-    return run(engine, df, setup, summarize_verb, *args, qrels=qrels, judged_only=judged_only, run_only=run_only)
+    args = weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
+    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    named = Runs.of(runs, run)
+    return _of_runs(SparkEngine(buckets), df, bound(options, summarize), named, by, summarize_verb, args, two)
 
 
 def mean(
     df: DataFrame,
     *metrics: verbs.Request,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
     by: str | Sequence[str] | None = None,
     qrels: DataFrame | None = None,
     judged_only: verbs.Missing = "keep",
@@ -186,7 +198,7 @@ def mean(
 
     Parameters
     ----------
-    df, *metrics, by, qrels, judged_only, run_only, buckets, **options
+    df, *metrics, runs, run, by, qrels, judged_only, run_only, buckets, **options
         As for :func:`summarize`.
 
     Returns
@@ -199,10 +211,33 @@ def mean(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`summarize`.
     """
-    setup = bound(options, mean)
-    slices = (by,) if isinstance(by, str) else tuple(by or ())
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return run(SparkEngine(buckets), df, setup, mean_verb, slices, *metrics, **two)
+    return _of_runs(SparkEngine(buckets), df, bound(options, mean), Runs.of(runs, run), by, mean_verb, metrics, two)
+
+
+def _of_runs(
+    engine: SparkEngine,
+    df: DataFrame,
+    setup: Setup,
+    runs: Runs,
+    by: str | Sequence[str] | None,
+    verb: Callable[..., Any],
+    args: Sequence[Any],
+    two: Mapping[str, Any],
+) -> DataFrame:
+    """The figures of each run: one table, in which the run is a slice or a column of its own."""
+    if runs.tables:
+        raise InvalidOption(
+            "runs are columns of scores of one Spark table; put several tables below each other, with a column that names "
+            "the run of each row, and say run='run'"
+        )
+    setups, slices = runs.apart(setup, names_of(by))
+    found = {name: run_on(engine, df, of_run, verb, slices, *args, **two) for name, of_run in setups.items()}
+    if not runs.scores:
+        return found[""]
+    lit = load("pyspark.sql.functions", "spark").lit
+    named = [table.select(lit(name).alias(RUN_OF_TABLE), "*") for name, table in found.items()]
+    return reduce(lambda one, other: one.unionByName(other), named)
 
 
 class SparkEngine:

@@ -119,7 +119,7 @@ def intervals(
 
 def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
     """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
-    half: Floats = load("scipy.stats", "stats").t.ppf((1 + ci) / 2, np.maximum(n - 1, 1)) * errors
+    half: Floats = load("scipy.special", "stats").stdtrit(np.maximum(n - 1, 1), (1 + ci) / 2) * errors
     return half
 
 
@@ -151,7 +151,7 @@ def paired_test(
     size = np.nansum(np.abs(differences), axis=0)
     if test == "t":
         found = _over(means(differences, weights), _errors(differences, weights))
-        p = 2 * load("scipy.stats", "stats").t.sf(np.abs(found), np.maximum(n - 1, 1))
+        p = 2 * load("scipy.special", "stats").stdtr(np.maximum(n - 1, 1), -np.abs(found))
     else:
         found = _student([x.sum(axis=0) for x in _sums(differences, weights, squares=True)])
         centered = differences - means(differences, weights)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from rankframe._catalog.registry import UNCLEAR, Metric
+from rankframe._catalog.registry import Metric
+from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared
@@ -180,6 +181,7 @@ def section(metric: Metric) -> str:
         ("In plots", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
+        *([("Needs", ", ".join(f"`on({name}=...)`" for name in metric.needs))] if metric.needs else []),
         ("Also called", ", ".join(f"`{name}`" for name in names(metric)) or "nothing else"),
         ("Conventions", ", ".join(tools(metric)) or "none"),
         ("Source", " ".join(parts.get("References", "").split())),
@@ -217,7 +219,9 @@ def formula(metric: Metric) -> str:
 def bounds(metric: Metric) -> str:
     """The range in words."""
     low, high = metric.bounds
-    return "any number" if low is None else f"from {low:g} on" if high is None else f"{low:g} to {high:g}"
+    if low is None:
+        return "any number" if high is None else f"up to {high:g}"
+    return f"from {low:g} on" if high is None else f"{low:g} to {high:g}"
 
 
 def options(metric: Metric) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ import polars as pl
 from .._support.option_kinds import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
+from .._words.beside import Lacking
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
@@ -23,7 +24,7 @@ from .registry import Bounds, Judging, Metric
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Call", "call_of"]
+__all__ = ["SEVERAL", "Call", "call_of", "calls_for"]
 
 
 class Formulated(Protocol):
@@ -49,6 +50,8 @@ class Formulated(Protocol):
 
 
 WEIGHT = Code("weight=...", command="--weight")
+SEVERAL = (list, tuple, range)
+"""The types of several cutoffs."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
-        except NoExpectation as error:
+        except (NoExpectation, Lacking) as error:
             raise InvalidOption(f"{self.text}: ", error.said) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
@@ -124,9 +127,11 @@ class Call:
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
+        if not self.labels:
+            return value
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.bounds == (0, 1) and self.metric.higher_is_better:
+        if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 
@@ -140,6 +145,18 @@ class Call:
         """How the value follows the judgments of unjudged documents."""
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether of two values the higher one is that of the better ranking."""
+        higher = self.metric.higher_is_better
+        return higher(**self.arguments) if callable(higher) else higher
+
+    @property
+    def labels(self) -> bool:
+        """Whether the formula reads labels."""
+        labels = self.metric.labels
+        return labels(**self.arguments) if callable(labels) else labels
 
     @property
     def is_constant(self) -> bool:
@@ -175,6 +192,17 @@ class Call:
 
     def __str__(self) -> str:
         return self.text
+
+
+def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) -> list[Call]:
+    """The calls that arguments of a method mean: one for each cutoff, if there are several."""
+    first, given = entry.first, {**dict(zip(entry.parameters, args, strict=False)), **options}
+    cutoffs = None if first is None else given.get(first)
+    if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
+        return [call_of(entry, tuple(args), options)]
+    if not cutoffs:
+        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}; write {_text(entry, first)}")
+    return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
 def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:

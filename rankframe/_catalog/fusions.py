@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import Parameter
+from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
+from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
 from ..errors import InvalidOption, nearest, shown
 from .call import Call, call_of
 from .parse import literals
 from .registry import Metric
 
-__all__ = ["FUSIONS", "NORMALIZATIONS", "Fusion", "Range", "fusion", "fusion_of", "normalization"]
+__all__ = [
+    "FUSIONS",
+    "NORMALIZATIONS",
+    "TRAINED_FUSIONS",
+    "Fusion",
+    "Range",
+    "Trained",
+    "fusion",
+    "fusion_of",
+    "normalization",
+    "trained",
+]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
@@ -28,6 +40,10 @@ Of: TypeAlias = Literal["scores", "ranks", "engine"]
 _fusions: dict[str, Fusion] = {}
 FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
 """Every method of fusion by its canonical name, in the order of the documentation."""
+
+_trained: dict[str, Trained] = {}
+TRAINED_FUSIONS: Mapping[str, Trained] = MappingProxyType(_trained)
+"""Every method of fusion that is trained on judged rankings, by its name."""
 
 _normalizations: dict[str, Normalization] = {}
 NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
@@ -91,6 +107,24 @@ class Fusion(Metric):
         return {"normalize": (normalize, None), "missing": (_kind(Missing), "skip"), **depth}
 
 
+@dataclass(frozen=True, eq=False)
+class Trained(Fusion):
+    """A method of fusion that learns from judged rankings.
+
+    Attributes
+    ----------
+    learn
+        A function of `JudgedRankings`, and of the method's options that it has parameters for, to what is learned.
+    """
+
+    learn: Callable[..., Learned] = field(kw_only=True)
+
+    def learned(self, rankings: JudgedRankings, options: Mapping[str, Any]) -> Learned:
+        """What the method learns from the rankings."""
+        taken = signature(self.learn).parameters
+        return self.learn(rankings, **{name: value for name, value in options.items() if name in taken})
+
+
 def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - frozen
     kind = kind_of(annotation, within)
     if kind is None:
@@ -106,6 +140,17 @@ def fusion(
     def register(formula: F) -> F:
         name = formula.__name__
         _fusions[name] = Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth)
+        return formula
+
+    return register
+
+
+def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> Callable[[F], F]:
+    """Declare a function of `Rankings`, and what it learns, as a trained method; the function stays as it was."""
+
+    def register(formula: F) -> F:
+        name = formula.__name__
+        _trained[name] = Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn)
         return formula
 
     return register
@@ -131,7 +176,7 @@ def normalization_of(given: object) -> str:
     return name
 
 
-def fusion_of(text: str, **options: Any) -> Call:
+def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) -> Call:
     """The call of a method of fusion that a text names, with further options, which the text does not give.
 
     Raises
@@ -145,7 +190,7 @@ def fusion_of(text: str, **options: Any) -> Call:
     named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
     if named == "combos":  # trectools, whose strategies are methods here
         named = str(given.pop("strategy", "sum"))
-    entry = _find(named, text)
+    entry = _find(named, text, among)
     for name in given.keys() & OPTIONS.keys():
         if OPTIONS[name] in entry.parameters.keys() - given.keys():
             given[OPTIONS[name]] = given.pop(name)
@@ -166,17 +211,28 @@ def fusion_of(text: str, **options: Any) -> Call:
     return call_of(entry, (), given)
 
 
-def _find(name: str, text: str) -> Fusion:
-    for entry in FUSIONS.values():
+def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
+    for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
         if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
-            return entry
-    known = [known for entry in FUSIONS.values() for known in (entry.name, *entry.aliases)]
+            return _trained_or_not(entry, text, among)
+    known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
-    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(FUSIONS)}"
+    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
 
 
 def _plain(name: str) -> str:
     """A name without case and joints, so that ``CombMNZ`` is ``comb_mnz``."""
     return re.sub("[_-]", "", name.lower())
+
+
+def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fusion:
+    """The method, unless it is one of the others: those that are trained, or those that are not."""
+    if entry.name in among:
+        return entry
+    if isinstance(entry, Trained):
+        train = f"fitted = rf.fit_fusion(train, {text!r}, runs=[...])"
+        raise InvalidOption(f"{entry.name} is trained on judged rankings: write {train}, then df.rank.fuse(fitted)")
+    fuse = f"df.rank.fuse({text!r}, runs=[...])"
+    raise InvalidOption(f"{entry.name} needs no training: write {fuse}; trained methods are {', '.join(among)}")

@@ -14,9 +14,10 @@ from .._support.option_kinds import is_number
 from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
+from .flat_names import flat_name, unflattened
 from .registry import METRICS, Metric, find
 
-__all__ = ["WITH_CUTOFF", "literals", "parse"]
+__all__ = ["literals", "parse", "texts_of"]
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
@@ -27,6 +28,9 @@ WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
 LONGEST = 500
 """How many letters of several metrics in one text are looked at."""
 
+NUMBER = re.compile(r"@?-?[\d.]+(=-?[\d.]+)?")
+"""A further cutoff or parameter of the metric before a comma; a budget may follow it."""
+
 _TEXT = re.compile(
     r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
     re.DOTALL,
@@ -36,6 +40,8 @@ _TEXT = re.compile(
 @called_by_users
 def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names several cutoffs.
+
+    ``evaluate`` and the other verbs also take texts that name several metrics, as ``ndcg@5,10,map``.
 
     Parameters
     ----------
@@ -71,6 +77,9 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         return list(_read(text, metrics))
     except RankframeError:
         several = _several(text, metrics)
+        meant = None if several else _of_flat(text, metrics)
+        if meant is not None:
+            raise UnknownMetric(f"unknown metric {shown(text)}. Did you mean {meant!r}?") from None
         if not several:
             raise
     raise InvalidOption(f"{text!r} names several metrics; write one text for each: {', '.join(map(repr, several))}")
@@ -78,16 +87,53 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
 
 def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
     """Split a text at commas or blanks into metric texts; none unless each part can be parsed."""
-    texts: list[str] = []
     if len(text) > LONGEST:
         return []
-    for part in re.split(r"[,;\s]+(?![^({]*[)}])", text.strip()):
-        before = WITH_CUTOFF.match(texts[-1]) if texts and re.fullmatch(r"@?\d+", part) else None
-        texts.append(part if before is None else before[0] + part.removeprefix("@"))
     try:
+        texts = texts_of(re.sub(r"[,;\s]+(?![^({]*[)}])", ",", text.strip()))
         return texts if len(texts) > 1 and all(_read(one, metrics) for one in texts) else []
     except RankframeError:
         return []
+
+
+def _of_flat(name: str, metrics: tuple[Metric, ...]) -> str | None:
+    """The text whose flat name this is."""
+    if len(name) > LONGEST or re.fullmatch(r"[a-z_][a-z0-9_]*", name) is None:
+        return None
+    for text in unflattened(name, {entry.name: entry for entry in metrics}):
+        with suppress(RankframeError):
+            (call,) = _read(text, metrics)
+            if flat_name(call.text) == name:
+                return call.text
+    return None
+
+
+def texts_of(text: str) -> list[str]:
+    """The texts of single metrics in a request: ``ndcg@5,10`` and ``ndcg@5,ndcg@10`` name two.
+
+    Commas in brackets belong to the metric, and so do the numbers of trec_eval's ``ndcg_cut.5,10``.
+    """
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if quote or (depth and character in "'\""):  # an option may be a text with brackets
+            quote = character if not quote else "" if character == quote else quote
+        else:
+            depth += (character in "({[") - (character in ")}]")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    texts: list[str] = []
+    for part in map(str.strip, parts) if len(parts) > 1 else parts:
+        if not part and len(parts) > 1:
+            raise InvalidOption(f"{shown(text)} has a comma without a metric; write 'ndcg@10,map'")
+        if not texts or NUMBER.fullmatch(part) is None:
+            texts.append(part)
+        elif before := WITH_CUTOFF.match(texts[-1]):
+            texts.append(before[0] + part.removeprefix("@"))
+        else:
+            texts[-1] += f",{part}"
+    return texts
 
 
 @lru_cache(maxsize=1024)  # an eighth of the time that a small table takes

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from .._table.trec_eval import SETS
-from ..errors import Code, InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
+from ..errors import Code, InvalidOption, UnknownMetric, called_by_users, nearest, shown
+from .unclear_names import UNCLEAR, elsewhere, without_digits
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
-__all__ = ["AGREEMENTS", "METRICS", "UNCLEAR", "Metric", "agreement", "elsewhere", "find", "metric", "of", "unregister"]
+__all__ = [
+    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "find", "list_catalog_metric", "metric", "of", "unregister",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]
@@ -35,16 +37,9 @@ _agreements: dict[str, Metric] = {}
 AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
 """Every measure of how two rankings agree, by its canonical name."""
 
-UNCLEAR: Mapping[str, Mapping[str, str]] = {
-    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
-}
-"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
-
-OF_ALL_QUERIES = {
-    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "ild", "novelty", "personalisation",
-    "personalization", "popularity", "serendipity", "unexpectedness",
-}  # fmt: skip
-"""Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
+_catalog_metrics: dict[str, Metric] = {}
+CATALOG_METRICS: Mapping[str, Metric] = MappingProxyType(_catalog_metrics)
+"""Every metric of the whole table, by its canonical name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +78,10 @@ class Metric:
         What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
+    labels
+        Whether the formula reads labels; a table may lack them for one that does not.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels.
     """
 
     name: str
@@ -94,12 +93,14 @@ class Metric:
     dot: str | None = None
     summary: Summary = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
-    higher_is_better: bool = True
+    higher_is_better: bool | Callable[..., bool] = True
     adds_up: bool = True
     judging: Judging | Callable[..., Judging] = None
     over: Over = "documents"
     gains_only: bool | Callable[..., bool] = False
     display: str | None = None
+    labels: bool | Callable[..., bool] = True
+    needs: tuple[str, ...] = ()
 
     @property
     def own(self) -> bool:
@@ -147,11 +148,13 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[F], F]: ...
 @called_by_users
 def metric(
@@ -164,18 +167,19 @@ def metric(
     spellings: Mapping[str, Mapping[str, Any]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
     judging: Judging | Callable[..., Judging] = None,
     over: Over = "documents",
     gains_only: bool | Callable[..., bool] = False,
+    labels: bool | Callable[..., bool] = True,
+    needs: tuple[str, ...] = (),
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
 
-    Written above a function, ``@rf.metric`` is ``@rf.metric()``.
-
-    From then on it has a text name, is a method of every ranker and of ``rf.expr``, and may be given to
-    ``evaluate`` itself. A function of the same name, declared again, takes the place of the first.
+    Written above a function, ``@rf.metric`` is ``@rf.metric()``. From then on it has a text name, is a method of every
+    ranker and of ``rf.expr``, and may be given to ``evaluate`` itself. A function of the same name, declared again, takes
+    the place of the first.
 
     Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
     ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
@@ -206,7 +210,7 @@ def metric(
         False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
         expectation over the orders of tied documents unless it does not go by ranks.
     higher_is_better
-        False where the lower of two values is that of the better ranking.
+        False where the lower of two values is that of the better ranking. A function of the options given may choose.
     judging
         What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
         direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same
@@ -221,6 +225,11 @@ def metric(
         for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
         before it adds up, which is several times faster. A function of the options given may choose. The default,
         False, is right for every formula.
+    labels
+        False if the formula reads no label: a table may lack them then, and ``no_relevant`` does not apply. A function of
+        the options given may choose.
+    needs
+        The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
 
     Raises
     ------
@@ -254,20 +263,31 @@ def metric(
         kind = dtype or pl.Float64()
         entry = Metric(
             name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
-            over, gains_only, display,
+            over, gains_only, display, labels, needs,
         )  # fmt: skip
-        if re.fullmatch(r"[^\W\d]\w*", name) is None:
-            raise InvalidOption(
-                f"{name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
-            )
-        _refuse_taken(entry)
+        _refuse_name(entry, _metrics)
         _metrics[name] = entry
         return formula
 
     return register if alone is None else register(alone)
 
 
-def _refuse_taken(entry: Metric) -> None:
+def list_catalog_metric(entry: Metric) -> None:
+    """Put a metric into the list of those of the whole table."""
+    _refuse_name(entry, _catalog_metrics)
+    _catalog_metrics[entry.name] = entry
+
+
+def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
+    """Refuse a name that cannot stand in text, or that another metric of the list has."""
+    if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
+        raise InvalidOption(
+            f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
+        )
+    _refuse_taken(entry, among)
+
+
+def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
     """Refuse a name that another metric has, or the same one with other options: case tells no two names apart."""
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
@@ -276,7 +296,7 @@ def _refuse_taken(entry: Metric) -> None:
         first, *others = _meanings(entry, name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
-    for other in _metrics.values():
+    for other in among.values():
         taken = [name for name in own if _meanings(other, name)]
         if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
             raise InvalidOption(
@@ -297,7 +317,7 @@ def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
 
 @called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Take a metric of your own out of the list.
+    """Take a metric of your own, of queries or of the whole table, out of its list.
 
     Parameters
     ----------
@@ -309,10 +329,14 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     UnknownMetric, InvalidOption
         If there is no such metric, or it is one of the library's own.
     """
-    entry = find(metric, metric, METRICS)[0] if isinstance(metric, str) else of(metric)
+    both = {**_catalog_metrics, **_metrics}
+    entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
     if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
-    del _metrics[entry.name]
+    if entry in _metrics.values():
+        del _metrics[entry.name]
+    else:
+        del _catalog_metrics[entry.name]
 
 
 def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
@@ -325,9 +349,9 @@ def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
     return register
 
 
-def of(formula: Callable[..., pl.Expr]) -> Metric:
+def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
     """The metric that a formula was declared as."""
-    for entry in _metrics.values():
+    for entry in among.values():
         if entry.formula is formula:
             return entry
     name = getattr(formula, "__name__", repr(formula))
@@ -364,37 +388,9 @@ def _listed(among: Mapping[str, Metric]) -> str:
     return others if usual else ", ".join(among)
 
 
-def elsewhere(name: str, text: str) -> Text | None:
-    """Advice for a name from other tools that is no single metric here; None for any other name."""
-    base, cutoff = _cut(name)
-    if meant := UNCLEAR.get(base.lower()):
-        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
-        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
-        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
-    if name in SETS:
-        return (
-            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
-            "name each, as evaluate('map', 'P_10', 'ndcg')"
-        )
-    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
-        return (
-            f"{name!r} is no metric here: a metric is a number of one query's ranking. Compute it from the top rows of all "
-            "queries",
-            Code("df.rank.with_ranks()", phrase=", those of {} with the least ranks"),
-            "; for diversity by subtopics there is 'alpha_ndcg@10'",
-        )
-    return None
-
-
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
     """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    base, cutoff = _cut(name.replace("_at_", "_"))
+    base, cutoff = without_digits(name.replace("_at_", "_"))
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
     sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
     return [f"{near}@{cutoff}"] if sure else []
-
-
-def _cut(name: str) -> tuple[str, str]:
-    """A name without the digits that it ends in, and these."""
-    base = name.rstrip("0123456789")
-    return base.rstrip("_"), name[len(base) :]

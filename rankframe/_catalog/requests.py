@@ -9,7 +9,7 @@ import polars as pl
 
 from ..errors import InvalidOption, asked_as
 from .call import Call, call_of
-from .parse import parse
+from .parse import parse, texts_of
 from .registry import METRICS, Metric, of
 
 __all__ = ["Request", "averaged", "calls_of", "require_metrics"]
@@ -31,10 +31,11 @@ def calls_of(
             )
         if isinstance(request, Call):
             calls.append(request)
-        elif callable(request) and among is METRICS:
-            calls.append(call_of(of(request), (), {}))
-        else:
-            calls += parse(request, among)  # type: ignore[arg-type] # `parse` refuses other types
+        elif callable(request):
+            calls.append(call_of(of(request, among), (), {}))
+        else:  # `parse` refuses other types than text
+            texts = texts_of(request) if isinstance(request, str) else [request]
+            calls += [call for text in texts for call in parse(text, among)]
     require_metrics(calls, example)
     return list(dict.fromkeys(calls))
 

@@ -22,6 +22,7 @@ from . import check, conventions, curve, decide, demo, evaluate, fuse, listing, 
 from .command import Answer, Parser, epilog
 from .options import with_names
 from .output import warnings_as_notes
+from .reading import with_baseline
 from .target import prepare, text_of, write
 from .words import in_options
 
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if others:
             arguments.parser.refuse(others)
         prepare(arguments)
-        arguments = with_names(arguments)
+        arguments = with_baseline(with_names(arguments))
         with warnings_as_notes():
             answer = arguments.command(arguments)
         if answer.result is not None and arguments.target is not None:

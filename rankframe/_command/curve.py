@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._decisions.runs import RUN, Runs, values
@@ -60,7 +61,9 @@ def options(sub: Parser) -> None:
         metavar="COLOUR",
         help="the picture's background: white (default), black or a colour such as '#1e1e1e'",
     )
+    sub.add_argument("--title", metavar="TEXT", help="the picture's title; default: what it shows")
     add_format(sub, pictures=PICTURES)
+    sub.set_defaults(flattens=True)
 
 
 def curve(arguments: argparse.Namespace) -> Answer:
@@ -72,8 +75,9 @@ def curve(arguments: argparse.Namespace) -> Answer:
         if call.cutoff:
             raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to")
     drawn = arguments.format == PICTURE
-    if not drawn and arguments.background is not None:
-        raise InvalidOption("--background is that of a picture. Name its file too: -o curve.png")
+    for option in ("background", "title"):
+        if not drawn and getattr(arguments, option) is not None:
+            raise InvalidOption(f"--{option} is that of a picture. Name its file too: -o curve.png")
     if drawn and arguments.per_query:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
     if arguments.unjudged == "bounds" and not drawn:
@@ -90,7 +94,8 @@ def curve(arguments: argparse.Namespace) -> Answer:
     last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
     with Busy("evaluating"):
         rows = by_rank(found.table, setup, runs, calls, last)
-    return Answer(Table(rows if arguments.per_query else means(rows, calls)))
+    table = rows if arguments.per_query else means(rows, calls)
+    return Answer(Table(table.rename(flat_names(call.text for call in calls)) if arguments.flat else table))
 
 
 def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
@@ -125,7 +130,7 @@ def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> 
     texts = [call.text for call in calls]
     background = background_of("white" if arguments.background is None else arguments.background)
     chart: Any = ranker(found.table, arguments).plot.curve(
-        *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, background=background
+        *texts, cutoffs=cutoffs, runs=found.runs, run=found.run, title=arguments.title, background=background
     )
     vl_convert = load("vl_convert", "plot")
     kind = arguments.target.suffix.lower()

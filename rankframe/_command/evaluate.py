@@ -10,6 +10,7 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._plan.per_query import names_of, refuse_names
@@ -41,6 +42,7 @@ def options(sub: Parser) -> None:
     sub.add_argument("--per-query", action="store_true", help="one row per query instead of the means")
     sub.add_argument("--by", metavar="COLUMN", help="the means for each value of a column")
     add_format(sub, (*FORMATS, "trec"))
+    sub.set_defaults(flattens=True)
 
 
 def evaluate(arguments: argparse.Namespace) -> Answer:
@@ -54,6 +56,9 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         ranked = ranker(table, arguments)
         scores = ranked.evaluate(*metrics)
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
+    if arguments.flat:
+        flat = flat_names(calls)
+        scores, calls = scores.rename(flat), {flat[name]: call for name, call in calls.items()}
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -12,14 +12,14 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.parse import WITH_CUTOFF
+from .._catalog.parse import texts_of
 from .._files.read import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
-from .._table.name_presets import PRESETS
+from .._table.name_presets import FLAT, PRESETS, roles_of
 from .._table.policies import Policies, declared
-from .._table.setup import Setup
+from .._table.setup import TABLES, Setup
 from .._verbs.declaration import verb_of
 from ..errors import InvalidOption
 from ..errors import option as option_of
@@ -28,6 +28,7 @@ from .parameters import add_parameters
 from .target import ENDINGS
 
 __all__ = [
+    "BESIDE",
     "COLUMNS",
     "DEFAULT_METRICS",
     "FORMATS",
@@ -50,6 +51,22 @@ FILES = (
     "standard input"
 )
 
+BESIDE = {
+    "category": "the column of the documents' categories",
+    "group": "the column of the documents' groups",
+    "features": "the columns of the documents' features",
+    "base": "the column of the scores of another ranking",
+}
+"""The roles of columns beside scores and labels, with their help."""
+
+READERS: Mapping[str, Callable[[str], pl.DataFrame]] = {
+    ".parquet": pl.read_parquet,
+    ".csv": pl.read_csv,
+    ".tsv": partial(pl.read_csv, separator="\t"),
+    ".ndjson": pl.read_ndjson,
+}
+"""The functions that read other tables, by the endings of their files."""
+
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
 
@@ -71,7 +88,12 @@ class Reading(FrameRanker[Any]):
 
 def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
     """The table's ranker, with the given policies."""
-    return rf.rank(table).on(**_said(arguments))
+    said = _said(arguments)
+    for name in TABLES:
+        other = said.get(name)
+        if isinstance(other, pl.DataFrame):  # ids of text files are text
+            said[name] = other.cast({x: table.schema[x] for x in ("query_id", "doc_id") if x in other.columns})
+    return rf.rank(table).on(**said)
 
 
 def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
@@ -82,8 +104,17 @@ def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs
 
 def _said(arguments: argparse.Namespace) -> dict[str, Any]:
     """The policies and columns given on the command line."""
-    said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight")}
+    said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight", *BESIDE)}
+    said |= {name: _with_our_names(getattr(arguments, name), arguments) for name in TABLES}
     return {name: value for name, value in said.items() if value is not None}
+
+
+def _with_our_names(table: Any, arguments: argparse.Namespace) -> Any:
+    """A table beside the runs, its users and items under the names that the library expects."""
+    if not isinstance(table, pl.DataFrame):
+        return table
+    names = {getattr(arguments, ours.removesuffix("_id")): ours for ours in ("query_id", "doc_id")}
+    return table.rename({name: ours for name, ours in names.items() if name in table.columns})
 
 
 def add_file(sub: Parser, nargs: str | None = None) -> None:
@@ -147,9 +178,25 @@ def add_table(sub: Parser) -> None:
         help="the column of subtopics, for metrics of diversity; for TREC text: iteration",
     )
     names.add_argument("--weight", metavar="COLUMN", help="the column of the documents' weights")
+    for role, what in BESIDE.items():
+        several = role == "features"
+        names.add_argument(
+            f"--{role}", type=_texts if several else str, metavar="COLUMN,COLUMN" if several else "COLUMN", help=what
+        )
+    beside = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
+    beside.add_argument(
+        "--interactions", type=_table, metavar="FILE", help="past interactions, with the columns of users and items"
+    )
+    beside.add_argument(
+        "--items", type=_table_or_number, metavar="FILE", help="the catalog, with a row for each item; or their number"
+    )
     names.add_argument("--rank", metavar="COLUMN", help="the column of ranks, 1 being the best, instead of scores")
     names.add_argument(
-        "--names", choices=tuple(PRESETS), help="the names that the columns have in another tool's tables"
+        "--names",
+        choices=tuple(PRESETS),
+        action="append",
+        help="the names that the columns have in another tool's tables; flat: columns of metrics under names for SQL, as "
+        "ndcg_at_10; may be repeated",
     )
 
 
@@ -157,7 +204,10 @@ def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
     """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
     given = dict(vars(arguments))
     names, rank = given.get("names"), given.get("rank")
-    given |= {role: column for role, column in (PRESETS[names] if names else {}).items() if given[role] is None}
+    given["flat"] = FLAT in (names or ())
+    if given["flat"] and not given.get("flattens"):
+        raise InvalidOption("--names flat names columns of metrics, which this command does not print; leave it out")
+    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
     if rank is not None:
         if arguments.score is not None:
             both = option_of(rank=rank), " and ", option_of(score=arguments.score)
@@ -181,25 +231,11 @@ def add_metrics(sub: Parser, default: Sequence[str] = DEFAULT_METRICS) -> None:
 
 
 def texts_of_metrics(text: str) -> list[str]:
-    """Split an argument at commas outside of brackets; a plain number is a further cutoff of the metric before it."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character in "({[") - (character in ")}]")
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    texts: list[str] = []
-    for part in parts:
-        if not part.strip():
-            raise argparse.ArgumentTypeError(f"{text!r} has a comma without a metric; write ndcg@10,map")
-        if not texts or not re.fullmatch(r"[\d.]+(=-?[\d.]+)?", part):
-            texts.append(part)
-        elif before := WITH_CUTOFF.match(texts[-1]):
-            texts.append(before[0] + part)
-        else:  # such as trec_eval's ndcg_cut.5,10
-            texts[-1] += f",{part}"
-    return texts
+    """The texts of the metrics that an argument names."""
+    try:
+        return texts_of(text)
+    except InvalidOption as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_format(
@@ -250,3 +286,18 @@ def _pair(text: str) -> tuple[int, ...]:
 
 def _texts(text: str) -> list[str]:
     return text.split(",")
+
+
+def _table(path: str) -> pl.DataFrame:
+    """The table in a file, by the ending of its name."""
+    read = next((read for ending, read in READERS.items() if path.lower().endswith(ending)), None)
+    if read is None:
+        raise argparse.ArgumentTypeError(f"{path!r} ends in none of {', '.join(READERS)}; name a file that does")
+    try:
+        return read(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise argparse.ArgumentTypeError(f"{path!r} cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _table_or_number(text: str) -> pl.DataFrame | int:
+    return int(text) if text.isdecimal() else _table(text)

@@ -15,13 +15,13 @@ import polars as pl
 import rankframe as rf
 
 from .._files.formats import beir_folder
-from .._files.read import QRELS, RUN, Layout, rows, spelled
+from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
 from .._files.together import run_names
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._verbs.verbs import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn
-from .options import COLUMNS
+from .options import BESIDE, COLUMNS
 from .output import note, warnings_as_notes
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "runs_and_judgments",
     "runs_of",
     "table_of",
+    "with_baseline",
 ]
 
 
@@ -124,6 +125,12 @@ def others_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Further columns that are named, each with the option that names it."""
     named = [("--subtopic", arguments.subtopic), ("--weight", arguments.weight)]
     named += [("--show", name) for name in given(arguments, "show") or ()]
+    catalog = given(arguments, "items")
+    elsewhere = catalog.columns if isinstance(catalog, pl.DataFrame) else ()
+    for role in BESIDE:
+        columns = given(arguments, role) or ()
+        columns = [columns] if isinstance(columns, str) else columns
+        named += [(f"--{role}", name) for name in columns if name not in elsewhere]
     return {name: option for option, name in named if name is not None}
 
 
@@ -260,6 +267,24 @@ def _names(paths: Sequence[str]) -> list[str]:
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
+def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the name of a run as the baseline, where its file was named instead."""
+    baseline, files = given(arguments, "baseline"), given(arguments, "files") or ()
+    if baseline is None or len(files) < 2:
+        return arguments
+    names = _names(files)
+    meant = [name for name, path in zip(names, map(Path, map(spelled, files)), strict=True) if baseline in forms(path)]
+    return argparse.Namespace(
+        **{**vars(arguments), "baseline": meant[0] if len(meant) == 1 and baseline not in names else baseline}
+    )
+
+
+def forms(path: Path) -> tuple[str, ...]:
+    """How a file may be named: its path and its name, each also without the ending of a compression."""
+    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return str(path), path.name, str(bare), bare.name
+
+
 # tables
 
 
@@ -302,20 +327,20 @@ def _joined(
 def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
     """Refuse an empty run, and a run without a judged query, which most often belongs to another collection."""
     require_rows(run, path)
+    require_rows(qrels, path_of_qrels, "judgment")
     if run.join(qrels, on="query_id", how="semi").is_empty():
         of_run, of_qrels = (
             ", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)
         )
         raise InvalidData(
-            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments "
-            + (f"{of_qrels} ..." if of_qrels else "none")
+            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments {of_qrels} ..."
         )
 
 
-def require_rows(table: pl.DataFrame, path: str) -> None:
+def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> None:
     """Refuse a file without a row."""
     if table.is_empty():
-        raise InvalidData(f"{'standard input' if path == '-' else path} holds no document")
+        raise InvalidData(f"{'standard input' if path == '-' else path} holds no {holds}")
 
 
 def join(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparison", "Significance", "compare"]
+__all__ = ["Comparison", "Significance", "compare", "compared_values", "settings_of"]
 
 R = TypeVar("R")
 
@@ -181,16 +181,28 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")
     found = paired_values(frame, setup, calls, design)
-    pairs, slices = design.pairs(found.runs), found.slices(design.by)
+    return found, *compared_values(found, calls, design.by, design.pairs(found.runs), test, resampling)
+
+
+def compared_values(
+    found: PairedValues,
+    calls: Sequence[Call],
+    by: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    test: Test | None,
+    resampling: Resampling,
+) -> tuple[pl.DataFrame, int]:
+    """The same of values that are known: a row per metric, slice and pair of runs, and how many p-values are exact."""
+    slices = found.slices(by)
     with Progress("comparing runs", resampling.progress) as progress:
         parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
     order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
     table = pl.concat(
         [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
     )
-    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
-    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
-    return found, table, sum(enumerated for _, enumerated in parts)
+    firsts = [slices[part][0] for _, part in order for _ in pairs] if by else []
+    table = table.select(*_slices(found.queries[firsts], by), *TABLE)
+    return table, sum(enumerated for _, enumerated in parts)
 
 
 def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
@@ -202,8 +214,7 @@ def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.Da
     """One row per pair of runs and query: the run's value minus the baseline's."""
     return pl.concat(
         found.queries.select(
-            *found.query,
-            *_slices(found.queries, design.by),
+            *found.places(design.by),
             pl.lit(found.runs[a]).alias("baseline"),
             pl.lit(found.runs[b]).alias("run"),
             *columns(differences(found.values[a], found.values[b]), calls),
@@ -275,7 +286,7 @@ def _compared(
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = stats.means(tested, weights) / stats.spreads(tested, weights)
-    better = d * [1 if call.metric.higher_is_better else -1 for call in of_pairs]
+    better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
         "baseline": [found.runs[first] for first, _ in pairs] * len(calls),

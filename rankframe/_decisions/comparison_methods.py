@@ -112,9 +112,10 @@ def compare(
     The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": list(range(6)) * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6})
-    >>> df = df.with_columns(old=1 - pl.col("label"), new=pl.col("label"))
-    >>> df.rank.compare("rr", runs=["old", "new"]).table.select("difference", "p_value", "wins").row(0)
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
+    ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
+    >>> table = df.rank.compare("rr", runs=["old", "new"]).table
+    >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
@@ -169,10 +170,11 @@ def power(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(old=pl.Series([1, 2, 2, 1]), new=pl.Series([2, 1, 1, 2]))  # differences of 1/2 and -1/2
-    >>> df.rank.power("rr", runs=["old", "new"], difference=0.1).select("std", "queries_needed").rows()
-    [(0.7071067811865476, 395)]
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [1, 2, 2, 1], "new": [2, 1, 1, 2]})                # differences of 1/2 and -1/2
+    >>> found = df.rank.power("rr", runs=["old", "new"], difference=0.1)
+    >>> found["std"].to_list(), found["queries_needed"].to_list()
+    ([0.7071067811865476], [395])
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
     return ranker._of(design.runs)._run(_power.power, design, _power.Effects(difference, power, alpha), *metrics)
@@ -228,11 +230,11 @@ def gate(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
     >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
-    >>> bool(verdict), verdict.failures.select("run", "difference", "verdict", "queries_needed").rows()
-    (False, [('new', -0.25, 'too few queries', 9)])
+    >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
+    (False, ['too few queries'], [9])
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     rules = _gate.Gate(budgets, confidence, most_moved)
@@ -281,8 +283,9 @@ def noninferior(
     On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": list(range(30)) * 2, "doc_id": ["a"] * 30 + ["b"] * 30})
-    >>> df = df.with_columns(label=pl.Series([1] * 30 + [0] * 30)).with_columns(old=1 - pl.col("label"), new="label")
+    >>> first, second = [1] * 30 + [0] * 30, [0] * 30 + [1] * 30
+    >>> df = pl.DataFrame({"query_id": [*range(30)] * 2, "doc_id": ["a"] * 30 + ["b"] * 30, "label": first,
+    ...     "old": second, "new": first})
     >>> bool(df.rank.noninferior("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """

@@ -13,18 +13,17 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, refuse_names, with_labels
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
-from .._text.result_table import records
+from .._text.result_table import name_of, records
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
-from .summary import keys
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 
@@ -148,7 +147,7 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
     eager = frame.lazy().collect()
     found, table, _ = compared(eager, setup, calls, design, None, resampling)
     by_text = {call.text: call for call in budgets}
-    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.metric.higher_is_better])
+    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
     low, high = limits(found.values, calls)
     needed = {
         call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.method)
@@ -213,21 +212,20 @@ def _moved(
     frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
+    frame = with_labels(frame, setup, calls)
     doc = setup.roles.doc_in(frame.columns)
     refuse_names(
         ["difference", *MOVED],
         [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
         "the table",
     )
-    slices = [pl.col(at).alias(name) for name, at in zip(design.by, keys(design.by), strict=True)]
     parts = []
     for i, call in enumerate(calls):
         documents: dict[int, pl.DataFrame] = {}
         for a, b in design.pairs(found.runs):
             d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
             queries = found.queries.select(
-                *found.query,
-                *slices,
+                *found.places(design.by),
                 pl.lit(call.text).alias("metric"),
                 pl.lit(found.runs[a]).alias("baseline"),
                 pl.lit(found.runs[b]).alias("run"),
@@ -280,7 +278,7 @@ def _with_documents(
 
 def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
-    where = "".join(f", {name} {row[name]}" for name in by)
+    where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"

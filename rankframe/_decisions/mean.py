@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, refuse_names, with_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from .mergeable_summary import Summary, summary_of
@@ -54,20 +54,20 @@ class Means:
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The means of the table, from the sums of its parts."""
-        return _wide(self.summary.merge(parts).lazy(), self.calls, self.summary.by).lazy().collect()
+        return _wide(self.summary.merge(parts).lazy(), self.summary.setup, self.calls, self.summary.by).lazy().collect()
 
 
-def in_parts(setup: Setup, judged: bool, largest_label: float | None, by: Sequence[str], *requests: Request) -> Means:
+def in_parts(setup: Setup, largest_label: float | None, by: Sequence[str], *requests: Request) -> Means:
     """The means that a call of `mean` asks for, to be computed part by part."""
     calls = _averaged(requests, by)
-    return Means(summary_of(setup, calls, by, ci=None, missing_slices=judged, largest_label=largest_label))
+    return Means(summary_of(setup, calls, by, ci=None, largest_label=largest_label))
 
 
 @verb(gives="table", reads=["by"], in_parts=in_parts)
 def mean(frame: Frame, setup: Setup, by: Sequence[str], *requests: Request) -> Frame:
     """One row per slice: its columns, and a column per metric."""
     calls = _averaged(requests, by)
-    return _wide(summarize(frame, setup, by, None, NO_INTERVAL, *requests), calls, by)
+    return _wide(summarize(frame, setup, by, None, NO_INTERVAL, *requests), setup, calls, by)
 
 
 def _averaged(requests: Sequence[Request], by: Sequence[str]) -> list[Call]:
@@ -76,7 +76,8 @@ def _averaged(requests: Sequence[Request], by: Sequence[str]) -> list[Call]:
     return calls
 
 
-def _wide(summed: Frame, calls: Sequence[Call], by: Sequence[str]) -> Frame:
+def _wide(summed: Frame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> Frame:
     """A summary with a column per metric instead of a row."""
     means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in calls}
-    return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+    wide = summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+    return with_names(wide, setup, calls)

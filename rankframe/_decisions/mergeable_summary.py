@@ -77,9 +77,6 @@ class Summary:
         What tells one bootstrap from another.
     weights
         The column of the queries' weights.
-    missing_slices
-        Whether rows may lack the slice, or the weight, that other rows of their query have, as documents do that only the
-        judgments hold.
     largest_label
         The largest label of the whole table, if it is known.
     """
@@ -91,7 +88,6 @@ class Summary:
     resamples: int = 10_000
     seed: int = 0
     weights: str | None = None
-    missing_slices: bool = False
     largest_label: float | None = None
 
     @property
@@ -131,7 +127,7 @@ class Summary:
         """The values of each query, its slices and its weight."""
         self.require(frame.collect_schema())
         values = measure(frame, self.setup, *self.calls, largest_label=self.largest_label).lazy()
-        slices = by_query(frame, self.setup.roles.query, self.by, self.weights, missing=self.missing_slices)
+        slices = by_query(frame, self.setup.roles.query, self.by, self.weights)
         return values.join(slices, on=self.setup.roles.query, nulls_equal=True, maintain_order="left")
 
     def at_once(self, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -225,7 +221,6 @@ def summary_of(
     resamples: int = 10_000,
     seed: int = 0,
     weights: str | None = None,
-    missing_slices: bool = False,
     largest_label: float | None = None,
 ) -> Summary:
     """The summary of metrics over columns and policies that are bound already, its options checked."""
@@ -234,12 +229,11 @@ def summary_of(
     Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, missing_slices, largest_label)
+    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, largest_label)
 
 
 def in_parts(
     setup: Setup,
-    judged: bool,
     largest_label: float | None,
     by: Sequence[str],
     weights: str | None,
@@ -248,7 +242,7 @@ def in_parts(
 ) -> Summary:
     """The summary of a call of `summarize`, to compute part by part."""
     given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
-    given |= {"weights": weights, "missing_slices": judged, "largest_label": largest_label}
+    given |= {"weights": weights, "largest_label": largest_label}
     return summary_of(setup, requests, tuple(by), **given)
 
 
@@ -264,7 +258,7 @@ def summarize(
     """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
     if resampling.method != "poisson" or resampling.ci is None:
         return summarize_at_once(frame, setup, by, weights, resampling, *requests)
-    summary = in_parts(setup, False, None, by, weights, resampling, *requests)
+    summary = in_parts(setup, None, by, weights, resampling, *requests)
 
     def summed(per_query: pl.DataFrame) -> pl.DataFrame:
         return summary.at_once(per_query).drop("ci_method")

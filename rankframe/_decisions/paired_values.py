@@ -107,11 +107,15 @@ class PairedValues:
         parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
 
+    def places(self, by: Sequence[str]) -> list[pl.Expr]:
+        """The columns of a query and of its slices under their own names, each once."""
+        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True) if name not in self.query]
+        return [*map(pl.col, self.query), *slices]
+
     def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
         """One row per run and query."""
-        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True)]
         return pl.concat(
-            self.queries.select(*self.query, *slices, pl.lit(name).alias("run")).with_columns(columns(values, calls))
+            self.queries.select(*self.places(by), pl.lit(name).alias("run")).with_columns(columns(values, calls))
             for name, values in zip(self.runs, self.values, strict=True)
         )
 
@@ -130,8 +134,11 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
     query = [*design.runs.queries(setup).roles.query]
-    if alone := [name for name in design.by if name in query]:
-        raise InvalidOption(option(by=alone[0]), " tells queries apart; name a column that several queries share")
+    if {*query} <= {*design.by}:
+        raise InvalidOption(
+            option(by=design.by[0] if len(design.by) == 1 else list(design.by)),
+            " tells queries apart; name a column that several queries share",
+        )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     found = values(frame, setup, design.runs, calls)
     runs = design.runs.named(found)
@@ -179,7 +186,7 @@ def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], t
 
 def _refuse_zero(calls: Sequence[Call]) -> None:
     for call in calls:
-        if not call.metric.higher_is_better or (call.bounds[0] or 0) > 0:
+        if not call.higher_is_better or (call.bounds[0] or 0) > 0:
             raise InvalidOption(
                 f"{call.text} of a query that a run lacks is not 0; say ",
                 option(missing="drop"),

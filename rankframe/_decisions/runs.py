@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import measure
+from .._plan.per_query import measure, refuse_names
 from .._table.roles import require, score_columns
-from .._table.run_and_judgments import to_name
 from .._table.setup import Setup, refuse_bounds
+from .._table.steps import to_name
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values"]
+__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values", "with_own_rank"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -93,6 +93,16 @@ class Runs:
             raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
         return setup.changed(query=query)
 
+    def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
+        """The setup that ranks each run, by its name, and the slices; one setup, with the run as a slice, for a column."""
+        if self.column is not None:
+            key = (self.column, *self.queries(setup).roles.query)
+            return {"": setup.changed(query=key)}, (self.column, *(name for name in by if name != self.column))
+        if not self.scores:
+            return {"": setup}, by
+        refuse_names([RUN_OF_TABLE], by, "by")
+        return {score: setup.changed(score=score) for score in self.scores}, by
+
     def require(self, frame: pl.DataFrame, setup: Setup) -> None:
         """Refuse a table that lacks a column of the runs, and rows without the name of their run."""
         for name in self.scores:
@@ -135,14 +145,19 @@ def explained(
     frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
 ) -> pl.DataFrame:
     """The contribution of each document in a run; see `verbs.explain`."""
-    carried = [name for name in carry if name not in runs.key]
+    carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
     rows = runs.each(
         frame,
         setup,
         lambda of_run: verbs.explain(frame, of_run, call.text, carry=carried).lazy().collect(),
         only=run,
     )
-    return rows.drop(RUN)
+    return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
+    """The rows with the column `rank` as ``rank``, in place of a column of that name that the table has."""
+    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
 
 
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -82,12 +82,10 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
-def by_query(
-    frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None, *, missing: bool = False
-) -> pl.LazyFrame:
+def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
     """One row per query: the query, its slices, and its weight; a query that has several of either is an error.
 
-    With `missing`, rows may lack what other rows of their query have.
+    Rows may lack what other rows of their query have, as documents do that `judge` adds because they were missed.
     """
     schema = frame.collect_schema()
     for name in query:
@@ -99,14 +97,14 @@ def by_query(
         require(schema, weights, "weights")
         require_number(schema, weights, "weights")
     named = [*by, *([] if weights is None else [weights])]
-    one = {name: pl.col(name).drop_nulls() if missing else pl.col(name) for name in named}
+    one = {name: pl.col(name).drop_nulls() for name in named}
     grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
     found = grouped.agg(  # plain aggregations, which stream; what they say comes after
         *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
         *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
         *([] if weights is None else [one[weights].first().alias("#weight")]),
     )
-    several = "a query has several values of {!r}, which is to be one for all its rows"
+    several = "a query has several values of {!r}; name a column that has one value in all rows of a query"
     faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
     weight = pl.lit(1.0)
     if weights is not None:

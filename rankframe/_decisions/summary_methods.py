@@ -2,35 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from .._catalog.requests import Request
+from .._table.setup import Setup
 from .._verbs.methods import Runner
 from . import mean as _mean
 from . import mergeable_summary as _summary
 from .resampling import SummaryMethod, SummaryResampling
-from .runs import names_of
+from .runs import Runs, names_of
 
 __all__ = ["mean", "summarize"]
 
 R = TypeVar("R")
 
 
-def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = None) -> R:
-    """The mean of each metric over the queries, as papers print it: one row, or one per slice.
+class Summarizer(Runner[R], Protocol[R]):
+    """A ranker as summaries see it: it also ranks other tables and columns, and joins results."""
+
+    _setup: Setup
+
+    def _of(self, runs: Runs) -> Summarizer[R]:
+        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        ...
+
+    def _with(self, setup: Setup) -> Summarizer[R]:
+        """The ranker with another setup."""
+        ...
+
+    def _below(self, results: Mapping[str, R]) -> R:
+        """The results below each other, each with its name in a first column."""
+        ...
+
+
+def mean(
+    ranker: Summarizer[R],
+    *metrics: Request,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    by: str | Sequence[str] | None = None,
+) -> R:
+    """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
     Parameters
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
+    runs
+        The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
+    run
+        The column that names the run of each row, instead of `runs`.
     by
         The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
         columns, such as that of the runs.
 
     Returns
     -------
-    A frame with the slice's columns, then one Float64 column per metric, in the order given: the mean over the
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, then one
+    Float64 column per metric, in the order given: the mean over the
     queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
     the sum, as trec_eval prints them; null if no query has a value. An eager frame gives slices in the order of their
     first rows.
@@ -48,21 +78,23 @@ def mean(ranker: Runner[R], *metrics: Request, by: str | Sequence[str] | None = 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
-    >>> df.rank.mean("rr", "num_ret").row(0, named=True)
-    {'rr': 0.5, 'num_retrieved': 2.0}
+    >>> means = df.rank.mean("rr", "num_ret")
+    >>> means["rr"].item(), means["num_retrieved"].item()
+    (0.5, 2.0)
 
-    If a column names the run of each row, make it a query column to get the mean of each run:
-
-    >>> runs = pl.concat([df.with_columns(run=pl.lit("a")), df.with_columns(run=pl.lit("b"), label=pl.lit(1, pl.Int64))])
-    >>> runs.rank.on(query=["run", "query_id"]).mean("rr", by="run").rows()
-    [('a', 0.5), ('b', 1.0)]
+    >>> runs = pl.DataFrame({"run": list("aabb"), "query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]})
+    >>> means = runs.rank.mean("rr", run="run")
+    >>> means["run"].to_list(), means["rr"].to_list()
+    (['a', 'b'], [0.5, 1.0])
     """
-    return ranker._run(_mean.mean, names_of(by), *metrics)
+    return _of_runs(ranker, Runs.of(runs, run), names_of(by), _mean.mean, (), metrics)
 
 
 def summarize(
-    ranker: Runner[R],
+    ranker: Summarizer[R],
     *metrics: Request,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
     by: str | Sequence[str] | None = None,
     ci: float | None = 0.95,
     method: SummaryMethod = "bca",
@@ -71,15 +103,17 @@ def summarize(
     seed: int = 0,
     progress: bool = True,
 ) -> R:
-    """The metrics summarized over the queries, with confidence intervals: one row per slice and metric.
+    """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
 
     Parameters
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by
         The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query. ``None`` for one slice with all queries.
+        query that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
@@ -101,7 +135,7 @@ def summarize(
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std``
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std``
     (the standard deviation over the queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum,
     which trec_eval prints; null for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
     geometric mean), ``ci_low`` and ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with
@@ -121,10 +155,24 @@ def summarize(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
-    >>> df.rank.summarize("rr", by="day").select("day", "metric", "mean", "n_queries").rows()
-    [('mo', 'rr', 0.5, 2), ('tu', 'rr', 0.0, 1)]
-    >>> df.rank.summarize("rr", method="percentile").select("ci_low", "ci_high").row(0)  # of 0 and 1 relevant
+    >>> found = df.rank.summarize("rr", by="day")
+    >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
+    (['mo', 'tu'], [0.5, 0.0], [2, 1])
+    >>> found = df.rank.summarize("rr", method="percentile")      # of 0 and 1 relevant
+    >>> found["ci_low"].item(), found["ci_high"].item()
     (0.0, 1.0)
     """
     resampling = SummaryResampling(ci, method, resamples, seed, progress)
-    return ranker._run(_summary.summarize, names_of(by), weights, resampling, *metrics)
+    return _of_runs(ranker, Runs.of(runs, run), names_of(by), _summary.summarize, (weights, resampling), metrics)
+
+
+def _of_runs(
+    ranker: Summarizer[R], runs: Runs, by: tuple[str, ...], verb: Any, args: tuple[Any, ...], metrics: Sequence[Request]
+) -> R:
+    """The figures of each run: one table, in which the run is a slice or a column of its own."""
+    ranker = ranker._of(runs)
+    setups, by = runs.apart(ranker._setup, by)
+    if not runs.columns:
+        return ranker._run(verb, by, *args, *metrics)
+    found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
+    return ranker._below(found) if runs.scores else found[""]

@@ -66,16 +66,15 @@ class VerbCall:
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
-    judged: bool
 
     @classmethod
-    def of(cls, function: Callable[..., Any], args: Sequence[Any], judged: bool) -> VerbCall:
+    def of(cls, function: Callable[..., Any], args: Sequence[Any]) -> VerbCall:
         """The call with its metrics read, so that workers need not know them by name."""
         declared = verb_of(function)
         calls: list[Any] = []
         for metric in declared.metrics(args):
             calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else verbs.calls_of(metric)
-        return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))), judged)
+        return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))))
 
     @property
     def declared(self) -> Verb:
@@ -85,7 +84,7 @@ class VerbCall:
     def figures(self, setup: Setup, largest_label: float | None = None) -> Mergeable | None:
         """The object that computes the verb's table in parts; ``None`` for a verb that works query by query."""
         in_parts = self.declared.in_parts
-        return None if in_parts is None else in_parts(setup, self.judged, largest_label, *self.args)
+        return None if in_parts is None else in_parts(setup, largest_label, *self.args)
 
     def calls(self, setup: Setup) -> list[Call]:
         """The metrics."""
@@ -127,7 +126,7 @@ def run(
         raise looks_at_whole(declared.name, engine)
     check_word("judged_only", judged_only, verbs.Missing)
     check_word("run_only", run_only, verbs.Missing)
-    asked = VerbCall.of(function, args, qrels is not None)
+    asked = VerbCall.of(function, args)
     read = asked.reads(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
@@ -173,8 +172,11 @@ def _joining(
     args: Sequence[Any],
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
-    joining = OnQueries(function, setup, tuple(args), {"part": True})
-    joining(*empties)  # raises errors of columns before anything runs
+    joining, (run, qrels) = OnQueries(function, setup, tuple(args), {"part": True}), empties
+    if setup.roles.label not in qrels.columns:  # any column may hold labels
+        every = engine.schema(sides[1].table, None)
+        qrels = every.select(name for name in every.columns if name in qrels.columns or name not in run.columns)
+    joining(run, qrels)  # raises errors of columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
     return replace(joining, runs=runs), key
 
@@ -203,6 +205,8 @@ def _largest_label(
 ) -> float:
     """The largest label of the table, among documents that count."""
     ranked, shown = setup_of_largest(setup, schema, calls)
+    if judging is not None and setup.roles.label not in sides[-1].names:
+        return 1.0  # every judgment counts 1
     if shown and (judging is None or judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
     else:  # rows are left out; only a ranking tells which

@@ -14,7 +14,9 @@ import polars as pl
 from .._table.roles import USUAL_NAMES
 
 __all__ = [
+    "BINARY",
     "COMPRESSED",
+    "CONVERTED",
     "HEADERS",
     "JUDGMENTS",
     "OTHER_NAMES",
@@ -40,8 +42,8 @@ Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
 DType: TypeAlias = pl.DataType | type[pl.DataType]
 Say: TypeAlias = Callable[[str, Any], str]
-Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "beir", "quepid", "rank_eval", "mteb"]
-Table: TypeAlias = Literal["csv", "tsv", "ndjson", "parquet"]
+Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
+Table: TypeAlias = Literal["csv", "tsv", "ndjson", "parquet", "ipc"]
 
 SUFFIXES: dict[str, Table] = {
     ".csv": "csv",
@@ -50,7 +52,20 @@ SUFFIXES: dict[str, Table] = {
     ".jsonl": "ndjson",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
 }
+BINARY: Collection[Table] = ("parquet", "ipc")
+"""The formats that are no text."""
+
+CONVERTED = {
+    **dict.fromkeys((".pkl", ".pickle"), "pd.read_pickle({}).to_parquet({})"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "pl.read_excel({}).write_parquet({})"),
+    ".avro": "pl.read_avro({}).write_parquet({})",
+    ".orc": "pd.read_orc({}).to_parquet({})",
+}
+"""The endings of tables in formats that are not read, each with the code that makes a file that is."""
 COMPRESSED = (".gz", ".zst", ".zlib")
 
 OTHER_NAMES = {

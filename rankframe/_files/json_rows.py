@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from ..errors import InvalidData, warn
-from .formats import Content, DType, Layout
+from ..errors import Code, InvalidData, warn
+from .formats import OTHER_NAMES, Content, DType, Layout
 from .json_text import JsonText
-from .unreadable import text_of
+from .unreadable import start_of, text_of
 
 __all__ = ["json_rows"]
 
@@ -20,6 +22,9 @@ BATCH = 100_000
 
 PARTS = ("templates", "requests", "metric", "max_concurrent_searches", "metric_score", "details", "failures")
 """The members of a request of ``_rank_eval`` and of a response."""
+
+BY_COLUMN = {"columns", "index", "data", "schema"}.union(OTHER_NAMES, *OTHER_NAMES.values())
+"""Members of a table that pandas writes column by column, with any orientation."""
 
 META = "mteb_model_meta"
 LEVELS = ("subset", "split")
@@ -65,6 +70,7 @@ class Numbers:
     def scores(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[float | None]:
         """The scores of a query's documents."""
         self._check("score", query, docs, values)
+        self._refuse("score", math.isnan, "number", query, docs, values)
         return [None if x is None else float(x) for x in values]
 
     def labels(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[Any]:
@@ -72,6 +78,8 @@ class Numbers:
         self._check("label", query, docs, values)
         if self.whole:
             return [None if x is None else self._whole(query, doc, x) for doc, x in zip(docs, values, strict=True)]
+        self._refuse("label", math.isnan, "number", query, docs, values)
+        self._refuse("label", math.isinf, "finite number", query, docs, values)
         kind = str if self.label == pl.String else float
         return [None if x is None else kind(x) for x in values]
 
@@ -79,6 +87,20 @@ class Numbers:
         if not {*map(type, values)} <= {int, float, type(None)}:
             doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, type(None)))
             raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a number")
+
+    def _refuse(
+        self,
+        column: str,
+        wrong: Callable[[float], bool],
+        kind: str,
+        query: str,
+        docs: Sequence[str],
+        values: Sequence[Any],
+    ) -> None:
+        """Refuse the first value that is wrong."""
+        for doc, value in zip(docs, values, strict=True):
+            if value is not None and wrong(value):
+                raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a {kind}")
 
     def _whole(self, query: str, doc: str, value: float) -> int:
         """The label as a whole number, or the error for another one."""
@@ -96,7 +118,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
     """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
     text = JsonText(name, text_of(content))
     if text.next() != "{":
-        raise text.fault("no JSON object starts here; write a list of rows as JSON lines, one object a line")
+        raise text.fault("neither a JSON object nor a list of rows starts here")
     numbers = Numbers(text, label)
     start = text.at
     if kind == "rank_eval" or (kind == "json" and text.first()[0] in PARTS):
@@ -108,9 +130,31 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
                 f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
             )
         text.at = start
+    if kind == "json" and text.first()[0] in BY_COLUMN:
+        if sum(member in BY_COLUMN and isinstance(x, (dict, list)) for member, x in text.value().items()) > 1:
+            to_lines = Code("df.to_json('run.jsonl', orient='records', lines=True)", phrase=", as with {}")
+            raise InvalidData(
+                f"{name}: this JSON object has a member for each column; write one for each row", to_lines
+            )
+        text.at = start
     if kind == "json" and "\n" not in text.text.strip() and text.first()[1] not in ("{", ""):
         return None
     return dictionary(text, layout, numbers)
+
+
+def listed_rows(content: Content, name: str) -> bytes | None:
+    """The rows of a JSON list as JSON lines; None for another text."""
+    if not start_of(content).lstrip("\ufeff \t\r\n").startswith("["):
+        return None
+    text = JsonText(name, text_of(content))
+    rows = text.value()
+    text.end()
+    for i, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InvalidData(
+                f"{name}: element {i} of the list is no object; write one for each document, with its columns"
+            )
+    return "\n".join(map(json.dumps, rows)).encode()
 
 
 # _rank_eval of Elasticsearch and OpenSearch

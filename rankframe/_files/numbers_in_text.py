@@ -14,6 +14,8 @@ __all__ = ["numbers"]
 def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
     """The columns with numbers parsed from text, and for each of these the fault of the text, or null."""
     values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
+    if "label" in values and numeric["label"].is_float():
+        values["label"] = pl.when(values["label"].is_finite()).then(values["label"])
     return values, [
         pl.format(
             f"{column} '{{}}' is not a {{}}",
@@ -28,7 +30,8 @@ def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[
 def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
     """The expected form of a text that is not a number of the type."""
     if not dtype.is_integer():
-        return pl.lit("number")
+        infinite = text.cast(pl.Float64, strict=False).is_infinite()
+        return pl.when(infinite).then(pl.lit("finite number")).otherwise(pl.lit("number"))
     if column != "label":
         return pl.lit("whole number")
     value = text.cast(pl.Float64, strict=False)
@@ -40,10 +43,10 @@ def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
 
 
 def number(text: pl.Expr, dtype: DType) -> pl.Expr:
-    """The number that a text represents; null if it is none, or beyond the type."""
+    """The number that a text represents; null if it is none, as NaN, or beyond the type."""
     if dtype == pl.String:
         return text
-    value = text.cast(pl.Float64, strict=False)
+    value = text.cast(pl.Float64, strict=False).fill_nan(None)
     if dtype.is_float():
         return value.cast(dtype)
     exact = value.abs() < 2**53  # beyond, a float stands for several whole numbers

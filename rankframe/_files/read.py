@@ -13,7 +13,9 @@ import polars as pl
 from .._shapes.lists import from_lists
 from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .formats import (
+    BINARY,
     COMPRESSED,
+    CONVERTED,
     HEADERS,
     JUDGMENTS,
     OTHER_NAMES,
@@ -33,7 +35,7 @@ from .formats import (
     spelled,
     suffix_of,
 )
-from .json_rows import json_rows
+from .json_rows import json_rows, listed_rows
 from .numbers_in_text import numbers
 from .sources import named_content
 from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
@@ -129,8 +131,13 @@ def rows(
         found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
         return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
     name, content = named_content(source, layout)
+    if format is None and (convert := CONVERTED.get(suffix_of(name))) is not None:
+        code = convert.format(repr(name), repr(f"{Path(name).stem}.parquet"))
+        raise InvalidOption(
+            f"{name} is in a format that is not read; convert it, as with {code}, or {say('format', 'trec')} if it is text"
+        )
     kind: Format | Literal["json"] = format if format is not None else SUFFIXES.get(suffix_of(name), "trec")
-    if kind != "parquet" and not isinstance(content, bytes) and Path(content).is_dir():
+    if kind not in BINARY and not isinstance(content, bytes) and Path(content).is_dir():
         if format == "beir":
             raise InvalidOption(
                 f"{name!r} is no folder of BEIR, since it has no folder 'qrels'; name the file of judgments"
@@ -144,7 +151,9 @@ def rows(
             kind = look(start_of(content), name, layout)
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say, comments=comments)
-        if kind == "json" or kind == "rank_eval" or kind == "mteb":
+        if kind == "json" and (as_lines := listed_rows(content, name)) is not None:
+            content, kind = as_lines, "ndjson"
+        elif kind == "json" or kind == "rank_eval" or kind == "mteb":
             table = json_rows(content, name, layout, kind, numeric["label"])
             if table is not None:
                 stored = table.columns
@@ -245,7 +254,7 @@ def from_table(
     say: Say,
 ) -> Rows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
-    if kind != "parquet" and is_empty(content):
+    if kind not in BINARY and is_empty(content):
         schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(name, content, kind, pl.LazyFrame(schema=schema), {}, tuple(columns))
     ids = [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)]
@@ -285,7 +294,12 @@ def from_table(
             unescaped = {x: pl.col(x).str.replace("^ ([-=+@])", "${1}") for x in ("query_id", "doc_id")}
             table = table.with_columns(**unescaped)
         values, misread = numbers(raw, numeric)
-        problem = pl.format("{}, row {}: {}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread))
+        empty = "; leave the field empty for a document that was not retrieved"
+        nan = raw["score"].cast(pl.Float64, strict=False).is_nan() if "score" in raw else pl.lit(False)
+        advice = pl.when(nan).then(pl.lit(empty)).otherwise(pl.lit(""))
+        problem = pl.format(
+            "{}, row {}: {}{}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread), advice
+        )
         dtypes = {column: numeric.get(column, pl.String()) for column in raw}
         table = table.with_columns(**values, **{PROBLEM: problem})
     if header is not None and "rank" in found and "score" not in found:
@@ -316,6 +330,8 @@ def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
     """The table as stored; for CSV the columns of `text` as text, with NUMBER, the number of the row."""
     if kind == "parquet":
         return pl.scan_parquet(content, glob=False)
+    if kind == "ipc":
+        return pl.scan_ipc(content, glob=False)
     if kind == "ndjson":
         # The first rows alone may suggest a wrong type, or lack a column.
         plain = isinstance(content, bytes) or not can_be_read_again(content)

@@ -68,10 +68,7 @@ def refuse_path(path: str, layout: Layout) -> None:
     if "\n" in path:
         raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{layout.reader}(io.StringIO(text))")
     if "://" not in path and re.search(r"[*?\[]", path):
-        raise InvalidOption(
-            f"there is no file {path!r}, and a pattern names several; read each: "
-            f"pl.concat([rf.{layout.reader}(path) for path in glob.glob({path!r})])"
-        )
+        raise InvalidOption(f"there is no file {path!r}; a pattern stands alone, as rf.{layout.reader}({path!r})")
 
 
 def no_source(given: object, layout: Layout) -> str:
@@ -88,5 +85,5 @@ def no_source(given: object, layout: Layout) -> str:
     if hasattr(given, "columns"):
         return f"a {kind} is a table already; rank it as it is: rf.rank(table)"
     if isinstance(given, Iterable):
-        return f"a {kind} may hold several files; read each: pl.concat([rf.{layout.reader}(path) for path in paths])"
+        return f"a {kind} in a list is no file; name each file in one list, as rf.{layout.reader}([path, other])"
     return f"{given!r} is no file"

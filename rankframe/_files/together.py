@@ -1,4 +1,4 @@
-"""Several files of runs as one table, in which a column names the run of each row."""
+"""Several files as one table: of runs, in which a column names the run of each row, or of judgments."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ __all__ = ["read_together", "run_names", "scan_together"]
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 FILE = "#file"
 
+KEY_OF_RUNS = ("run", "query_id", "subset", "split")
+KEY_OF_JUDGMENTS = ("query_id", "doc_id", "iteration", "index", "subset", "split")
+"""The columns, as far as they exist, whose values stand in one file only."""
+
 
 def run_names(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as tells them apart."""
@@ -30,38 +34,46 @@ def run_names(paths: Sequence[str]) -> list[str]:
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 
-def read_together(found: Sequence[Rows]) -> pl.DataFrame:
-    """The rows of all files; no query of a run may stand in two of them."""
-    table = _concat(found, [rows.read() for rows in found])
-    key = ["run", "query_id", *(name for name in ("subset", "split") if name in table.columns)]
-    places = table.select(*key, FILE).unique(maintain_order=True)
-    again = places.filter(pl.struct(key).is_duplicated())
+def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
+    """The rows of all files; no query of a run, and no judgment of a document, may stand in two of them."""
+    table = _concat(found, [rows.read() for rows in found], of_runs=of_runs)
+    key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
+    there = [name for name in key if name in table.columns]
+    rows = table if of_runs else table.drop_nulls("doc_id")  # a query without judgments has a row, too
+    places = rows.select(*there, FILE).unique(maintain_order=True)
+    again = places.filter(pl.struct(there).is_duplicated())
     if not again.is_empty():
         first = again.row(0, named=True)
-        same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in key)
-        one, other = same[FILE][:2]
+        same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in there)
+        one, other = (found[file].name for file in same[FILE][:2])
+        if of_runs:
+            raise InvalidData(
+                f"query {first['query_id']!r} of run {first['run']!r} stands in {one} and in {other}; give each run a tag of its "
+                "own, or read the files one by one and name the column 'run' yourself"
+            )
         raise InvalidData(
-            f"query {first['query_id']!r} of run {first['run']!r} stands in {found[one].name} and in {found[other].name}; give each run a tag of its "
-            "own, or read the files one by one and name the column 'run' yourself"
+            f"document {first['doc_id']!r} of query {first['query_id']!r} is judged in {one} and in {other}; keep one of "
+            "these judgments"
         )
     return table.drop(FILE)
 
 
-def scan_together(found: Sequence[Rows]) -> pl.LazyFrame:
+def scan_together(found: Sequence[Rows], *, of_runs: bool) -> pl.LazyFrame:
     """The rows of all files, read when the plan runs."""
-    return _concat(found, [rows.scan() for rows in found]).drop(FILE)
+    return _concat(found, [rows.scan() for rows in found], of_runs=of_runs).drop(FILE)
 
 
-def _concat(found: Sequence[Rows], tables: Sequence[F]) -> F:
-    """The tables one below the other, with their run and the number of their file."""
-    names = run_names([rows.name for rows in found])
+def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
+    """The tables one below the other, with the number of their file, and of runs with their name."""
+    names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
     ids: list[str] = [name for name in ("query_id", "doc_id") if len({schema.get(name) for schema in schemas}) > 1]
     parts = []
     for number, (table, schema, name) in enumerate(zip(tables, schemas, names, strict=True)):
         run = pl.col("run").cast(pl.String).fill_null(pl.lit(name)) if "run" in schema else pl.lit(name)
         text = [pl.col(column).cast(pl.String) for column in ids if column in schema]
-        parts.append(table.with_columns(*text, run=run, **{FILE: pl.lit(number, pl.UInt32)}))
+        named = {} if name is None else {"run": run}
+        parts.append(table.with_columns(*text, **named, **{FILE: pl.lit(number, pl.UInt32)}))
     columns = dict.fromkeys(name for schema in schemas for name in schema if name not in (*ids, "run"))
     for column in columns:
         having = [(rows.name, schema[column]) for rows, schema in zip(found, schemas, strict=True) if column in schema]

@@ -18,6 +18,7 @@ import polars as pl
 
 from .._table.table import failed
 from ..errors import InvalidData
+from .formats import BINARY
 
 __all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable", "start_of", "text_of"]
 
@@ -45,7 +46,7 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
         if fault is not None:  # of a list, once the plan runs
             raise InvalidData(f"{name}: {fault[1]}") from error
         found = None
-        if kind != "parquet" and can_be_read_again(content):
+        if kind not in BINARY and can_be_read_again(content):
             try:
                 found = _first_problem(content, kind)
             except BROKEN as broken:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Entries", "entries_of", "names_of_runs"]
+__all__ = ["Entries", "entries_of", "names_of_runs", "of_run"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,18 @@ def entries_of(
     kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label]
     documents = documents.select(name for name in kept if name is not None and name in documents.columns)
     return Entries(documents, query, rows.lazy(), len(names))
+
+
+def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
+    """All documents with their scores in a run, ``#score``, and the setup to measure them.
+
+    By their ranks, if the tie rule ordered them: it may have gone by the rows of the caller's table.
+    """
+    score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
+    rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
+    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
+    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")
+    return table, setup.changed(score="#score", ascending=False, scores="as_given")
 
 
 def _numbers(name: str, values: NDArray[np.int64]) -> pl.Series:

@@ -20,8 +20,9 @@ from .._words.asked import Asked
 from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
+from .fitted import FittedFusion
 
-__all__ = ["formulated", "fuse", "fused", "method_of", "with_weights"]
+__all__ = ["formulated", "fuse", "fused", "method_of", "names_of", "needs", "scored", "with_weights"]
 
 SCORE = "score"
 """The column of the fused score."""
@@ -30,9 +31,22 @@ LISTED = "#listed"
 """Whether any ranking has the document."""
 
 
-def method_of(method: str | Call, **options: Any) -> Call:
-    """The call of a method that a caller names."""
+def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
+    """The call of a method that a caller names, or has trained."""
+    if isinstance(method, FittedFusion):
+        given = {name: value for name, value in options.items() if value is not None}
+        if given:
+            raise InvalidOption(
+                option(**given), f" belongs to the training of {method.method}; train it so, and leave it out"
+            )
+        return method.call
     return method if isinstance(method, Call) else fusion_of(method, **options)
+
+
+def names_of(method: str | Call | FittedFusion[Any], frame: Frame, runs: Runs) -> Sequence[str]:
+    """The names of the runs in their order; of a trained method, that of its training."""
+    names = names_of_runs(frame, runs)
+    return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
 def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
@@ -49,29 +63,50 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
     return [{str(name): x for name, x in weights.items()}[name] for name in names]
 
 
-def formulated(call: Call, entries: Entries, *, expected: bool) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document."""
+def formulated(
+    call: Call, entries: Entries, *, expected: bool, beside: Rankings | None = None
+) -> tuple[Rankings, pl.Expr]:
+    """The columns that a method needs, and its value for each document; those of `beside` are shared."""
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
-        Asked(["#list"]),
+        Asked(["#list"]) if beside is None else beside.asked,
         entries.n_runs,
         None if normalize is None else NORMALIZATIONS[normalize],
         options.pop("missing", "skip"),
         expected,
     )
+    if beside is not None:
+        rankings.of_documents = beside.of_documents
     options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
 
+def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
+    """The depth at which a method cuts rankings, and whether it looks at the documents that a ranking lacks."""
+    method, options = cast("Fusion", call.metric), call.arguments
+    name, default = method.depth
+    absent = method.absent or options.get("missing", "skip") != "skip"
+    return options.get(name, setup.policies.depth or default), absent
+
+
 def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
-    method, options = cast("Fusion", call.metric), call.arguments
-    absent = method.absent or options.get("missing", "skip") != "skip"
-    name, default = method.depth
-    depth = options.get(name, setup.policies.depth or default)
+    depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    rankings, value = formulated(call, entries, expected=setup.policies.ties == "expected")
+    found = scored(entries, [call], expected=setup.policies.ties == "expected").rename({"#0": SCORE})
+    label = [name for name in (setup.roles.label,) if name in found.columns]
+    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
+
+
+def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the methods share their columns."""
+    rankings, values = None, {}
+    for i, call in enumerate(calls):
+        rankings, value = formulated(call, entries, expected=expected, beside=rankings)
+        values[f"#{i}"] = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
+    if rankings is None:
+        return entries.documents
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
     faults = {fault.column: fault.rows for fault in rankings.asked.refused.values()}
     rows = rankings.asked.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
@@ -79,10 +114,7 @@ def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequ
         if rows[fault.column].any():
             raise InvalidData(fault.message)
     scores = _per_document(rows, rankings.of_documents, entries.documents.height)
-    score = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
-    found = entries.documents.with_columns(scores.select(score.alias(SCORE)))
-    label = [name for name in (setup.roles.label,) if name in found.columns]
-    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
+    return entries.documents.with_columns(scores.select(**values))
 
 
 def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
@@ -106,7 +138,7 @@ def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], 
 def fuse(
     frame: Frame,
     setup: Setup,
-    method: str | Call,
+    method: str | Call | FittedFusion[Any],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
@@ -122,6 +154,8 @@ def fuse(
             option(run="system"),
             ", the column that names the run of each row",
         )
+    if isinstance(method, FittedFusion):
+        runs = method.in_order(runs)
     schema = frame.collect_schema()
     taken = [*runs.queries(setup).roles.query, setup.roles.doc_in(schema), setup.roles.label]
     refuse_names([SCORE], [name for name in taken if name is not None], "the table")
@@ -136,12 +170,12 @@ def fuse(
         )
 
     if isinstance(frame, pl.DataFrame):
-        names = names_of_runs(frame, runs)
+        names = names_of(method, frame, runs)
         return fused(frame, setup, call(names), runs, names)
 
     def run(rows: pl.DataFrame, whole: Any, _: Sequence[str] | None) -> pl.DataFrame:
-        names = names_of_runs(rows, runs) if whole is None else whole
+        names = names_of(method, rows, runs) if whole is None else whole
         return fused(rows, runs.queries(setup), call(names), runs, names)
 
-    whole = None if runs.column is None else partial(names_of_runs, runs=runs)
+    whole = None if runs.column is None else partial(names_of, method, runs=runs)
     return source(frame, runs.queries(setup), run, "fuse", reads=[*runs.columns, setup.roles.label], whole=whole)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from .._catalog.requests import Request
+from .._decisions.compare import Significance
+from .._decisions.paired_values import Design
+from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
+from .._support.tests_and_intervals import Correction, Method, PairedTest
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
+from . import fitted as _fitted
 from . import fuse as _fuse
+from . import tuning as _tuning
+from .fitted import FittedFusion
+from .search import Search, Tuning
+from .tuning import TunedFusion
 
-__all__ = ["fuse"]
+__all__ = ["fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -26,7 +36,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
 
 def fuse(
     ranker: Fuser[R],
-    method: str,
+    method: str | FittedFusion[Any],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -42,6 +52,7 @@ def fuse(
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
         ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        Or what :meth:`fit_fusion` has trained, which is given without options; by default it takes the columns of its training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
         Or a table for each run, one of which is that of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
@@ -80,8 +91,162 @@ def fuse(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
-    >>> df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"]).rows()      # 1/61, 1/62 + 1/61, 1/62
-    [(1, 'a', 0.01639344262295082), (1, 'b', 0.03252247488101534), (1, 'c', 0.016129032258064516)]
+    >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
+    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    [0.016393, 0.032522, 0.016129]
     """
-    chosen = Runs.of(runs, run)
+    trained = isinstance(method, FittedFusion) and not runs and run is None
+    chosen = cast("FittedFusion[Any]", method).where if trained else Runs.of(runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
+
+
+def fit_fusion(
+    ranker: Fuser[R],
+    method: str,
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+) -> FittedFusion[R]:
+    """Train a method of fusion on judged rankings.
+
+    Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
+    without a label is not. Train on other queries than those that you report.
+
+    Parameters
+    ----------
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
+        ``rf.TRAINED_FUSIONS`` lists them all.
+    runs, run
+        As for :meth:`fuse`.
+    normalize, missing
+        For segfuse, which multiplies scores: as for :meth:`fuse`. The same when it is applied.
+    depth
+        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    is a frame of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If the method is unknown or needs no training, or an option is out of its range.
+    MissingColumn, InvalidData
+        If there are no labels, or no document is relevant; and as for :meth:`fuse`.
+
+    Examples
+    --------
+    The first ranking has its relevant documents at ranks 1 and 2, the second at rank 2 alone:
+
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
+    ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
+    >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
+    >>> fitted.learned.rows()
+    [('bm25', 1, 1.0), ('bm25', 2, 1.0), ('dense', 1, 0.0), ('dense', 2, 1.0)]
+    >>> train.rank.fuse(fitted).select("doc_id", "score").rows()
+    [('a', 1.0), ('b', 2.0), ('c', 0.0)]
+    >>> rf.FittedFusion.from_json(fitted.to_json()).method
+    'posfuse'
+    """
+    design = Design(Runs.of(runs, run), None, (), None, "error")
+    found = ranker._of(design.runs)._run(_fitted.fit, design, method, normalize, missing, depth)
+    return cast("FittedFusion[R]", found)
+
+
+def tune(
+    ranker: Fuser[R],
+    method: str | Sequence[str],
+    *,
+    metric: Request = "ndcg@10",
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    normalize: str | Sequence[str] | None = None,
+    options: Mapping[str, Sequence[Any]] | None = None,
+    step: float = 0.1,
+    search: Search | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    test: PairedTest = "permutation",
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    interval: Method = "bca",
+    resamples: int = 10_000,
+    progress: bool = True,
+) -> TunedFusion[R]:
+    """Choose the weights and options of a method of fusion, and say what they gain on queries that were not used to choose.
+
+    The queries are cut into folds. For each fold, the setting with the best mean on the other folds fuses its queries; their
+    values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
+    same queries is too high, the more so the more settings were tried.
+
+    Parameters
+    ----------
+    method
+        The text of a method. Options that it gives stay as they are; open weights, and open options such as `k` of rrf,
+        `gamma`, `sigma` and `phi`, are tuned. Or several methods, from which one is chosen as well: for each fold, by
+        cross-validation among the other folds.
+    metric
+        A text or function, as for :meth:`evaluate`; the mean over the queries counts.
+    runs, run
+        As for :meth:`fuse`.
+    normalize
+        The normalisation as for :meth:`fuse`, or several of them to choose from.
+    options
+        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights": [[0.5, 0.5], [0.7, 0.3]]}``.
+        The first one is that of the untuned method. A single value fixes the option.
+    step
+        The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
+    search
+        ``"grid"`` tries all settings; ``"coordinate"`` goes through the runs and options, takes the best value of each with the
+        others as they are, and repeats this until nothing improves. ``None``: a grid for up to three runs.
+    folds
+        How many parts the queries have, from 2 to the number of queries.
+    seed
+        The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
+    test, correction, ci, resamples, progress
+        As for :meth:`compare`, with the tuned method against the untuned one and each run.
+    interval
+        The kind of the intervals: `method` of :meth:`compare`.
+
+    Returns
+    -------
+    A :class:`rankframe.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If there is nothing to choose, there are more folds than queries, or an option is out of its range.
+    UnknownMetric, MissingColumn, InvalidData
+        As for :meth:`fuse` and :meth:`evaluate`.
+
+    Examples
+    --------
+    Each run is right on one query only, so that weights chosen on one query fail on the other:
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0]})
+    >>> df = df.with_columns(a=pl.Series([2, 1, 1, 2]), b=pl.Series([1, 2, 2, 1]))
+    >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
+    >>> tuned.text
+    'wsum(weights=[0,1])'
+    >>> tuned.table.select("ranking", "mean").head(3).rows()
+    [('tuned, out of fold', 0.5), ('tuned, in sample', 0.75), ('untuned', 0.5)]
+    >>> tuned.fuse(df)["score"].to_list()
+    [1.0, 2.0, 2.0, 1.0]
+    """
+    texts = (method,) if isinstance(method, str) else tuple(method)
+    choices = dict(options or {})
+    if normalize is not None:
+        choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
+    tuning = Tuning(texts, choices, step, search, folds, seed)
+    design = Design(Runs.of(runs, run), None, (), None, "error")
+    testing = Significance(test, correction)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
+    found = ranker._of(design.runs)._run(_tuning.tune, design, tuning, testing, resampling, metric)
+    return cast("TunedFusion[R]", found)

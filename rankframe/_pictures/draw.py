@@ -60,9 +60,10 @@ def altair(figure: Figure, background: str | None = None) -> Any:
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background=background or "transparent",
             title=alt.TitleParams(
-                _lines(figure.title, WIDTH / (0.57 * TITLE)), subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))
+                _lines(figure.title, WIDTH / (0.57 * TITLE)) or "",
+                subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT)),
             ),
-            description=f"{figure.title}. {figure.subtitle}",
+            description=". ".join(filter(None, (figure.title, figure.subtitle))),
         )
         .configure(font=FONT)
         .configure_view(stroke=None)

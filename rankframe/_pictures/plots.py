@@ -11,7 +11,8 @@ from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.requests import averaged
 from .._decisions.runs import RUN, Runs, values
-from .._plan.per_query import by_document
+from .._decisions.summary import by_query, keys
+from .._plan.per_query import by_document, collect
 from .._table.roles import require
 from .._table.setup import Setup
 from .._table.trec_eval import LEVELS
@@ -162,7 +163,7 @@ def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tup
     """Bars for better and worse queries of one run, or a line for each of several runs."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
-        gain = pl.col("y") if call.metric.higher_is_better else -pl.col("y")
+        gain = pl.col("y") if call.higher_is_better else -pl.col("y")
         sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
         return (Mark("bar", rows.with_columns(series=sign)), zero)
     legible(others, LINES, "runs")
@@ -174,7 +175,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     """How many queries gained and lost, and by how much the mean changed."""
     of = paired.filter(pl.col("series") == name)["difference"]
     above, below = int((of > 0).sum()), int((of < 0).sum())
-    better, worse = (above, below) if call.metric.higher_is_better else (below, above)
+    better, worse = (above, below) if call.higher_is_better else (below, above)
     mean = "" if of.is_empty() else f", {of.sum() / len(of):+.3f} on average"
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
@@ -228,8 +229,9 @@ def slices(
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
-    of = frame.group_by(*runs.key, *runs.queries(setup).roles.query).agg(
-        pl.col(by).first().cast(pl.String).fill_null("null").alias("#slice")
+    query = (*runs.key, *runs.queries(setup).roles.query)
+    of = collect(by_query(frame, query, [by], None), frame, setup).select(
+        *query, pl.col(keys([by])).cast(pl.String).fill_null("null").alias("#slice")
     )
     if runs.column is not None:
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))

@@ -19,11 +19,12 @@ from .._catalog.call import Call
 from .._catalog.requests import averaged
 from .._decisions.compare import compare
 from .._decisions.runs import RUN
+from .._plan.per_query import with_labels
 from .._support.extras import load
 from .._table.roles import require
 from .._table.setup import Setup
 from .._text.result_table import plain
-from .._text.sentences import sentence
+from .._text.sentences import IN_HTML, sentence
 from .._text.user_text import visible
 from .report_parts import Contents, by_slice, comparison, found_by_check, overall, pictures, summed
 from .report_queries import worst_queries
@@ -41,6 +42,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     for name in contents.show:
         require(frame.schema, name, "show")
     calls = averaged(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
+    frame = with_labels(frame, setup, calls)
     means, found = summed(frame, setup, contents), None
     if contents.design is not None:
         found = compare(frame, setup, contents.design, contents.testing, contents.resampling, *contents.metrics)
@@ -52,7 +54,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
         "size": _size(frame, setup),
         "answers": []
         if found is None
-        else [sentence(row, found.settings, len(found.table)) for row in found.table.to_dicts()],
+        else [sentence(row, found.settings, len(found.table), IN_HTML) for row in found.table.to_dicts()],
         "told_at_most": SENTENCES,
         "gate": contents.gate,
         "findings": found_by_check(frame, setup, contents.runs),
@@ -63,7 +65,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
         "pictures": pictures(frame, setup, contents, calls),
         "worst": list(worst_queries(frame, setup, contents.runs, calls[0], contents.worst, contents.show)),
         "metric": calls[0].text,
-        "higher_is_better": calls[0].metric.higher_is_better,
+        "higher_is_better": calls[0].higher_is_better,
         "settings": of_settings(settings),
         "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
     }

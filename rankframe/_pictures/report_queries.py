@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import RUN, Runs, explained, values
+from .._decisions.runs import RUN, Runs, explained, values, with_own_rank
 from .._table.setup import Setup
 from .._verbs import verbs
 from ..errors import InvalidOption
@@ -40,7 +40,7 @@ def worst_queries(
     found = values(frame, setup, runs, [call]).drop_nulls(call.text)
     for run in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == run)
-        chosen = own.sort(call.text, descending=not call.metric.higher_is_better, maintain_order=True).head(most)
+        chosen = own.sort(call.text, descending=not call.higher_is_better, maintain_order=True).head(most)
         documents = _documents(frame, setup, runs, run, call, chosen, show)
         policies = runs.queries(setup if runs.column else setup.changed(score=run))
         yield run, [_query(query, documents, policies, call, show) for query in chosen.iter_rows(named=True)]
@@ -55,9 +55,10 @@ def _documents(
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
         one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
-        rows = runs.each(
-            frame, one_order, lambda of_run: verbs.with_ranks(frame, of_run, "rank").lazy().collect(), only=run
+        ranked = runs.each(
+            frame, one_order, lambda of_run: verbs.with_ranks(frame, of_run, None).lazy().collect(), only=run
         )
+        rows = with_own_rank(ranked, ranked.columns[-1])
     return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
 
 

@@ -62,15 +62,13 @@ class Line(NamedTuple):
         rows = [(row, "difference") for row in self.differences.values()] or [
             (row, "mean") for row in self.means.values()
         ]
-        gains = [
-            row[name] * (1 if self.call.metric.higher_is_better else -1) for row, name in rows if row[name] is not None
-        ]
+        gains = [row[name] * (1 if self.call.higher_is_better else -1) for row, name in rows if row[name] is not None]
         return not gains, min(gains, default=0.0), -(self.queries.number or 0), self.name.text
 
     def mean(self, run: str) -> Cell:
         """A run's mean with its interval, marked if no run has a better one."""
         means = [row["mean"] for row in self.means.values() if row["mean"] is not None]
-        top = (max if self.call.metric.higher_is_better else min)(means, default=None)
+        top = (max if self.call.higher_is_better else min)(means, default=None)
         found = estimate(self.means.get(run), "mean")
         best = len(self.means) > 1 and top is not None and found.text == f"{top:.{DIGITS}f}"
         return Cell(found.text, found.number, found.below, best)

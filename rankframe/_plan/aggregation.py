@@ -22,6 +22,6 @@ def aggregation(call: Call, setup: Setup) -> pl.Expr:
             f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
         )
     setup, meant = setup.resolve(call)
-    rows = GroupRows(setup)
+    rows = GroupRows(setup, labels=meant.labels)
     value = meant.value(Ranking(rows, setup), setup.policies.no_relevant)
     return pl.coalesce(failing(rows.faults).cast(call.metric.dtype), value).alias(call.text)

@@ -9,13 +9,14 @@ from typing import TypeAlias, TypeVar, cast
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._lazy.node import source
 from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, Text
 from . import shortcuts
 from .bounds import bounds, bounds_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
@@ -37,6 +38,8 @@ __all__ = [
     "refuse_faults",
     "refuse_names",
     "setup_of_largest",
+    "with_labels",
+    "with_names",
 ]
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
@@ -56,6 +59,7 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
 
 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    frame = with_labels(frame, setup, calls)
     if setup.convention is None or not calls:
         return _measure_by_kind(frame, setup, calls, largest)
     of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
@@ -81,6 +85,14 @@ def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], lar
         result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
     names = [name for call in calls for name in names_of(setup, call)]
     return collect(result.select(*query, *names), frame, setup)
+
+
+def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.DataFrame:
+    """The frame, with labels that are all null if it has none and nothing reads them."""
+    label = setup.roles.label
+    if label in frame.columns or not calls or setup.policies.orders_by_label or any(call.labels for call in calls):
+        return frame
+    return frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(label))
 
 
 def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
@@ -206,7 +218,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
     if setup.policies.unjudged == "bounds":
         return setup.policies.unjudged_labels is None
     for call in calls:
-        if call.metric.over == "documents":
+        if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
             table = Table.of(policies.changed(subtopic=None), schema)
             if run_formulas([meant], table.setup, None).whole_table:
@@ -219,6 +231,15 @@ def names_of(setup: Setup, call: Call) -> Sequence[str]:
     return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
 
 
+def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
+    """The result with the columns of its metrics named as the setup says."""
+    if not setup.flat:
+        return result
+    flat = flat_names(name for call in calls for name in names_of(setup, call))
+    refuse_names(list(flat.values()), {*result.collect_schema()} - {*flat}, "the table")
+    return cast("F", result.rename(flat))
+
+
 def refuse_faults(
     frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True, documents: bool = True
 ) -> None:
@@ -228,12 +249,10 @@ def refuse_faults(
         raise fault_in(frame, setup, fault.kind)
 
 
-def refuse_names(names: Sequence[str], taken: Container[str], where: str) -> None:
+def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:
     for name in names:
         if name in taken:
-            raise InvalidOption(
-                f"the result would have a second column {name!r}, which {where} has; rename that column"
-            )
+            raise InvalidOption(f"the result would have a second column {name!r}, which {where} has; ", advice)
 
 
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:

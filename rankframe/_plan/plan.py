@@ -9,9 +9,10 @@ from functools import lru_cache
 import polars as pl
 
 from .._catalog.call import Call
+from .._table.background import Background
 from .._table.setup import Setup
 from .._table.table import Fault, Table, failing, naming
-from .._words.asked import POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
+from .._words.asked import LABEL_REFUSED, POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
 from .._words.expected_ties import Expectation
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
@@ -113,7 +114,8 @@ def run_formulas(
     The result is cached if all formulas are the library's own, without functions as options.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
-    run = _cached_formulas if all(call.is_constant for call in calls) else _run_formulas
+    alone = setup.background == Background()  # the cache would keep other tables in memory
+    run = _cached_formulas if alone and all(call.is_constant for call in calls) else _run_formulas
     return run(tuple(calls), texts, setup, top, answer, largest_label)
 
 
@@ -212,12 +214,12 @@ def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
 
 def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
     """The values; each fails with the message of the first fault or refused label found."""
-    refused = [(pl.col(fault.column), fault.message) for fault in asked.refused.values()]
+    refused = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in asked.refused.values()]
     if not faults and not refused:
         return [value.alias(text) for text, value in asked.values.items()]
     guard = failing(
         [
-            *((label.is_not_null(), naming(message, label)) for label, message in refused),
+            *((bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in refused),
             *((pl.col(fault.column), fault.message) for fault in faults),
         ]
     )

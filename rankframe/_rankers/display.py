@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .._table.name_presets import FLAT
 from .._table.setup import PARTS, ROLES, Setup
 from .._text.user_text import visible
 from ..errors import Verbatim, option
@@ -100,7 +101,7 @@ def _changed(setup: Setup) -> dict[str, object]:
     query = changed.get("query")
     if isinstance(query, tuple):
         changed["query"] = query[0] if len(query) == 1 else list(query)
-    return changed | convention
+    return changed | convention | ({"names": FLAT} if setup.flat else {})
 
 
 def _listed(names: Sequence[str]) -> str:

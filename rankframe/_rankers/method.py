@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from textwrap import indent
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import polars as pl
 
-from .._catalog.call import Call, call_of
+from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
 from .._support.option_kinds import annotation_of
 from .._table.setup import Setup
@@ -36,6 +36,8 @@ class Ranks(Protocol[R_co]):
     _setup: Setup
     _gives: str
     """The sentence on the result of a metric, for the help of its method."""
+    _examples: Sequence[tuple[str, str]]
+    """How the examples in the help differ from those of Polars: texts, and what stands there instead."""
 
     @property
     def _kind(self) -> type[R_co]:
@@ -47,8 +49,8 @@ class Ranks(Protocol[R_co]):
         """The ranker as Python spells it."""
         ...
 
-    def _measure(self, call: Call) -> R_co:
-        """The values of a metric."""
+    def _measure(self, *calls: Call) -> R_co:
+        """The values of a metric, at one cutoff or several."""
         ...
 
 
@@ -77,11 +79,18 @@ class Method:
         self._returns = returns
         self.__annotations__ = {**function.__annotations__, "return": returns}
 
-    def __call__(self, /, *args: object, **options: object) -> object:
-        try:
-            return self.__func__(self.__self__, *args, **options)
-        except RankframeError as error:
-            raise without_own_frames(error) from error.__cause__
+    @property
+    def __call__(self) -> Callable[..., object]:
+        """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
+
+        def call(*args: object, **options: object) -> object:
+            try:
+                return self.__func__(self.__self__, *args, **options)
+            except RankframeError as error:
+                raise without_own_frames(error) from error.__cause__
+
+        vars(call)["__signature__"] = self.__signature__
+        return call
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
         return self  # makes `inspect` and `help` treat it as a routine
@@ -95,6 +104,8 @@ class Method:
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         text = inspect.getdoc(self.__func__) or ""
+        for polars, own in self.__self__._examples:
+            text = text.replace(polars, own)
         kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
@@ -143,7 +154,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
 
     @wraps(formula)
     def call(ranker: Ranks[R], /, *args: P.args, **options: P.kwargs) -> R:
-        return ranker._measure(call_of(of(formula), args, options))
+        return ranker._measure(*calls_for(of(formula), args, options))
 
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}

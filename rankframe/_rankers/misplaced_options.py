@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 
-from .._catalog.parse import parse
-from .._catalog.registry import METRICS, elsewhere, find
+from .._catalog.call import SEVERAL
+from .._catalog.registry import METRICS, find
+from .._catalog.requests import calls_of
+from .._catalog.unclear_names import elsewhere
 from .._support.arguments import refuse_unfit
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
@@ -18,11 +21,14 @@ OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
 
 USUAL_OPTIONS = {
-    **dict.fromkeys(("user", "group"), "query"),
+    "user": "query",
     **dict.fromkeys(("item", "passage"), "doc"),
     **dict.fromkeys(("threshold", "relevance_threshold", "relevance_level", "min_relevance", "min_rel"), "relevant"),
 }
 """Names that columns and policies have elsewhere, beside the usual names of columns."""
+
+WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+))?")
+"""A name that ends in a cutoff, as ``ndcg_at_10`` and ``ndcg10`` do."""
 
 METRICS_OF = ("metrics", "budgets")
 """Parameters that take metrics."""
@@ -99,17 +105,21 @@ def _instead(
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
     if name == "run":
         query = [str(value), *setup.roles.query]
-        by = f", by={value!r}" if verb in ("mean", "summarize") else ""
-        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked}{by})"
+        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked})"
     if name == "by":
         return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
-    calls = [call for metric in metrics if isinstance(metric, str) for call in parse(metric)]
+    calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric)]
     option = OTHER_NAMES.get(name, name)
     if any(option in call.metric.parameters for call in calls):
+        values = value if isinstance(value, SEVERAL) else [value]
         texts = [
-            (call.with_defaults({option: value}) if option in call.metric.parameters else call).text for call in calls
+            text
+            for call in calls
+            for text in dict.fromkeys(
+                (call.with_defaults({option: one}) if option in call.metric.parameters else call).text for one in values
+            )
         ]
         return f"an option of a metric stands in its text: df.rank.{verb}({', '.join(map(repr, texts))})"
     return None
@@ -121,8 +131,13 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
         return f"; {worded(said)}"
     if name in ("average", "avg") and "mean" in methods:
         return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
+    base, cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
     try:
-        metric, _ = find(name, name, METRICS)
+        metric, _ = find(base, base, METRICS)
     except UnknownMetric:
         return did_you_mean(name, methods).replace(" Did", ". Did")
-    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"
+    method = metric.formula.__name__
+    if cutoff is not None and metric.first is not None:
+        text = f"{metric.name}@{cutoff}"
+        return f"; write df.rank.{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
+    return f"; the method is {method}, and {name!r} is a text: evaluate({name!r})"

@@ -48,8 +48,14 @@ def on(
     label: str | None = None,
     subtopic: str | None = None,
     weight: str | None = None,
+    category: str | None = None,
+    group: str | None = None,
+    features: str | Sequence[str] | None = None,
+    base: str | None = None,
+    interactions: object = None,
+    items: object = None,
     rank: str | None = None,
-    names: str | None = None,
+    names: str | Sequence[str] | None = None,
     relevant: float | None = None,
     ascending: bool | None = None,
     ties: Ties | None = None,
@@ -87,13 +93,30 @@ def on(
         The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
         document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
         them by the weight; other metrics raise an error.
+    category
+        The column of the documents' categories, one for each document or a list of them.
+    group
+        The column of the documents' groups, such as their providers, for metrics of fairness of exposure.
+    features
+        The columns of numbers that describe a document, or one column of lists or arrays of such numbers.
+    base
+        The column of the scores of another ranking, for unexpectedness.
+    interactions
+        The past interactions of users, for metrics of popularity and novelty: a frame with a row for each query (a user)
+        and document (an item), under the table's names of these columns; rows that repeat a pair count once. Or a frame
+        with a row for each document and the number of its users as the column ``n``.
+    items
+        The catalog: a frame with a row for each document, a list or Series of their ids, or their number alone. Columns
+        of `category`, `group`, `features` and `base` that such a frame has are taken from it.
     rank
         The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``. Ranks need
         not be contiguous; equal ones are ties.
     names
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
-        ``"msmarco"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``, ``"elliot"``,
-        ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take precedence.
+        ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
+        ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
+        precedence. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
+        ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
     relevant
         The least label that counts as relevant; default: 1.
     ascending
@@ -155,7 +178,7 @@ def on(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
-    >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank().row(0)
-    (7, 0.5)
+    >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank()["rr"].item()
+    0.5
     """
     raise NotImplementedError

@@ -15,9 +15,10 @@ from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
 from .._table.setup import ROLES, Setup
-from .._verbs.declaration import Gives, verb_of
+from .._verbs.declaration import Gives, NamesColumns, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
+from .kept import keep, kept
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import in_words_of_pandas, spelled
 from .ranker import FrameRanker
@@ -42,12 +43,16 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     Those per query are indexed by the query, those per document by the caller's own index.
     """
 
-    _gives = "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``."
+    _examples = (("import polars as pl", "import pandas as pd"), ("pl.DataFrame(", "pd.DataFrame("))
+    _gives = (
+        "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
+        "as ``k=[5, 10]``, give a column each."
+    )
     _plots_with = "matplotlib"
     _library = "pandas "
 
-    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
-        super().__init__(setup)
+    def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
+        super().__init__(kept(frame) if setup is None else setup)
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
@@ -67,11 +72,13 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
+        if declared.gives == "join":
+            keep(result, self._setup)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         try:
-            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.subtopic)
+            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.lists)
             return work(source.polars, self._setup, *args)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
@@ -139,9 +146,9 @@ class Source:
         *,
         tried: Container[str] = (),
         others: bool = False,
-        lists: str | None = None,
+        lists: Container[str] = (),
     ) -> None:
-        self.lists = lists  # the column whose objects may be lists
+        self.lists = lists  # the columns whose objects may be lists
         if frame.columns.nlevels > 1:
             raise InvalidData(
                 f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
@@ -164,7 +171,7 @@ class Source:
         try:
             self.columns[name] = self._column(name)
             column = self.columns[name]
-            lists = cross_lists(column, name) if name == self.lists else None
+            lists = cross_lists(column, name) if name in self.lists else None
             return cross(column, name) if lists is None else lists
         except InvalidData:
             if needed:
@@ -220,10 +227,10 @@ def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *arg
 
 
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
-    """A result as a pandas frame, indexed by the query if it has query columns."""
+    """A result as a pandas frame, indexed by the query if it has all query columns."""
+    if not {*setup.roles.query} <= {*result.columns}:
+        return as_pandas(result)
     rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
-    if len(rest) == result.width:
-        return pd.DataFrame(rest)
     levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
@@ -233,6 +240,13 @@ def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known:
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
+
+
+def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: Any) -> pd.DataFrame:
+    """Some of the caller's rows, with their index."""
+    source = _source(frame, setup, verb, args)
+    others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
+    return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
 
 
 def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
@@ -259,14 +273,16 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
+    truth = _as_pandas(qrels)
+    unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
     run, judged = (
         Source(
             _levels_as_columns(x, needed),
             needed,
-            tried=[name for name in map(str, x.columns) if name.lower() in usual],
-            lists=setup.roles.subtopic,
+            tried=[name for name in map(text_of, x.columns) if name.lower() in usual or (x is truth and unlabelled)],
+            lists=setup.roles.lists,
         )
-        for x in (frame, _as_pandas(qrels))
+        for x in (frame, truth)
     )
     both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
@@ -280,7 +296,10 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
             key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
         result.isetitem(run.places[name][0], key)
     new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
-    return pd.concat([result, _rows(judged.frame.iloc[:, new], right)], axis=1)
+    rest = judged.frame.iloc[:, new]
+    if setup.roles.label not in judged.polars.columns:
+        rest = rest.assign(**{setup.roles.label: 1})
+    return pd.concat([result, _rows(rest, right)], axis=1)
 
 
 def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
@@ -297,6 +316,7 @@ FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 SHAPES: dict[Gives, Shape] = {
     "query": _per_query,
     "row": _per_row,
+    "subset": _subset,
     "document": _per_document,
     "list": _per_list,
     "join": _joined,
@@ -310,7 +330,7 @@ def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) 
     """The frame with the columns that a verb reads."""
     declared = verb_of(verb)
     needed = declared.columns(setup, args)
-    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.subtopic)
+    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.lists)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
@@ -371,6 +391,8 @@ def _as_text(label: Any) -> Any:
     if isinstance(label, Design):
         one = {name: _as_text(getattr(label, name)) for name in ("runs", "baseline", "weights")}
         return replace(label, by=tuple(map(text_of, label.by)), **one)
+    if isinstance(label, NamesColumns):
+        return label  # its columns are named by texts
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
+from .kept import keep, kept
 from .ranker import FrameRanker
 
 __all__ = ["PolarsRanker"]
@@ -21,19 +22,21 @@ T = TypeVar("T")
 class PolarsRanker(FrameRanker[R]):
     """The rankings of a Polars frame; a LazyFrame gives LazyFrames."""
 
-    def __init__(self, frame: R, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
-        super().__init__(setup)
+    def __init__(self, frame: R, setup: Setup | None = None) -> None:
+        super().__init__(kept(frame) if setup is None else setup)
         self._frame = frame
 
     def _with(self, setup: Setup) -> PolarsRanker[R]:
         return PolarsRanker(self._frame, setup)
 
     def _run(self, verb: Callable[..., object], *args: object) -> R:
-        verb_of(verb)
+        declared = verb_of(verb)
         try:
             result = cast(R, verb(self._frame, self._setup, *args))
         except NotNumbers as error:
             raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
+        if declared.gives == "join":
+            keep(result, self._setup)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:

@@ -10,16 +10,19 @@ import polars as pl
 
 from .. import metrics
 from .._catalog.call import Call
+from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
 from .._fusion import methods as fusion
+from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
-from .._table.setup import OPTIONS, Setup
+from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
+from ..errors import InvalidOption
 from ..plot import Plots
 from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
@@ -27,7 +30,8 @@ from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
-from .tables_of_runs import stacked
+from .tables_beside import in_polars
+from .tables_of_runs import below, stacked
 
 __all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
 
@@ -39,7 +43,11 @@ T = TypeVar("T")
 class Ranker(ABC, Generic[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
-    _gives = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    _examples: Sequence[tuple[str, str]] = ()
+    _gives = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
 
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         self._setup = setup
@@ -94,12 +102,38 @@ class Ranker(ABC, Generic[R]):
     dcg = formula(metrics.dcg)
     ndcg = formula(metrics.ndcg)
 
+    # fairness of exposure
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    ndkl = formula(metrics.ndkl)
+    rnd = formula(metrics.rnd)
+    rkl = formula(metrics.rkl)
+    rrd = formula(metrics.rrd)
+
     # metrics of the judgments
     judged = formula(metrics.judged)
     pairwise_accuracy = formula(metrics.pairwise_accuracy)
     inferred_ap = formula(metrics.inferred_ap)
     num_retrieved = formula(metrics.num_retrieved)
     num_relevant = formula(metrics.num_relevant)
+
+    # recommenders: popularity
+    mean_popularity = formula(metrics.mean_popularity)
+    popularity_percentile = formula(metrics.popularity_percentile)
+    tail_share = formula(metrics.tail_share)
+
+    # recommenders: diversity of lists
+    ild = formula(metrics.ild)
+    category_diversity = formula(metrics.category_diversity)
+    category_entropy = formula(metrics.category_entropy)
+
+    # recommenders: novelty
+    novelty = formula(metrics.novelty)
+    surprisal = formula(metrics.surprisal)
+    unseen = formula(metrics.unseen)
+    unexpectedness = formula(metrics.unexpectedness)
+    efd = formula(metrics.efd)
+    epc = formula(metrics.epc)
 
     # order of the relevant documents
     average_precision = formula(metrics.average_precision)
@@ -112,6 +146,10 @@ class Ranker(ABC, Generic[R]):
 
     # graded preferences
     compatibility = formula(metrics.compatibility)
+
+    # recommenders: against what the user had before
+    serendipity = formula(metrics.serendipity)
+    calibration = formula(metrics.calibration)
 
     # trec_eval's own
     num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)
@@ -133,15 +171,17 @@ class Ranker(ABC, Generic[R]):
 
     def _on(self: S, options: Mapping[str, object]) -> S:
         refuse_unknown("on", options, OPTIONS)
-        return self._with(self._setup.on(**options))
+        return self._with(
+            self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
+        )
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:
         """The ranker with another setup."""
 
     @abstractmethod
-    def _measure(self, call: Call) -> R:
-        """The values of a metric."""
+    def _measure(self, *calls: Call) -> R:
+        """The values of a metric, at one cutoff or several."""
 
     @property
     @abstractmethod
@@ -217,6 +257,16 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+    fit_fusion = verb(fusion.fit_fusion)
+    tune = verb(fusion.tune)
+
+    # items that all users are shown
+    exposure = verb(items.exposure)
+    catalog = verb(items.catalog)
+    compare_catalog = verb(items.compare_catalog)
+    item_counts = verb(items.item_counts)
+    without = verb(items.without)
+    gaps = verb(items.gaps)
 
     # pictures
     report = verb(pictures.report)
@@ -242,8 +292,12 @@ class FrameRanker(Ranker[R]):
         ranker._frame = stacked(self._frame, self._setup, runs)
         return ranker
 
-    def _measure(self, call: Call) -> R:
-        return self._run(evaluation, call)
+    def _below(self, results: Mapping[str, R]) -> R:
+        """The results below each other, each with its name in a first column, ``run``."""
+        return below(results)
+
+    def _measure(self, *calls: Call) -> R:
+        return self._run(evaluation, *calls)
 
     @property
     def _kind(self) -> type[R]:
@@ -294,8 +348,17 @@ class ExprRanker(Ranker[pl.Expr]):
     def _with(self, setup: Setup) -> ExprRanker:
         return ExprRanker(setup)
 
-    def _measure(self, call: Call) -> pl.Expr:
-        return aggregation(call, self._setup)
+    def _measure(self, *calls: Call) -> pl.Expr:
+        call, *others = calls
+        if others:
+            name, option = call.metric.formula.__name__, call.metric.first
+            cutoffs = [other.arguments.get(str(option)) for other in calls]
+            raise InvalidOption(
+                f"an expression is one column; write one for each {option}, as in "
+                f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
+            )
+        values = aggregation(call, self._setup)
+        return values.alias(flat_name(call.text)) if self._setup.flat else values
 
     @property
     def _kind(self) -> type[pl.Expr]:

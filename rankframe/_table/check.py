@@ -21,6 +21,7 @@ from ..errors import (
     option,
     worded,
 )
+from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
@@ -111,9 +112,9 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
                 (
                     "no label of the query reaches ",
                     option(relevant=setup.policies.relevant),
-                    "; it counts as ",
+                    "; with ",
                     option(no_relevant=setup.policies.no_relevant),
-                    " says",
+                    f", {IN_WORDS['no_relevant'][setup.policies.no_relevant]}",
                 ), query,
             )
         )  # fmt: skip
@@ -167,10 +168,11 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
             tied.sum().alias("rows"),
             (tied.sum() / n.sum()).alias("tied_fraction"),
         )
+        by_rows = setup.roles.doc_name is None and setup.policies.ties == "doc_desc"
         says: Text = (
-            "documents share a score in {} of {} queries, the first of which is named; they stand as ",
+            "documents share a score in {} of {} queries, the first of which is shown; with ",
             option(ties=setup.policies.ties),
-            " says",
+            f", {IN_WORDS['ties']['order' if by_rows else setup.policies.ties]}",
         )
         yield note(
             figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")
@@ -190,7 +192,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
             n.filter("#gap").sum().alias("rows"),
             pl.col("#whole").all(),
         )
-        says = "ranks leave numbers out in {} of {} queries, the first of which is named; documents keep their order"
+        says = "ranks leave numbers out in {} of {} queries, the first of which is shown; documents keep their order"
         found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
         yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
     if setup.roles.score.lower() in (*RANKS, *DISTANCES) and not setup.policies.ascending:
@@ -263,6 +265,11 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
     """Findings on a run and its separate judgments."""
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     tables, schema, query = Tables(frame, qrels, setup), qrels.collect_schema(), list(setup.roles.query)
+    try:
+        tables = tables.labelled()
+    except RankframeError as error:
+        there = [name for name in query if name in frame.collect_schema()]
+        yield finding(frame, "error", "no labels", error.said, there, one=True)
     if not tables.query:
         require(schema, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]

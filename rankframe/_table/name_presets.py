@@ -1,21 +1,27 @@
-"""Names of the columns in other tools' tables, by tool: presets for `on(names=...)`."""
+"""Names of columns as presets for `on(names=...)`: those of other tools' tables, and those of results for SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from ..errors import InvalidOption, nearest, option
 
-__all__ = ["PRESETS", "presets_for", "roles_of"]
+__all__ = ["FLAT", "PRESETS", "presets_for", "roles_of", "texts_of_presets"]
+
+FLAT = "flat"
+"""The preset that names no column of a table, but those of results."""
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "beir": {"query": "query-id", "doc": "corpus-id"},
     "catboost": {"query": "group_id"},
     "elliot": {"query": "userId", "doc": "itemId", "label": "rating"},
     "evidently": {"query": "user_id", "doc": "item_id", "score": "prediction", "label": "target"},
+    FLAT: {},
     "ir_measures": {"query": "query_id", "doc": "doc_id", "score": "score", "label": "relevance"},
     "lenskit": {"query": "user_id", "doc": "item_id", "score": "score", "label": "rating"},
     "lightgbm": {"query": "query", "label": "label"},
+    "mlflow": {"query": "request_id", "doc": "doc_uri"},
     "msmarco": {"query": "qid", "doc": "pid"},
     "pyterrier": {"query": "qid", "doc": "docno", "score": "score", "label": "label"},
     "ranx": {"query": "q_id", "doc": "doc_id", "score": "score"},
@@ -28,13 +34,20 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 """The names that a tool has for a role; roles that it does not name keep theirs."""
 
 
+def texts_of_presets(names: object) -> list[str]:
+    """The presets that are named, one or several."""
+    given: list[Any] = list(names) if isinstance(names, (list, tuple)) else [names]
+    for name in given:
+        if not isinstance(name, str) or name not in PRESETS:
+            near = nearest(name, PRESETS) if isinstance(name, str) else None
+            hint = "" if near is None else f" Did you mean {near!r}?"
+            raise InvalidOption(option(names=name), f": write one of {', '.join(map(repr, PRESETS))}.{hint}")
+    return given
+
+
 def roles_of(names: object) -> Mapping[str, str]:
-    """The roles of a preset."""
-    if not isinstance(names, str) or names not in PRESETS:
-        near = nearest(names, PRESETS) if isinstance(names, str) else None
-        hint = "" if near is None else f" Did you mean {near!r}?"
-        raise InvalidOption(option(names=names), f": write one of {', '.join(map(repr, PRESETS))}.{hint}")
-    return PRESETS[names]
+    """The roles of a preset, or of several, of which the last has precedence."""
+    return {role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()}
 
 
 def presets_for(columns: Collection[str]) -> list[str]:

@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 USUAL_NAMES = {
-    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id"),
+    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item"),
     "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
     "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
     "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
@@ -49,18 +49,20 @@ def carried(name: str) -> str:
     return f"#carried {name}"
 
 
-def require(schema: Collection[str], name: str, role: str, where: str = "the table") -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant."""
+def require(
+    schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
+) -> None:
+    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
     if name in schema:
         return
     there = _of_caller(schema)
-    near = _meant(there, name, role)
+    near = meant or _meant(there, name, role)
     advice: Text
     if where == "qrels" and role == "label":
         every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
         advice = ("Say ", on(label=near or ...), "" if near else " with the column's name", every)
-    elif where == "qrels":
-        advice = ("Rename it", renamed({near or "...": name}, frame="qrels"))
+    elif where != "the table":
+        advice = ("Rename it", renamed({near or "...": name}, frame=where))
     elif role in ("agreement", "an expression", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
         advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
@@ -78,9 +80,9 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where
         there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         advice: Text = _on(schema, lacking)
-        if where == "qrels":
+        if where != "the table":
             near = {_meant(there, name, role) or f"its {role} column": name for name, role in lacking}
-            advice = ("Rename them", renamed(near, frame="qrels"))
+            advice = ("Rename them", renamed(near, frame=where))
         raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 

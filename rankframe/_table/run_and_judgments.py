@@ -13,10 +13,11 @@ import polars.selectors as cs
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
-from .steps import best_kept, filled, last_kept, of_one_type
+from .steps import best_kept, last_kept, of_one_type, one_kept, to_name
 from .table import failing, fresh, is_list
+from .unlabelled import all_ones
 
-__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "to_name", "types_differ", "unless"]
+__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "types_differ", "unless"]
 
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 
@@ -69,12 +70,15 @@ class Tables:
         The roles of columns, and the policies.
     named
         The query column that names the run of each row; ``None`` where there is one run, or none was named.
+    all_relevant
+        Whether the judgments have no column of labels, so that each of their rows counts 1.
     """
 
     run: pl.LazyFrame
     qrels: pl.LazyFrame
     setup: Setup
     named: str | None = None
+    all_relevant: bool = False
 
     @classmethod
     def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Tables:
@@ -94,8 +98,12 @@ class Tables:
             )
         tables = cls(run, qrels, setup)
         query = [] if tables.query else [(setup.roles.query[-1], "query")]
-        require_all(qrels_schema, [*query, (doc, "doc"), (setup.roles.label, "label")], "qrels")
-        tables = replace(tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(qrels, run_schema, tables.keys))
+        needed = [*query, (doc, "doc"), (setup.roles.label, "label")]
+        tables = tables.labelled([role for name, role in needed if name not in qrels_schema])
+        require_all(qrels_schema, needed[:-1] if tables.all_relevant else needed, "qrels")
+        tables = replace(
+            tables, run=typed(run, qrels_schema, tables.keys), qrels=typed(tables.qrels, run_schema, tables.keys)
+        )
         run_schema, qrels_schema = tables.run.collect_schema(), tables.qrels.collect_schema()
         if message := types_differ(run_schema, qrels_schema, tables.keys):
             raise InvalidData(*message)
@@ -103,6 +111,11 @@ class Tables:
         if shared:
             raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
         return tables
+
+    def labelled(self, lacking: Sequence[str] = ("label",)) -> Tables:
+        """The tables, each judgment labelled 1 if no column holds labels; `lacking` are the roles without a column."""
+        labelled = all_ones(self.qrels, self.setup, lacking)
+        return self if labelled is None else replace(self, qrels=labelled, all_relevant=True)
 
     def with_run(self, named: str) -> Tables:
         """The same tables, with `named` as the column that names the run of each row."""
@@ -239,9 +252,12 @@ class Tables:
         schema, subtopic = self.qrels.collect_schema(), self.setup.roles.subtopic
         usual = [name for name in schema if name.lower() in USUAL_NAMES["subtopic"] and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
+        kept: tuple[Text, ...] = ("such as the highest", last_kept(self.setup.roles.label, key, ": {}", frame="qrels"))
+        if self.all_relevant:
+            kept = (one_kept(key, "as with {}", frame="qrels"),)
         message = (
-            "the judgments hold a document of a query more than once; keep one of each, such as the highest",
-            last_kept(self.setup.roles.label, key, ": {}", frame="qrels"),
+            "the judgments hold a document of a query more than once; keep one of each, ",
+            *kept,
             ", or name the column of the subtopics that it was judged for: ",
             on(subtopic=...),
         )
@@ -337,12 +353,6 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
     passed = passed.select(pl.coalesce(pl.all()).alias(name)).filter(pl.col(name).is_null())
     return rows.join(passed, how="cross").drop(name)
-
-
-def to_name(run: str, dtype: pl.DataType) -> Text:
-    """The advice for rows without the name of their run."""
-    value = -1 if dtype.is_numeric() else "unnamed"
-    return "name the run there, too", filled(run, value, ", as with {}", as_text=not dtype.is_numeric())
 
 
 def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
-from types import EllipsisType
+from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
+from .background import Background
 from .conventions import convention_of
-from .name_presets import roles_of
+from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import Policies, read_fields
 from .steps import computed, renamed
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OPTIONS", "ROLES", "Roles", "Running", "Setup", "refuse_bounds"]
+__all__ = ["OPTIONS", "ROLES", "TABLES", "Roles", "Running", "Setup", "refuse_bounds"]
 
 DEFAULT_DOC = "doc_id"
 
@@ -32,6 +33,10 @@ class Roles:
     label: str = "label"
     subtopic: str | None = None
     weight: str | None = None
+    category: str | None = None
+    group: str | None = None
+    features: tuple[str, ...] | None = None
+    base: str | None = None
 
     @property
     def doc_name(self) -> str | None:
@@ -56,14 +61,31 @@ class Roles:
     def names(self) -> set[str]:
         """All columns that have a role."""
         others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
-        return {*self.query, *(name for name in others if name is not None)}
+        return {*self.query, *self.beside, *(name for name in others if name is not None)}
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The columns of properties of documents, or of another ranking, with their roles."""
+        named = dict.fromkeys(self.features or (), "features")
+        others = {"category": self.category, "group": self.group, "base": self.base}
+        return named | {name: role for role, name in others.items() if name is not None}
+
+    @property
+    def lists(self) -> set[str]:
+        """The columns that may hold lists."""
+        return {name for name in (self.subtopic, self.category, *(self.features or ())) if name is not None}
 
     def __post_init__(self) -> None:
         query: Any = self.query
         object.__setattr__(self, "query", tuple(query) if isinstance(query, (list, tuple)) else (query,))
+        features: Any = self.features
+        if features is not None:
+            object.__setattr__(
+                self, "features", tuple(features) if isinstance(features, (list, tuple)) else (features,)
+            )
         others = [name for name in (self.doc_name, self.subtopic) if name is not None]
         names = [*self.query, *others, self.score, self.label]
-        for name in [*names, *([] if self.weight is None else [self.weight])]:
+        for name in [*names, *([] if self.weight is None else [self.weight]), *self.beside]:
             if not isinstance(name, str):
                 has = getattr(name, "name", None)  # a Series has one
                 added = f", as {has!r}" if isinstance(has, str) else ""
@@ -115,19 +137,23 @@ class Setup:
 
     Attributes
     ----------
-    roles, policies, running
-        The columns, the rules for counting, and how to run.
+    roles, policies, running, background
+        The columns, the rules for counting, how to run, and the tables beside the ranker's own.
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
         Options given beside the convention, which does not change them.
+    flat
+        Whether columns of metrics have names that SQL takes without quotes.
     """
 
     roles: Roles = Roles()
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
+    background: Background = Background()  # noqa: RUF009 - frozen
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
+    flat: bool = False
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
@@ -141,7 +167,9 @@ class Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         if "names" in given:
-            given = {**roles_of(given.pop("names")), **given}
+            names = given.pop("names")
+            flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
+            given = {**roles_of(names), **flat, **given}
         if "rank" in given:
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
@@ -150,7 +178,7 @@ class Setup:
         setup = self
         if convention is not None:
             policies = Policies(**convention_of(convention).policies)
-            setup = Setup(self.roles, policies, self.running, convention)
+            setup = Setup(self.roles, policies, self.running, self.background, convention, flat=self.flat)
         setup = setup.changed(**given)
         return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
 
@@ -180,21 +208,38 @@ class Setup:
         }
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `on` that make this setup of the default one, as lists, texts and numbers."""
+        convention = {} if self.convention is None else {"convention": self.convention}
+        usual = Setup().on(**convention)
+        found: dict[str, Any] = {}
+        for part, names in PARTS.items():
+            mine, theirs = getattr(self, part), getattr(usual, part)
+            changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
+            found |= {x: getattr(mine, x) for x in changed}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+        return plain | convention | ({"names": FLAT} if self.flat else {})
+
     def followed(self, names: Container[str]) -> dict[str, Any]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
-        return values | {"doc": self.roles.doc_in(names), "convention": self.convention}
+        tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
+        return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 
 
 PARTS = {
     part: tuple(field.name for field in fields(of))
-    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running))
+    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running), ("background", Background))
 }
 
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-OPTIONS = (*ROLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
+TABLES = PARTS["background"]
+"""The names of the options that take tables."""
+
+OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
 """The names of all options that `on` takes."""
 
 

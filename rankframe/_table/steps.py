@@ -20,6 +20,7 @@ __all__ = [
     "one_kept",
     "ones",
     "renamed",
+    "to_name",
     "without_nan",
 ]
 
@@ -89,14 +90,14 @@ def filled(name: str, value: object, phrase: str, *, as_text: bool = False) -> C
     return Code(f"df.with_columns({polars})", pandas, phrase=phrase)
 
 
-def ones(name: str) -> Code:
-    """Judgments with a column of ones."""
-    return Code(f"qrels.with_columns({name}=pl.lit(1))", f"qrels.assign({name}=1)")
+def ones(name: str, label: float = 1) -> Code:
+    """Judgments with one label for all rows."""
+    return Code(f"qrels.with_columns({name}=pl.lit({label}))", f"qrels.assign({name}={label})")
 
 
-def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "") -> Code:
+def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "", *, frame: str = "df") -> Code:
     """Keep one row for each value of `key`."""
-    return Code(f"df.unique({key}){then}", f"df.drop_duplicates({key}){then}", phrase=phrase)
+    return Code(f"{frame}.unique({key}){then}", f"{frame}.drop_duplicates({key}){then}", phrase=phrase)
 
 
 def best_kept(score: str, key: Sequence[str], phrase: str, *, ascending: bool = False) -> Code:
@@ -116,3 +117,9 @@ def last_kept(name: str, key: Sequence[str], phrase: str, *, frame: str = "df") 
         f"{frame}.sort_values({name!r}, na_position='first').drop_duplicates({key}, keep='last')",
         phrase=phrase,
     )
+
+
+def to_name(run: str, dtype: pl.DataType) -> Text:
+    """The advice for rows without the name of their run."""
+    number = dtype.is_numeric()
+    return "name the run there, too", filled(run, -1 if number else "unnamed", ", as with {}", as_text=not number)

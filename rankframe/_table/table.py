@@ -180,6 +180,10 @@ class Table:
         if setup.roles.weight is not None:
             require(schema, setup.roles.weight, "weight")
             require_number(schema, setup.roles.weight, "weight")
+        for name, role in setup.roles.beside.items():
+            if not setup.background.has(name):
+                require(schema, name, role)
+        setup.background.check(schema, setup.roles.query, doc)
         for name in (*setup.roles.query, *([] if doc is None else [doc])):
             if schema[name] == pl.Object:
                 raise InvalidData(

@@ -4,33 +4,65 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-from .markup import html, text
-from .result_table import Cell, Grid, grid_of, name_of, number, queries_of, records, test_of
-from .sentences import decimals, headlines, interval, p_value, signed
+from .markup import WIDTH, html, text
+from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
+from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = ["comparison_html", "comparison_text", "verdict_html", "verdict_text"]
+__all__ = [
+    "comparison_html",
+    "comparison_text",
+    "fitted_html",
+    "fitted_text",
+    "gaps_html",
+    "gaps_text",
+    "tuned_html",
+    "tuned_text",
+    "verdict_html",
+    "verdict_text",
+    "with_display",
+]
+
+F = TypeVar("F")
 
 MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
 def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
-    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`."""
+    """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
+
+    Where the names of the runs make the table wider than `WIDTH`, letters stand for them, as in Markdown.
+    """
     rows = records(of.table)
     lines = [visible(line) for line in headlines(rows, of.settings)]
-    return "\n".join([*lines, *([""] if lines else []), text(_of_pairs(of, rows, most))])
+    table = text(_of_pairs(of, rows, most))
+    if _width(table) > WIDTH:
+        letter = {run: letters(i) for i, run in enumerate(of.settings["runs"])}
+        short = text(_of_pairs(of, [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows], most))
+        if _width(short) < _width(table):
+            lines += ["", *(f"{letter[run]} = {visible(run)}" for run in letter)]
+            table = short
+    return "\n".join([*lines, *([""] if lines else []), table])
 
 
 def comparison_html(of: Any) -> str:
     """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
     rows = records(of.table)
-    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings))
-    letters = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
-    return lines + html(_of_pairs(of, rows, MOST_ROWS)) + letters
+    lines = "".join(
+        f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in headlines(rows, of.settings, IN_HTML)
+    )
+    by_run = html(grid_of(of)) if len(of.settings["runs"]) > 2 else ""
+    return lines + html(_of_pairs(of, rows, MOST_ROWS)) + by_run
+
+
+def _width(lines: str) -> int:
+    return max(map(len, lines.splitlines()))
 
 
 def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> Grid:
@@ -52,6 +84,39 @@ def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> G
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
+
+
+def gaps_text(of: Any) -> str:
+    """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
+    rows = records(of.table)
+    return "\n".join([*(visible(line) for line in _of_metrics(rows, of.settings)), "", text(_of_gaps(of, rows))])
+
+
+def gaps_html(of: Any) -> str:
+    """Gaps as HTML in the colours of the page."""
+    rows = records(of.table)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _of_metrics(rows, of.settings))
+    return lines + html(_of_gaps(of, rows))
+
+
+def _of_metrics(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """The sentence of each metric."""
+    return [gap_sentence(row, settings) for row in rows if row["gap"] == "difference"]
+
+
+def _of_gaps(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """The figures of gaps between groups: value, interval and p."""
+    head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
+    body = []
+    for row in rows[:MOST_ROWS]:
+        value = row["value"]
+        ends = interval(row["ci_low"], row["ci_high"], decimals(value))
+        shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
+        p = "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
+        names = (row["metric"], *(row[name] or "" for name in ("best", "worst")), row["gap"])
+        body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(p)))
+    note = f"p by permutation of the groups of {' and '.join(of.settings['by'])} among users."
+    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".groups", MOST_ROWS)))
 
 
 def verdict_text(of: Any) -> str:
@@ -77,6 +142,94 @@ def verdict_html(of: Any) -> str:
     notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
     grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+
+
+def with_display(found: F) -> F:
+    """The findings of a check with a display of their own in notebooks: a row for each kind, and what to write.
+
+    The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
+    """
+    if not hasattr(found, "collect"):
+        vars(found)["_repr_mimebundle_"] = partial(_findings, found)
+    return found
+
+
+def _findings(found: Any, include: object = None, exclude: object = None) -> dict[str, str]:
+    """What IPython and Jupyter show of findings; nothing of a frame that the user has changed since to something else."""
+    if not {*FINDING} <= {*found.columns}:
+        return {}
+    grid = grid_of(found)
+    advised = dict.fromkeys(f"{row[1].text}: {row[-1].text}" for row in grid.rows)
+    below = Grid(grid.head[:-1], tuple(row[:-1] for row in grid.rows), 0, (*grid.notes, *map(visible, advised)))
+    return {"text/plain": text(below), "text/html": html(grid)}
+
+
+def fitted_text(of: Any) -> str:
+    """A trained method of fusion as plain text: what it was trained on, and a row per rank or segment with a column per run."""
+    return f"{visible(_trained(of))}\n{text(_of_places(of))}"
+
+
+def fitted_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    return f"<p><strong>{escape(visible(_trained(of)))}</strong></p>\n{html(_of_places(of))}"
+
+
+def _trained(of: Any) -> str:
+    n = of.settings.get("n_queries")
+    return f"{of.method}, trained on {', '.join(of.runs)}" + (
+        "" if n is None else f" and {n:,} {'query' if n == 1 else 'queries'}"
+    )
+
+
+def _of_places(of: Any) -> Grid:
+    """What was learned: a row per place and a column per run; of one value per run, a single row."""
+    rows = records(of.learned)
+    *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+    body = [
+        (*(Cell(str(x)) for x in at), *(Cell(number(found[at].get(run, 0.0), 4)) for run in of.runs))
+        for at in sorted(found)[:MOST_ROWS]
+    ]
+    more = [f"The first {MOST_ROWS} of {len(found):,} {place[0]}s; .learned has all."] if len(found) > MOST_ROWS else []
+    return Grid((*place, *of.runs), tuple(body), len(of.runs) + len(place), (f"Figures: {value}.", *more))
+
+
+def tuned_text(of: Any) -> str:
+    """A tuned fusion as plain text: what was chosen and what it is worth, then the comparison with the other rankings."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
+
+
+def tuned_html(of: Any) -> str:
+    """The same as HTML in the colours of the page."""
+    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _tuned(of))
+    return lines + html(_of_rankings(of)) + html(_of_pairs(compared, records(of.comparison), MOST_ROWS))
+
+
+def _tuned(of: Any) -> list[str]:
+    """What was chosen, and the means out of fold and in sample."""
+    out, within = records(of.table)[:2]
+    folds, tried = of.settings["folds"], len(records(of.candidates))
+    means = [number(row["mean"], 3) for row in (out, within)]
+    ends = interval(out["ci_low"], out["ci_high"], 3)
+    return [
+        f"{of.text}, chosen among {tried:,} settings on {queries_of([out])}",
+        f"{of.settings['metric']} out of fold {means[0]}{ends} ({folds} folds), in sample {means[1]}",
+    ]
+
+
+def _of_rankings(of: Any) -> Grid:
+    """A row per ranking with its mean, then what was chosen for each fold."""
+    ci = f"{100 * of.settings['ci']:.6g}% interval"
+    body = []
+    for row in records(of.table):
+        mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
+        body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
+    chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(of.folds))
+    return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
 def _passing(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from html import escape
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..errors import InvalidOption
 from .result_table import Cell, Grid
 from .user_text import CONTROL, visible
 
-__all__ = ["great_html", "html", "latex", "markdown", "markdown_text", "text"]
+__all__ = ["WIDTH", "great_html", "html", "latex", "markdown", "markdown_text", "text"]
 
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
@@ -21,6 +22,9 @@ TEX = {
     "\u2009": r"\,",
 }  # fmt: skip
 
+
+WIDTH = 120
+"""How many letters a line of a terminal or a log shows."""
 
 WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
 """Characters that LaTeX does not allow in a label."""
@@ -43,7 +47,7 @@ def markdown(grid: Grid) -> str:
 
 
 def text(grid: Grid) -> str:
-    """Plain text for a terminal: columns that line up, and the notes below."""
+    """Plain text for a terminal: columns that line up, and the notes below, in lines of `WIDTH` letters."""
     rows = [[visible(cell.text) for cell in row] for row in grid.rows]
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
@@ -52,7 +56,8 @@ def text(grid: Grid) -> str:
         "  ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
         for row in [head, *rows]
     ]
-    return "\n".join(line.rstrip() for line in [*lines, *grid.notes])
+    notes = (line for note in grid.notes for line in textwrap.wrap(note, WIDTH, break_long_words=False))
+    return "\n".join(line.rstrip() for line in [*lines, *notes])
 
 
 def _markdown_cell(cell: Cell) -> str:

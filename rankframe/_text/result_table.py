@@ -14,6 +14,7 @@ from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 
 __all__ = [
+    "FINDING",
     "Cell",
     "Grid",
     "by_kind",
@@ -31,7 +32,8 @@ __all__ = [
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
-FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")  # beside the place
+FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")
+"""The columns of findings beside the place."""
 KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
 PLACES = 3  # shown of each kind of finding
 MOST_DIGITS = 17  # a float has no more
@@ -241,7 +243,7 @@ def plain(value: Any) -> Any:
 
 def higher_is_better(metric: str) -> bool:
     try:
-        return parse(metric)[0].metric.higher_is_better
+        return parse(metric)[0].higher_is_better
     except UnknownMetric:  # a user's metric that was unregistered in the meantime
         return True
 

@@ -8,7 +8,18 @@ from typing import Any
 
 from .result_table import correction_of, higher_is_better, name_of
 
-__all__ = ["ALPHA", "decimals", "headlines", "interval", "p_value", "sentence", "signed"]
+__all__ = [
+    "ALPHA",
+    "IN_HTML",
+    "IN_TEXT",
+    "decimals",
+    "gap_sentence",
+    "headlines",
+    "interval",
+    "p_value",
+    "sentence",
+    "signed",
+]
 
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
@@ -17,10 +28,24 @@ LEAST_P = 0.0001
 """Smaller p-values are shown as smaller than this."""
 
 SENTENCES = 3
-"""How many rows have a sentence each; more have one that counts them."""
+"""How many rows have a sentence each; more are counted, and told together by pairs of runs or by metric."""
+
+TOLD = 5
+"""How many lines tell rows together."""
+
+NAMED = 4
+"""How many metrics or slices such a line names; more are counted."""
+
+IN_TEXT = ("`", "`")
+"""What stands around the name of a run: before it and after it."""
+
+IN_HTML = ("“", "”")
+"""The same on pages, which would show a backtick as it is."""
 
 
-def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: int = 1) -> str:
+def sentence(
+    row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT
+) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` are the rows of the table. The difference and its interval are those of the winner; without a significant difference, those of the run less the
@@ -28,10 +53,8 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: i
     """
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
     better_if_higher = higher_is_better(row["metric"])
-    details = [*([] if better_if_higher else ["lower is better"])]
-    details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
-    metric = row["metric"] + (f" ({'; '.join(details)})" if details else "")
-    run, base = f"`{row['run']}`", f"`{row['baseline']}`"
+    metric = _metric(row, settings)
+    run, base = (_quoted(row[name], quotes) for name in ("run", "baseline"))
     n, wins, losses, difference = row["n_queries"], row["wins"], row["losses"], row["difference"]
     if n == 0:
         return f"No query has a value of {metric} for both {run} and {base}"
@@ -62,12 +85,106 @@ def sentence(row: Mapping[str, Any], settings: Mapping[str, Any], comparisons: i
     return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
 
 
-def headlines(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """The sentences on top of a comparison: one for each row, or one that counts the significant differences."""
+def headlines(
+    rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT
+) -> list[str]:
+    """The sentences on top of a comparison: one for each row.
+
+    More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.
+    """
     if len(rows) <= SENTENCES:
-        return [sentence(row, settings, len(rows)) for row in rows]
-    found = sum(row["p_adjusted"] is not None and row["p_adjusted"] < ALPHA for row in rows)
-    return [f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"]
+        return [sentence(row, settings, len(rows), quotes) for row in rows]
+    found = sum(bool(_direction(row)) for row in rows)
+    counted = f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"
+    of_pairs, of_metrics = (_by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"])))
+    told = (
+        [_of_pair(pair, settings, quotes) for pair in of_pairs]
+        if len(of_pairs) <= SENTENCES
+        else [_of_metric(group, settings, quotes) for group in of_metrics]
+    )
+    return [counted, *filter(None, told[:TOLD])]
+
+
+def _of_pair(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+    """On which metrics and slices a run is better than the baseline, on which it is worse."""
+    run, base = (_quoted(rows[0][name], quotes) for name in ("run", "baseline"))
+    several = len({row["metric"] for row in rows}) > 1
+    unit = " and ".join(["metrics"] * several + ["slices"] * bool(settings["by"]))
+    parts = []
+    for sign, words in ((1, "significantly better"), (-1, "significantly worse"), (0, "no significant difference")):
+        there = [row for row in rows if _direction(row) == sign]
+        names = ", ".join(_metric(row, settings) for row in there)
+        parts += [f"{words} on {names if len(there) <= NAMED else f'{len(there):,} of {len(rows):,} {unit}'}"] * bool(
+            there
+        )
+    return f"{run} against {base}: {'; '.join(parts)}"
+
+
+def _of_metric(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+    """The run with the best mean of a metric in a slice, and how many of the others it is significantly better than."""
+    ends = [(row[name], row[mean]) for row in rows for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))]
+    means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
+    if not means:
+        return ""
+    top = (max if higher_is_better(rows[0]["metric"]) else min)(means.values())
+    best = [name for name, mean in means.items() if mean == top]
+    of = f"the best mean of {_metric(rows[0], settings)}, {top:.{decimals(top)}f}"
+    if len(best) > 1:
+        named = " and ".join(_quoted(name, quotes) for name in best) if len(best) <= NAMED else f"{len(best):,} runs"
+        return f"{named} have {of}"
+    others = {row["baseline"]: _direction(row) for row in rows if row["run"] == best[0]}
+    others |= {row["run"]: -_direction(row) for row in rows if row["baseline"] == best[0]}
+    beaten = sum(sign > 0 for sign in others.values())
+    some = f"{beaten:,} of {len(others):,} other runs" if beaten < len(others) > 1 else f"all {beaten:,} other runs"
+    than = _quoted(next(iter(others)), quotes) if len(others) == 1 else some if beaten else "any other run"
+    return f"{_quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
+
+
+def _quoted(run: str, quotes: tuple[str, str]) -> str:
+    before, after = quotes
+    return f"{before}{run}{after}"
+
+
+def _by(rows: Sequence[Mapping[str, Any]], *names: str) -> list[list[Mapping[str, Any]]]:
+    """The rows in groups that agree in these columns."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return [*groups.values()]
+
+
+def _direction(row: Mapping[str, Any]) -> int:
+    """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0."""
+    p, difference = row["p_adjusted"], row["difference"]
+    if p is None or not p < ALPHA or not difference:
+        return 0
+    return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
+
+
+def _metric(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The metric of a row, with its slice, and with a word on metrics whose lower values are better."""
+    details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
+    details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
+    return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
+
+
+def gap_sentence(row: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
+    metric, of = row["metric"], " and ".join(settings["by"])
+    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
+    if value is None:
+        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
+    ends = row["ci_low"], row["ci_high"]
+    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
+    counted = f"{groups:,} groups of {_queries(row['n_queries'])}"
+    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
+    adjusted = p != row["p_value"]
+    if p >= ALPHA:
+        return f"No significant gap of {metric} between groups of {of}: {by}, {_p(p, adjusted)}, {counted}"
+    best, worst = name_of(row["best"]), name_of(row["worst"])
+    return (
+        f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {_p(p, adjusted)}, {counted}"
+    )
 
 
 def p_value(p: float) -> str:

@@ -122,7 +122,7 @@ class CatBoostCallback:
 
     def is_max_optimal(self) -> bool:
         """Whether the first metric is better where it is higher."""
-        return self._first.metric.higher_is_better
+        return self._first.higher_is_better
 
     def is_additive(self) -> bool:
         """That the rows are to come all at once."""

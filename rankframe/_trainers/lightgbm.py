@@ -80,7 +80,7 @@ class LightGBMMetric:
             )
         arrays = (np.asarray(labels), np.asarray(group), None if weight is None else np.asarray(weight))
         means = self._kept.of(of, self._lists.set_of, *arrays).of(predictions)
-        found = [(call.text, means[call.text], call.metric.higher_is_better) for call in self._lists.means.calls]
+        found = [(call.text, means[call.text], call.higher_is_better) for call in self._lists.means.calls]
         return found if len(found) > 1 else found[0]
 
     def __repr__(self) -> str:

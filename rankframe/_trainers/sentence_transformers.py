@@ -156,7 +156,7 @@ class SearchEvaluator:
         self.name, self.write_csv = name, write_csv
         self._prefix = f"{name}_" if name else ""
         self.primary_metric = self._prefix + means.names[0]
-        self.greater_is_better = means.calls[0].metric.higher_is_better
+        self.greater_is_better = means.calls[0].higher_is_better
         self.per_query: pl.DataFrame | None = None
         self.summary: pl.DataFrame | None = None
 

@@ -13,17 +13,18 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.setup import Setup
 
-__all__ = ["Gives", "Mergeable", "Verb", "verb", "verb_of"]
+__all__ = ["Gives", "Mergeable", "NamesColumns", "Verb", "verb", "verb_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-Gives: TypeAlias = Literal["query", "row", "document", "list", "join", "table", "comparison"]
+Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "comparison"]
 """The shape of a verb's result.
 
-``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``document``: retrieved
-or judged rows by query and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query.
-``join``: the rows of two tables; the verb's first argument is the second table; its keyword `part` is true if both are
-parts of tables. ``table``: a new table.
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
+caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
+and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query. ``join``: the rows of two
+tables; the verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a
+new table.
 ``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
 """
 
@@ -88,8 +89,8 @@ class Verb:
     labels
         Whether it reads labels for more than the order; only then are its requests metrics.
     in_parts
-        For ``table``: a function that makes its `Mergeable` from the setup, whether parts are joined with judgments,
-        the largest label of the whole table (or None), and the arguments.
+        For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
+        None), and the arguments.
     parameters
         Its parameters after the table and the setup, without the requests at the end.
     """
@@ -108,10 +109,8 @@ class Verb:
 
     def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
         """The columns that a call of the verb reads."""
-        roles = [*setup.roles.query, setup.roles.doc_name, setup.roles.score, setup.roles.subtopic, setup.roles.weight]
-        needed = {name for name in roles if name is not None}
-        if self.labels or setup.policies.orders_by_label:
-            needed.add(setup.roles.label)
+        labels = self.labels or setup.policies.orders_by_label
+        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
         needed |= self.named(args)
         for request in self.requests(args):
             needed.update(request.meta.root_names() if isinstance(request, pl.Expr) else ())

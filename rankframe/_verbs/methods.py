@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from .._text.displays import with_display
 from . import tool_comparison, verbs
 
 __all__ = [
@@ -39,7 +40,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     ----------
     *metrics
         Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-        trec_eval; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+        trec_eval; a text may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
         ``pl.len().alias("rows")``, which are evaluated inside each query.
 
     Returns
@@ -61,8 +62,9 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("rr", "P_5", pl.len().alias("rows")).row(0, named=True)
-    {'query_id': 1, 'rr': 0.5, 'precision@5': 0.2, 'rows': 2}
+    >>> found = df.rank.evaluate("rr", "P_5")
+    >>> found["rr"].to_list(), found["precision@5"].to_list()
+    ([0.5], [0.2])
     """
     return ranker._run(verbs.evaluate, *metrics)
 
@@ -89,13 +91,13 @@ def with_metrics(ranker: Runner[R], *metrics: verbs.Request) -> R:
     return ranker._run(verbs.with_metrics, *metrics)
 
 
-def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
+def with_ranks(ranker: Runner[R], name: str | None = None) -> R:
     """The caller's rows, in their order, with their rank in the query as a further column.
 
     Parameters
     ----------
     name
-        The name of the new column.
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
 
     Returns
     -------
@@ -104,9 +106,9 @@ def with_ranks(ranker: Runner[R], name: str = "rank") -> R:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, None]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]})
     >>> df.rank.with_ranks()["rank"].to_list()
-    [2, 1, None]
+    [2, 1, 3]
     """
     return ranker._run(verbs.with_ranks, name)
 
@@ -122,7 +124,7 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
-    value at rank k is the metric at cutoff k. Eager frames come query by query, in rank order.
+    value at rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query by query, in rank order.
 
     Raises
     ------
@@ -133,8 +135,9 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.curve("precision", "recall").rows()
-    [(1, 'a', 1, 0.0, 0.0), (1, 'b', 2, 0.5, 1.0)]
+    >>> found = df.rank.curve("precision", "recall")
+    >>> found["precision"].to_list(), found["recall"].to_list()
+    ([0.0, 0.5], [0.0, 1.0])
     """
     return ranker._run(verbs.curve, *metrics)
 
@@ -150,7 +153,7 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     Returns
     -------
     A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-    that was not retrieved) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
+    that was not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
     because of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
     order, documents that were not retrieved last.
 
@@ -163,8 +166,9 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.explain("map").rows()
-    [(1, 'a', 2.0, 1, 1, 0.5), (1, 'b', 1.0, 1, 2, 0.5)]
+    >>> found = df.rank.explain("map")
+    >>> found["rank"].to_list(), found["map"].to_list()
+    ([1, 2], [0.5, 0.5])
     """
     return ranker._run(verbs.explain, *metrics)
 
@@ -185,7 +189,9 @@ def judge(
     Parameters
     ----------
     qrels
-        The judgments: a frame with the query, document and label columns.
+        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
+        it counts 1; unless another of its columns may hold labels (it holds numbers, or is called as columns of labels
+        often are), which is an error.
     run
         The column that names the run of each row, if the table holds several runs; judgments are then joined with each
         run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
@@ -201,7 +207,8 @@ def judge(
     Returns
     -------
     A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has.
+    of query and document that either table has. Its own `.rank` starts with the options of this ranker. A Polars frame
+    that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the options on, in `attrs`.
 
     Raises
     ------
@@ -222,8 +229,9 @@ def judge(
     >>> import polars as pl, rankframe as rf
     >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
     >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
-    >>> run.rank.judge(qrels).rows()
-    [(1, 'a', 2.0, None), (1, 'b', 1.0, 1), (1, 'c', None, 1)]
+    >>> judged = run.rank.judge(qrels)
+    >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
+    (['a', 'b', 'c'], 0.5)
     """
     return ranker._run(verbs.judge, qrels, run, judged_only, run_only)
 
@@ -242,7 +250,8 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
     not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
     first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
-    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings.
+    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings. IPython and
+    Jupyter show it with a row per kind of finding and the whole advice.
 
     Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
     or a rank, and none is negative; all labels are relevant; labels
@@ -253,10 +262,11 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
-    >>> df.rank.check().select("severity", "problem", "query_id", "doc_id", "rows").rows()
-    [('error', 'repeated document', 1, 'a', 2)]
+    >>> found = df.rank.check()
+    >>> found["severity"][0], found["problem"][0], found["doc_id"][0], int(found["rows"][0])
+    ('error', 'repeated document', 'a', 2)
     """
-    return ranker._run(verbs.check, qrels)
+    return with_display(ranker._run(verbs.check, qrels))
 
 
 def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
@@ -279,8 +289,8 @@ def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
-    >>> df.rank.agreement("ltr", "kendall_tau", "spearman").row(0)
-    (1, -1.0, -1.0)
+    >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
+    [-1.0]
     """
     return ranker._run(verbs.agreement, other, *measures)
 
@@ -315,10 +325,12 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
-    >>> df.rank.conventions("ndcg@10").filter(pl.col("tool").is_in(["trec_eval", "lightgbm"])).rows()[1][::3]
-    ('lightgbm', 'no_relevant=one, gain=exponential')
+    >>> found = df.rank.conventions("ndcg@10")
+    >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
+    ['no_relevant=one, gain=exponential']
     >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
-    >>> short.rank.conventions("ndcg@10", observed=1.0).filter(tool="mlflow")["says"].item()
+    >>> found = short.rank.conventions("ndcg@10", observed=1.0)
+    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
     '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
     return ranker._run(tool_comparison.conventions, metric, observed)

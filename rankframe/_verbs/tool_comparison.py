@@ -12,8 +12,7 @@ import polars as pl
 
 from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
-from .._catalog.parse import parse
-from .._catalog.requests import averaged
+from .._catalog.requests import averaged, calls_of
 from .._plan.per_query import Frame, measure
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
@@ -169,7 +168,7 @@ class _Numbers:
 
 def _only(text: str) -> Call:
     """The metric that a text names."""
-    calls = parse(text)
+    calls = calls_of(text)
     if len(calls) != 1:
         raise InvalidOption(
             f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import Parameter
@@ -24,6 +24,8 @@ from .._plan.per_query import (
     names_of,
     refuse_faults,
     refuse_names,
+    with_labels,
+    with_names,
 )
 from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
 from .._plan.rank_order import Part, in_rank_order
@@ -38,7 +40,7 @@ from .._table.table import Table, failing
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import InvalidOption, Spelling, on, option
+from ..errors import Code, InvalidOption, Spelling, on, option
 from .declaration import verb
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "judge",
     "like",
     "measure",
+    "rank_column",
     "with_metrics",
     "with_ranks",
 ]
@@ -88,15 +91,15 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
             )
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
-        return measure(frame, setup, *calls, largest_label=largest_label)
-    Table.of(setup, frame.collect_schema(), label=bool(calls))
+        return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, calls)
+    Table.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
         values = measure(frame, setup, *calls, largest_label=largest_label).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
-    return like(frame, result.select(*setup.roles.query, *names), setup)
+    return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, calls)
 
 
 @verb(gives="row")
@@ -110,7 +113,7 @@ def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_
 
 
 @verb(gives="row", labels=False)
-def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
+def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
     if setup.policies.ties == "expected":
         raise InvalidOption(
@@ -120,7 +123,13 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
         )
     schema = frame.collect_schema()
     table = Table.of(setup, schema, label=False)
-    refuse_names([name], schema, "the table")
+    name = rank_column(schema) if name is None else name
+    refuse_names(
+        [name],
+        schema,
+        "the table",
+        ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
+    )
     if setup.roles.subtopic is not None and not table.lists_subtopics:
         docs, of_docs = by_document(frame, setup)
         ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
@@ -132,6 +141,11 @@ def with_ranks(frame: Frame, setup: Setup, name: str) -> Frame:
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
+
+
+def rank_column(taken: Container[str]) -> str:
+    """The name of a new column of ranks: ``rank``, or ``new_rank`` where there is a column of that name."""
+    return "new_rank" if "rank" in taken else "rank"
 
 
 @verb(gives="document")
@@ -150,7 +164,7 @@ def curve(
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return _rows(frame, setup, calls, "rank", carry, largest_label)
+    return with_names(_rows(frame, setup, calls, "rank", carry, largest_label), setup, calls)
 
 
 @verb(gives="document")
@@ -158,7 +172,8 @@ def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
     """Each document's contribution to its query's value, in rank order if the frame is eager."""
-    return _rows(frame, setup, calls_of(*requests, example="explain('ndcg@10')"), "document", carry, largest_label)
+    calls = calls_of(*requests, example="explain('ndcg@10')")
+    return with_names(_rows(frame, setup, calls, "document", carry, largest_label), setup, calls)
 
 
 def _rows(
@@ -193,13 +208,16 @@ def _eager_rows(
     carry: Sequence[str],
     largest: float | None,
 ) -> pl.DataFrame:
+    shown = [setup.roles.label] if setup.roles.label in frame.columns else []
+    frame = with_labels(frame, setup, calls)
     frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
     table = Table.of(setup, frame.schema)
     setup = table.setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
-    named = doc if answer == "rank" else [*doc, setup.roles.score, setup.roles.label]
+    named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
-    refuse_names(["rank", *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
+    rank = rank_column([*setup.roles.query, *named])
+    refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
         raise InvalidOption(
@@ -223,7 +241,7 @@ def _eager_rows(
         result = by_row(rows, asked, table, answer).select(
             *(x.alias(name) for name, x in query.items()),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
-            pl.col("#rank").cast(pl.UInt32).alias("rank"),
+            pl.col("#rank").cast(pl.UInt32).alias(rank),
             *(pl.col(text).alias(name) for text, name in names),
         )
         return collect(result, frame, setup)
@@ -282,17 +300,18 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
+    plain = setup.changed(flat=False)
     if isinstance(frame, pl.LazyFrame):
 
         def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
             asked = [call for call in calls if names is None or call.text in names]
             return (
-                (agreement(rows, setup, other, *asked) if asked else rows.select(setup.roles.query).unique())
+                (agreement(rows, plain, other, *asked) if asked else rows.select(setup.roles.query).unique())
                 .lazy()
                 .collect()
             )
 
-        return source(frame, setup, run, "agreement", reads=[other])
+        return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
     schema = frame.collect_schema()
     require(schema, other, "agreement")
     table = Table.of(setup, schema, label=False)
@@ -327,7 +346,8 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     )
     result = queries.join(sums, on="#query", how="left", maintain_order="left")
     result = result.select(*table.key, *guarded(asked, list(faults.values())))
-    return collect(result.rename(dict(zip(table.key, setup.roles.query, strict=True))), frame, setup)
+    result = result.rename(dict(zip(table.key, setup.roles.query, strict=True)))
+    return with_names(collect(result, frame, setup), setup, calls)
 
 
 def _output_name(request: pl.Expr, frame: Frame) -> str:

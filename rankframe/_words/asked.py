@@ -10,7 +10,18 @@ import polars as pl
 from .._table.table import Fault
 from ..errors import InvalidOption
 
-__all__ = ["FIRST_ROW", "POSITION", "QUERY", "SCORE", "STARTS", "Asked", "at_first_tied", "at_last_tied", "is_by_row"]
+__all__ = [
+    "FIRST_ROW",
+    "LABEL_REFUSED",
+    "POSITION",
+    "QUERY",
+    "SCORE",
+    "STARTS",
+    "Asked",
+    "at_first_tied",
+    "at_last_tied",
+    "is_by_row",
+]
 
 QUERY = pl.col("#query")
 """The number of a row's query; the next query has the next number."""
@@ -26,6 +37,9 @@ STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
 
 FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
+
+LABEL_REFUSED = "label"
+"""The kind of a refusal that names the label found."""
 
 
 def at_first_tied(x: pl.Expr) -> pl.Expr:
@@ -81,9 +95,9 @@ class Asked:
         """All labels from 0 to the top."""
         return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
-    def from_table(self, x: pl.Expr) -> pl.Expr:
-        """A column of the table, computed before rows are ranked."""
-        return self._once("source", x, self.source)
+    def from_table(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        """A column of the table, computed before rows are ranked; `known_by` identifies one that calls Python."""
+        return self._once("source", x, self.source, known_by)
 
     def before_drop(self, x: pl.Expr) -> pl.Expr:
         """A column that needs every row of the query."""
@@ -116,9 +130,10 @@ class Asked:
         """The largest `x` per query."""
         return self._once("max", x, self.maxima)
 
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds."""
-        self.refused.setdefault(message, Fault(f"option {len(self.refused)}", "", bad, message))
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
+        """Fail with `message` where `bad` holds; it names the label found, if the fault is one `of_label`."""
+        kind = f"{LABEL_REFUSED if of_label else 'document'} {len(self.refused)}"
+        self.refused.setdefault(message, Fault(kind, "", bad, message))
 
     def settle(self) -> None:
         """Refuse values that are not one number per query; take sums per query unless a row needs them."""

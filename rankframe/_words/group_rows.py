@@ -5,6 +5,8 @@ Each word sorts for itself, so this form is slower than a frame's plan; its resu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import polars as pl
@@ -13,7 +15,7 @@ import polars.selectors as cs
 from .._table.setup import Setup
 from .._table.table import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
 from ..errors import InvalidOption
-from .rows import Pairs, Rows
+from .rows import Pairs, Rows, on_rows
 
 __all__ = ["GroupRows"]
 
@@ -21,7 +23,7 @@ __all__ = ["GroupRows"]
 class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, *, labels: bool = True) -> None:
         if setup.policies.ties == "expected":
             raise InvalidOption(
                 "an expression ranks its group in one order; for ties='expected' write df.rank.on(ties='expected')"
@@ -33,6 +35,9 @@ class GroupRows(Rows):
         self.setup = setup
         self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(setup.roles.label).cast(pl.Float64)
+        if not labels and not setup.policies.orders_by_label:  # null, where the table has none
+            there = cs.by_name(setup.roles.label, require_all=False).cast(pl.Float64)
+            label = pl.coalesce(there, pl.when(pl.int_range(pl.len()) < 0).then(0.0))
         score = pl.col(setup.roles.score)
         if setup.policies.scores == "float32":
             score = score.cast(pl.Float32)
@@ -62,16 +67,16 @@ class GroupRows(Rows):
             self._fault(
                 (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), message_of("weight", setup)
             )
-        self._check(score, label)
+        self._check(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
 
     def _fault(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad.any(), message))
 
-    def _check(self, score: pl.Expr, label: pl.Expr) -> None:
+    def _check(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> None:
         none = pl.lit(False)
         doc = columns_of(self.setup)
         is_nan = pl.any_horizontal(none, (cs.by_name(self.setup.roles.score) & cs.float()).is_nan())
-        for name in (self.setup.roles.score, self.setup.roles.label):
+        for name in numbers:
             other = cs.by_name(name) - cs.numeric() - cs.boolean()
             held = pl.any_horizontal(none, other.is_not_null())
             self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
@@ -96,8 +101,13 @@ class GroupRows(Rows):
     def tied_to(self) -> pl.Expr:
         return self.last_tied(self.place)
 
-    def column(self, x: pl.Expr) -> pl.Expr:
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self._ranked(x)
+
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
+        query = pl.int_range(pl.len()) * 0
+        rows = pl.struct([query.alias("query"), *(x.alias(name) for name, x in columns.items())])
+        return rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)
 
     def each(self, x: pl.Expr) -> pl.Expr:
         return pl.when(pl.int_range(pl.len()) >= 0).then(x)
@@ -148,8 +158,8 @@ class GroupRows(Rows):
             "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
         )
 
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max())))
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
+        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))
 
 
 def columns_of(setup: Setup) -> cs.Selector:

@@ -14,6 +14,7 @@ from .._support.option_kinds import Range, check, is_number
 from .._table.policies import GREATEST, Cutoff, Label, check_threshold
 from .._table.setup import Setup
 from ..errors import shown
+from .beside import Beside, ListDivisor, RankWeight, UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
 
@@ -26,15 +27,18 @@ __all__ = [
     "Gain",
     "Ideal",
     "Label",
+    "ListDivisor",
     "ListedCutoff",
     "MaxLabel",
     "Persistence",
     "PrecisionDivisor",
     "Proportion",
     "Range",
+    "RankWeight",
     "Ranking",
     "Rounding",
     "ShareGain",
+    "UnseenItems",
     "gain_rises",
     "is_number",
 ]
@@ -72,7 +76,7 @@ class Used:
     weight: bool = False
 
 
-class Ranking:
+class Ranking(Beside):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
@@ -91,7 +95,7 @@ class Ranking:
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
-        self.rows, self.expected, self.used = rows, expected, Used()
+        self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
         self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
         self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
@@ -147,8 +151,11 @@ class Ranking:
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        x = self.rows.column(x)
-        return self._arranged(x if self._counted is None else pl.when(self._counted).then(x))
+        return self._arranged(self.counted(self.rows.column(x)))
+
+    def counted(self, x: pl.Expr) -> pl.Expr:
+        """`x`, null for documents that a policy leaves out."""
+        return x if self._counted is None else pl.when(self._counted).then(x)
 
     @property
     def raw(self) -> pl.Expr:
@@ -334,8 +341,13 @@ class Ranking:
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         """The hits down to rank `k`, as a divisor."""
-        self._need_order()
-        return self.rows.total(self._down_to(self.relevant, k), divisor=True)
+        return self.divided_by(self.relevant, k)
+
+    def divided_by(self, x: pl.Expr, k: int | None, *, over: pl.Expr | None = None) -> pl.Expr:
+        """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
+        if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
+            self._need_order()
+        return self.rows.total(self._down_to(x, k, over=over), divisor=True)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -345,9 +357,9 @@ class Ranking:
         """The cutoff: `k`, or infinity for None."""
         return self.rank if self.answer == "rank" else pl.lit(math.inf if k is None else float(k))
 
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds for a document."""
-        self.rows.refuse(bad, message)
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
+        """Fail with `message` where `bad` holds for a document; it names the label, if the fault is one `of_label`."""
+        self.rows.refuse(bad, message, of_label=of_label)
 
     def _number(self, x: pl.Expr) -> pl.Expr:
         """`x` for each document as a float."""

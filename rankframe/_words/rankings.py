@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -45,6 +46,8 @@ class Rankings:
         The score of a document in a ranking that lacks it: none, 0, or the least of that ranking's.
     expected
         Whether documents with equal scores in a ranking share the mean of what their ranks are worth.
+    values
+        For a trained method: of each run, the values that training found at the places 1, 2 and so on.
     """
 
     asked: Asked
@@ -52,6 +55,7 @@ class Rankings:
     normalize: Normalization | None = None
     missing: Missing = "skip"
     expected: bool = False
+    values: Sequence[Sequence[float]] = ()
     of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
     totals: list[pl.Expr] = field(default_factory=list)
 
@@ -106,6 +110,24 @@ class Rankings:
                 f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order",
             )
         return RUN.replace_strict(range(self.n_rankings), weights, return_dtype=pl.Float64)
+
+    def learned(self, place: pl.Expr) -> pl.Expr:
+        """The value that training found for the run at a place, from 1 on; 0 beyond the last, and for a document not listed."""
+        last = len(self.values[0]) if self.values else 0
+        return self._looked_up([(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last))
+
+    def learned_sum(self, first: pl.Expr, last: pl.Expr) -> pl.Expr:
+        """The sum of the learned values at the places from `first` to `last`."""
+        sums = [(0.0, *accumulate(x)) for x in self.values]
+        most = len(self.values[0]) if self.values else 0
+        return self._looked_up(sums, last.clip(0, most)) - self._looked_up(sums, (first - 1).clip(0, most))
+
+    def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
+        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking lacks."""
+        width = len(values[0]) if values else 0
+        flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
+        place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
+        return self.asked.column(flat.gather(place).fill_null(0.0))
 
     def by_rank(self, x: pl.Expr) -> pl.Expr:
         """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""

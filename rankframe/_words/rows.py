@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-__all__ = ["Answer", "Pairs", "Rows"]
+__all__ = ["Answer", "Pairs", "Rows", "name_of", "on_rows"]
 
 Answer: TypeAlias = Literal["query", "rank", "document"]
 """The form of a total: one number per query, the running total at each rank, or the term of each document."""
@@ -57,8 +59,12 @@ class Rows(ABC):
         """The largest label of all queries, at least 0."""
 
     @abstractmethod
-    def column(self, x: pl.Expr) -> pl.Expr:
-        """`x`, an expression over the table's columns, on rows in rank order."""
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        """`x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python."""
+
+    @abstractmethod
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
+        """The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query."""
 
     @abstractmethod
     def each(self, x: pl.Expr) -> pl.Expr:
@@ -109,8 +115,8 @@ class Rows(ABC):
         """The pairs of rows with different labels, for rows where `among` is true."""
 
     @abstractmethod
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds for a row."""
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
+        """Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`."""
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x`, which has no null, down to each row."""
@@ -123,3 +129,16 @@ class Rows(ABC):
     def exponential(self, label: pl.Expr) -> pl.Expr:
         """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from there on."""
         return 2.0 ** label.clip(upper_bound=900) - 1
+
+
+def on_rows(function: Callable[[pl.DataFrame], pl.Series], rows: pl.Series) -> pl.Series:
+    """The floats that a function gives for rows, the fields of a struct."""
+    return function(rows.struct.unnest()).cast(pl.Float64)
+
+
+def name_of(function: Callable[[pl.DataFrame], pl.Series]) -> str:
+    """What tells one function of rows from another: its name, and the options that are set."""
+    if not isinstance(function, partial):
+        return function.__name__
+    given = {name: x for name, x in function.keywords.items() if isinstance(x, (str, float, int))}
+    return f"{function.func.__name__} {given}"

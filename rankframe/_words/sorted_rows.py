@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Literal
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from ..errors import InvalidOption
 from .asked import FIRST_ROW, POSITION, QUERY, STARTS, Asked, at_first_tied, at_last_tied, is_by_row
 from .pairs import lower_labelled
-from .rows import Answer, Pairs, Rows
+from .rows import Answer, Pairs, Rows, name_of, on_rows
 
 __all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
 
@@ -36,8 +37,13 @@ class SortedRows(Rows):
         self.asked, self.answer, self.known_largest_label = asked, answer, largest_label
         self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
-    def column(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.from_table(x)
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        return self.asked.from_table(x, known_by)
+
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
+        rows = pl.struct([QUERY.alias("query"), *(x.alias(name) for name, x in columns.items())])
+        values = rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)
+        return self.asked.column(values, name_of(function).encode() + rows.meta.serialize())
 
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:
@@ -136,8 +142,8 @@ class SortedRows(Rows):
         self._labels.add(falling.meta.output_name())
         return falling
 
-    def refuse(self, bad: pl.Expr, message: str) -> None:
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         of = {*bad.meta.root_names()}
         known = self.asked.top is not None and len(of) == 1 and of <= self._labels
         if not known or pl.select(self.asked.labels.alias(*of)).select(bad.any()).item():
-            self.asked.refuse(bad, message)
+            self.asked.refuse(bad, message, of_label=of_label)

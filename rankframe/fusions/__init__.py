@@ -14,8 +14,10 @@ from .search_engines import (
     qdrant_dbsf,
     qdrant_rrf,
 )
+from .trained import bayesfuse, mapfuse, posfuse, probfuse, segfuse, slidefuse
 
 __all__ = [
+    "bayesfuse",
     "borda",
     "comb_anz",
     "comb_gmnz",
@@ -33,14 +35,19 @@ __all__ = [
     "llamaindex",
     "log_isr",
     "logn_isr",
+    "mapfuse",
     "mixed",
     "normalizations",
     "opensearch_hybrid",
     "opensearch_rrf",
+    "posfuse",
+    "probfuse",
     "qdrant_dbsf",
     "qdrant_rrf",
     "rbc",
     "rrf",
+    "segfuse",
+    "slidefuse",
     "wmnz",
     "wsum",
 ]

@@ -3,6 +3,18 @@
 from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
 from .binary import f1, f_beta, fall_out, hit_rate, hits, precision, r_precision, recall, set_average_precision
 from .cascade import err, nerr, pfound, rbp
+from .catalog import (
+    aggregate_diversity,
+    coverage,
+    entropy,
+    exposure_gini,
+    gini,
+    hhi,
+    personalization,
+    popularity_lift,
+    simpson,
+    user_coverage,
+)
 from .cwl import bpm, insq, inst, rbp_residual, sdcg
 from .cwl_nerr import nerr8, nerr9, nerr10, nerr11
 from .diversity import (
@@ -17,7 +29,10 @@ from .diversity import (
     subtopic_recall,
 )
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
+from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
 from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
+from .list_diversity import category_diversity, category_entropy, ild
+from .novelty import efd, epc, novelty, surprisal, unexpectedness, unseen
 from .order import (
     auc,
     average_precision,
@@ -27,7 +42,9 @@ from .order import (
     ordered_pair_accuracy,
     reciprocal_rank,
 )
+from .popularity import mean_popularity, popularity_percentile, tail_share
 from .preference import compatibility
+from .serendipity import calibration, serendipity
 from .trec import (
     gm_bpref,
     gm_map,
@@ -42,30 +59,44 @@ from .trec import (
 from .trec_gain import bin_g, g, ideal_dcg, ndcg_rel, rndcg
 
 __all__ = [
+    "aggregate_diversity",
     "alpha_dcg",
     "alpha_ndcg",
     "auc",
     "average_precision",
     "average_precision_ia",
     "average_relevance_position",
+    "awrf",
     "bin_g",
     "bpm",
     "bpref",
+    "calibration",
+    "category_diversity",
+    "category_entropy",
     "cg",
     "compatibility",
+    "coverage",
     "dcg",
+    "efd",
     "eleven_point_average",
+    "entropy",
+    "epc",
     "err",
     "err_ia",
+    "exposure_gini",
     "f1",
     "f_beta",
     "fall_out",
     "g",
+    "gini",
     "gm_bpref",
     "gm_map",
+    "group_exposure",
+    "hhi",
     "hit_rate",
     "hits",
     "ideal_dcg",
+    "ild",
     "inferred_ap",
     "insq",
     "inst",
@@ -74,8 +105,10 @@ __all__ = [
     "kendall_distance",
     "kendall_tau",
     "mean_label",
+    "mean_popularity",
     "ndcg",
     "ndcg_rel",
+    "ndkl",
     "nerr",
     "nerr8",
     "nerr9",
@@ -83,6 +116,7 @@ __all__ = [
     "nerr11",
     "nerr_ia",
     "nnrbp",
+    "novelty",
     "nrbp",
     "num_nonrel_judged_ret",
     "num_relevant",
@@ -90,7 +124,10 @@ __all__ = [
     "ordered_pair_accuracy",
     "overlap",
     "pairwise_accuracy",
+    "personalization",
     "pfound",
+    "popularity_lift",
+    "popularity_percentile",
     "precision",
     "precision_ia",
     "r_precision",
@@ -104,13 +141,23 @@ __all__ = [
     "recall",
     "reciprocal_rank",
     "relstring",
+    "rkl",
+    "rnd",
     "rndcg",
+    "rrd",
     "sdcg",
+    "serendipity",
     "set_average_precision",
+    "simpson",
     "spearman",
     "subtopic_recall",
+    "surprisal",
+    "tail_share",
     "tau_ap",
+    "unexpectedness",
     "unjudged",
+    "unseen",
+    "user_coverage",
     "utility",
     "yaap",
 ]

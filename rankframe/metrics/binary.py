@@ -53,8 +53,9 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("precision@5", "precision").row(0)
-    (1, 0.2, 0.5)
+    >>> found = df.rank.evaluate("precision@5", "precision")
+    >>> found["precision@5"].item(), found["precision"].item()
+    (0.2, 0.5)
     """
     most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
@@ -205,8 +206,8 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]})
-    >>> df.rank.evaluate("fall_out@2", "fall_out").row(0)       # a of a and c, then both
-    (1, 0.5, 1.0)
+    >>> df.rank.evaluate("fall_out@2")["fall_out@2"].item()     # a of a and c
+    0.5
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
     """
@@ -268,8 +269,9 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("hit_rate@1", "hit_rate@2").row(0)
-    (1, 0.0, 1.0)
+    >>> found = df.rank.evaluate("hit_rate@1", "hit_rate@2")
+    >>> found["hit_rate@1"].item(), found["hit_rate@2"].item()
+    (0.0, 1.0)
     """
     return r.total(r.first_relevant, k)
 

@@ -51,7 +51,7 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
     >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
     0.53125
-    >>> df.rank.err(gain={1: 0.5, 2: 1}).item(0, 1)             # 1/2 + (1/2) 1 (1 - 1/2)
+    >>> df.rank.err(gain={1: 0.5, 2: 1})["err(gain={1:0.5,2:1})"].item()             # 1/2 + (1/2) 1 (1 - 1/2)
     0.75
     """
     return r.total(r.stops(_satisfied(r, gain, max_label)), k, over=r.rank)

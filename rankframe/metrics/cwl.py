@@ -124,8 +124,7 @@ def bpm(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
-    >>> df = df.with_columns(label=pl.Series([0, 1, 1]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]})
     >>> df.rank.evaluate("bpm@3")["bpm@3"].item()                 # a gain of 1 from two documents
     0.5
     """

@@ -232,7 +232,7 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").precision_ia(k=2).item(0, 1)    # (2/2 + 1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
     0.75
     """
     return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
@@ -256,7 +256,7 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").average_precision_ia().item(0, 1)       # (1 + 1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
     0.75
     """
     return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics
@@ -285,7 +285,7 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1).item(0, 1)
+    >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1)["subtopic_recall@1"].item()
     0.5
     """
     return t.total(t.first_met, k) / t.n_subtopics

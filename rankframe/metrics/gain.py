@@ -101,7 +101,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 3]})
-    >>> df.rank.evaluate("arp").item(0, 1)                      # (1 x 1 + 3 x 3) / (1 + 3)
+    >>> df.rank.evaluate("arp")["average_relevance_position"].item()                      # (1 x 1 + 3 x 3) / (1 + 3)
     2.5
     """
     r = r.retrieved_only()

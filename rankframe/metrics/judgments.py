@@ -65,8 +65,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
-    >>> df = df.with_columns(label=pl.Series([0, 1, 0]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0]})
     >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
     0.5
     """
@@ -101,8 +100,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
-    >>> df = df.with_columns(label=pl.Series([1, -1, 1]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, -1, 1]})
     >>> round(df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4)       # b is taken to be relevant, as a is
     1.0
     """

@@ -151,8 +151,8 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.evaluate("interpolated_precision@0.5").row(0)   # the best of 1/2 and 2/3
-    (1, 0.6666666666666666)
+    >>> df.rank.interpolated_precision(0.5)["interpolated_precision@0.5"].item()     # the best of 1/2 and 2/3
+    0.6666666666666666
     """
     wanted = recall * r.n_relevant
     needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
@@ -182,8 +182,8 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("11pt_avg").row(0)
-    (1, 0.5)
+    >>> df.rank.evaluate("11pt_avg")["eleven_point_average"].item()
+    0.5
     """
     levels = [interpolated_precision(r, tenth / 10, rounding=rounding) for tenth in range(11)]
     return pl.sum_horizontal(levels) / 11
@@ -282,8 +282,9 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> df.rank.evaluate("opa", "opa(tied=0.5)").row(0)         # a is above b, c tied with it
-    (1, 0.5, 0.75)
+    >>> found = df.rank.evaluate("opa", "opa(tied=0.5)")         # a is above b, c tied with it
+    >>> found["ordered_pair_accuracy"].item(), found["ordered_pair_accuracy(tied=0.5)"].item()
+    (0.5, 0.75)
     """
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied

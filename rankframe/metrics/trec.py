@@ -46,7 +46,7 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, None, 1]})
-    >>> df.rank.num_nonrel_judged_ret().item(0, 1)
+    >>> df.rank.num_nonrel_judged_ret()["num_nonrel_judged_ret"].item()
     1.0
     """
     return r.count(r.retrieved & r.nonrelevant)
@@ -75,7 +75,7 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]})
-    >>> df.rank.evaluate("unj@5").item(0, 1)
+    >>> df.rank.evaluate("unj@5")["unj@5"].item()
     0.2
     """
     return r.total(r.unjudged, k) / r.depth(k)
@@ -104,7 +104,7 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("Rprec_mult_0.50").item(0, 1)            # at rank floor(0.5 x 2 + 0.9) = 1
+    >>> df.rank.evaluate("Rprec_mult_0.50")["r_precision_multiple@0.5"].item()            # at rank floor(0.5 x 2 + 0.9) = 1
     1.0
     """
     rank = (multiple * r.n_relevant + 0.9).floor()
@@ -155,7 +155,8 @@ def utility(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("utility", "utility.2,-1,0,0").row(0)[1:]
+    >>> found = df.rank.evaluate("utility", "utility.2,-1,0,0")
+    >>> found["utility"].item(), found["utility(relevant_retrieved=2)"].item()
     (1.0, 3.0)
     """
     hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)), r.n_retrieved, r.n_relevant
@@ -186,7 +187,7 @@ def yaap(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> round(df.rank.yaap().item(0, 1), 4)                       # ln(2 / 1)
+    >>> round(df.rank.yaap()["yaap"].item(), 4)                       # ln(2 / 1)
     0.6931
     """
     found = r.total(r.hits_at_relevant, over=r.rank)
@@ -218,7 +219,7 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]})
-    >>> df.rank.rbp_resid(p=0.5).item(0, 1)                       # 1/4 at rank 2, 1/4 below
+    >>> df.rank.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
     0.5
     """
     below = pl.lit(float(p)) ** r.n_retrieved
@@ -284,7 +285,7 @@ def gm_bpref(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "label": [0]})
-    >>> df.rank.gm_bpref().item(0, 1)
+    >>> df.rank.gm_bpref()["gm_bpref"].item()
     1e-05
     """
     return pl.max_horizontal(bpref(r), SMALLEST)
@@ -313,7 +314,7 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, None, 12]})
-    >>> df.rank.relstring().item(0, 1)
+    >>> df.rank.relstring()["relstring"].item()
     '1->'
     """
     # Thirteen letters at a time are digits of one float until there is one per query, as texts are slow.

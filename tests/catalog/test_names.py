@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog.registry import UNCLEAR
+from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 
@@ -101,7 +101,7 @@ def test_a_name_with_its_cutoff_in_it_is_answered_by_the_text_that_is_meant(text
 
 
 @pytest.mark.parametrize(
-    "name", ["coverage", "item_coverage", "Catalog-Coverage", "novelty", "gini", "intra_list_diversity"]
+    "name", ["coverage", "item_coverage", "Catalog-Coverage", "personalization", "gini", "item_entropy"]
 )
 def test_a_metric_of_all_queries_at_once_gets_no_hint_at_another(name: str) -> None:
     with pytest.raises(rf.UnknownMetric, match="is no metric here") as caught:

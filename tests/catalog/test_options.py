@@ -33,6 +33,10 @@ TABLE = pl.DataFrame(
         "subtopic": [["x"], ["x", "y"], [], ["y"], ["x"], [], []],
     }
 )
+ROLES: dict[str, Any] = {
+    "interactions": TABLE.select("query_id", "doc_id"), "items": 9, "category": "subtopic", "group": "doc_id", "features": "other",
+    "base": "other",
+}  # fmt: skip
 
 # As text, and as an argument.
 HOSTILE: dict[str, Any] = {
@@ -76,6 +80,17 @@ TAKES = {
     "nonrelevant_retrieved": {"-1", "0"},
     "relevant_missed": {"-1", "0"},
     "nonrelevant_missed": {"-1", "0"},
+    "unseen_items": set(),
+    "head": {"0"},
+    "tail": {"0", "None"},
+    "relevance": {"True"},
+    "distance": set(),
+    "against": set(),
+    "weight": set(),
+    "unit": set(),
+    "base": set(),
+    "step": set(),
+    "group": {"-1", "0", "abc"},
 }
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
@@ -84,6 +99,8 @@ TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     "alpha_dcg": {"k": set()},
     "err_ia": {"k": set()},
     "relstring": {"k": set()},
+    "calibration": {"alpha": set()},
+    **{name: {"group": {"-1", "0", "abc", "None"}} for name in ("awrf", "ndkl")},
     **{name: {"gain": set()} for name in ("err", "nerr", "pfound")},
     **dict.fromkeys(("sdcg", "bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11"), OF_READERS),
 }
@@ -99,17 +116,24 @@ def evaluations(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) ->
         return
     name = metric.formula.__name__
     for form in (table, table.lazy()):
-        ranker = form.rank.on(subtopic="subtopic") if metric.over == "subtopics" else form.rank
+        ranker = form.rank.on(**roles(metric))
         yield lambda ranker=ranker: getattr(ranker, name)(**options).lazy().collect()
     alone = {**options, "max_label": options.get("max_label", 1)} if "max_label" in metric.parameters else options
     if metric.over == "documents" and alone.get("max_label", 1) is not None:
-        yield lambda: table.group_by("query_id").agg(getattr(rf.expr, name)(**alone))
+        yield lambda: table.group_by("query_id").agg(getattr(rf.expr.on(**roles(metric)), name)(**alone))
+
+
+def roles(metric: Metric) -> dict[str, Any]:
+    """The options of `on` with which a metric can be evaluated."""
+    if metric.name == "calibration":
+        return {**ROLES, "items": TABLE.unique("doc_id").select("doc_id", "subtopic")}
+    return ROLES if metric.needs else {"subtopic": "subtopic"} if metric.over == "subtopics" else {}
 
 
 def by_text(metric: Metric, text: str) -> Callable[[], Any]:
     if metric.name in rf.AGREEMENTS:
         return lambda: TABLE.rank.agreement("other", text)
-    return lambda: TABLE.rank.on(subtopic="subtopic" if metric.over == "subtopics" else None).evaluate(text)
+    return lambda: TABLE.rank.on(**roles(metric)).evaluate(text)
 
 
 def refused(run: Callable[[], Any], metric: Metric, name: str) -> None:
@@ -138,10 +162,14 @@ def sane(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("metric", "name"), OPTIONS)
 def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(metric: Metric, name: str) -> None:
     required = {
-        n: {"k": 3, "recall": 0.5, "multiple": 0.5}[n] for n, x in metric.parameters.items() if x.default is x.empty
+        n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a"}[n]
+        for n, x in metric.parameters.items()
+        if x.default is x.empty
     }
     takes = TAKES_OTHERWISE.get(metric.name, {}).get(name, TAKES[name])
     for text, value in HOSTILE.items():
+        if name == "group" and isinstance(value, float) and text != "1e400":
+            continue  # a group may be called so in a text
         options = {**required, name: value}
         texts = ",".join(f"{n}={text if n == name else x}" for n, x in options.items())
         written = by_text(metric, f"{metric.name}({texts})")
@@ -153,7 +181,8 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(metr
                 sane(run(), metric, options)
             continue
         refused(written, metric, name)
-        if metric.name not in rf.AGREEMENTS:
+        several = name == metric.first and isinstance(value, list)  # a method gives a column for each cutoff
+        if metric.name not in rf.AGREEMENTS and not several:
             for ranker in (TABLE.rank, TABLE.lazy().rank, TABLE.to_pandas().rank, rf.expr):
                 refused(lambda ranker=ranker, o=options: getattr(ranker, metric.formula.__name__)(**o), metric, name)
 

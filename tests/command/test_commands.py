@@ -382,8 +382,9 @@ def test_a_table_in_which_all_was_judged_is_no_inner_join_where_the_files_are_tw
 
 
 def test_a_table_is_checked_by_itself(rows: Out) -> None:
-    Path("bad.csv").write_text("query_id,doc_id,score,label\nq1,a,nan,1\nq1,b,1,1\n")
-    assert [row["problem"] for row in rows("check bad.csv", code=1)] == ["NaN score", "nothing missed"]
+    bad = {"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [math.nan, 1.0], "label": [1, 1]}
+    pl.DataFrame(bad).write_parquet("bad.parquet")
+    assert [row["problem"] for row in rows("check bad.parquet", code=1)] == ["NaN score", "nothing missed"]
     found = rows("check a.run", code=1)
     assert found[0]["problem"] == "no labels"
     assert found[0]["advice"].endswith("--qrels QRELS")
@@ -470,6 +471,24 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert "Gate: not passed" in page
     lines = out(f"gate {asked}", code=1).splitlines()
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
+
+
+@pytest.mark.parametrize("baseline", ["b", "b.run", "b.run.gz", "x/b.run", "x/b.run.gz"])
+def test_a_baseline_may_be_named_by_its_file(baseline: str, out: Out) -> None:
+    Path("x").mkdir()
+    Path("x/b.run.gz").write_bytes(Path("b.run.gz").read_bytes())
+    asked = "a.run x/b.run.gz --qrels qrels.txt"
+    assert out(f"compare {asked} -m rr --baseline {baseline}") == out(f"compare {asked} -m rr --baseline b")
+    gate = f"gate {asked} --budget rr=0.9"
+    assert out(f"{gate} --baseline {baseline}") == out(f"{gate} --baseline b")
+
+
+def test_a_baseline_that_is_the_name_of_two_files_is_refused(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x").mkdir()
+    Path("x/a.run").write_bytes(Path("a.run").read_bytes())
+    assert main(["compare", "x/a.run", "b.run.gz", "a.run", "--qrels", "qrels.txt", "-m", "rr", "--baseline", "a"]) == 2
+    assert "--baseline a is none of the runs" in capsys.readouterr().err
+    assert "`b.run.gz`" in out("compare x/a.run b.run.gz a.run --qrels qrels.txt -m rr --baseline a.run")
 
 
 def test_a_gate_without_a_baseline_holds_the_others_against_the_first_run(out: Out) -> None:
@@ -625,8 +644,9 @@ def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
 
 def test_values_of_the_user_are_not_options(capsys: pytest.CaptureFixture[str]) -> None:
     name = "as df.fill_nan(None) score=3 df.rank.check()"
-    Path("nan.csv").write_text(f"query_id,doc_id,score,label\n1,{name},nan,1\n")
-    assert main(["evaluate", "nan.csv"]) == 2
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": [name], "score": [math.nan], "label": [1]})
+    table.write_parquet("nan.parquet")
+    assert main(["evaluate", "nan.parquet"]) == 2
     assert capsys.readouterr().err.endswith(f"not retrieved (found in 1 row: query_id='1', doc_id={name!r})\n")
 
 

@@ -200,10 +200,9 @@ WRONG = [
     ("evaluate - --qrels qrels.txt", "standard input holds no document"),
     ("evaluate - --qrels -", "RUN and --qrels cannot both be standard input. Write one of them to a file"),
     ("compare - - --qrels qrels.txt", "RUN and RUN cannot both be standard input"),
-    (
-        "evaluate a.run --qrels empty.txt",
-        "no query of a.run is judged in empty.txt; the run has q1 ..., the judgments none",
-    ),
+    ("evaluate a.run --qrels empty.txt", "empty.txt holds no judgment"),
+    ("check a.run --qrels empty.txt", "empty.txt holds no judgment"),
+    ("evaluate a.run --qrels -", "standard input holds no judgment"),
     (
         "evaluate other.run --qrels qrels.txt",
         "no query of other.run is judged in qrels.txt; the run has 7 ..., the judgments q1",
@@ -262,7 +261,7 @@ WRONG = [
     # what the table holds
     (
         "evaluate nan.csv",
-        "write null for a document that was not retrieved (found in 1 row: query_id='q1', doc_id='a')",
+        "nan.csv, row 1: score 'nan' is not a number; leave the field empty for a document that was not retrieved",
     ),
     ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows"),
     (
@@ -476,7 +475,7 @@ def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatc
     assert main(["report", "t.csv", "-o", "r.html"]) == 2
     assert "pip install 'rankframe[" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "scipy", None)
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     assert main(["compare", "t.csv", "--runs", "score,label", "--test", "t"]) == 2
     assert "pip install 'rankframe[stats]'" in capsys.readouterr().err
 

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
+from rankframe._text.result_table import records
 from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():
@@ -42,6 +43,34 @@ def test_the_table_is_what_the_values_say() -> None:
         assert row["n_queries"] == 40
     p = found["p_value"].to_numpy()
     assert found["p_adjusted"].to_numpy() == pytest.approx(multipletests(p, method="holm")[1])
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_one_of_several_columns_of_the_query_may_slice_the_queries(kind: str) -> None:
+    # By hand: on Monday the new run is better on both queries, 1 instead of 1/2, on Tuesday on neither.
+    df: Any = pl.DataFrame(
+        {
+            "day": ["mo"] * 4 + ["tu"] * 4,
+            "query_id": [1, 1, 2, 2] * 2,
+            "doc_id": list("ab") * 4,
+            "label": [1, 0] * 4,
+            "old": [1, 2] * 2 + [2, 1] * 2,
+            "new": [2, 1] * 4,
+        }
+    )
+    frame = {"polars": df, "lazy": df.lazy(), "pandas": df.to_pandas()}[kind]
+    ranker = rf.rank(frame).on(query=["day", "query_id"])
+    found = ranker.compare("rr", runs=["old", "new"], by="day", resamples=39)
+    rows = [(row["day"], row["difference"], row["n_queries"]) for row in records(found.table)]
+    assert rows == [("mo", 0.5, 2), ("tu", 0.0, 2)]
+    deltas, moved = found.per_query_delta, ranker.gate({"rr": 0.1}, runs=["old", "new"], by="day").moved
+    if kind == "pandas":
+        deltas, moved = deltas.reset_index(), moved.reset_index()
+    by_query = sorted((row["day"], row["query_id"], row["rr"]) for row in records(deltas))
+    assert by_query == [("mo", 1, 0.5), ("mo", 2, 0.5), ("tu", 1, 0.0), ("tu", 2, 0.0)]
+    assert {row["day"] for row in records(moved)} == {"mo"}
+    with pytest.raises(rf.InvalidOption, match=r"by=\['day', 'query_id'\] tells queries apart"):
+        ranker.compare("rr", runs=["old", "new"], by=["day", "query_id"])
 
 
 def test_values_and_differences_come_query_by_query() -> None:

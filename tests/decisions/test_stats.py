@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -360,13 +361,25 @@ def test_a_great_effect_is_seen_for_certain() -> None:
 
 
 def test_without_scipy_only_students_t_is_missing_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    for module in ("scipy.special", "scipy.stats"):
+        monkeypatch.setitem(sys.modules, module, None)
     for method in ("bca", "percentile"):
         stats.intervals(VALUES, ONES, 0.95, method, 50, 0)  # type: ignore[arg-type]
-    with pytest.raises(rf.MissingExtra, match=r"scipy\.stats is not installed; write pip install 'rankframe\[stats\]'"):
+    with pytest.raises(
+        rf.MissingExtra, match=r"scipy\.special is not installed; write pip install 'rankframe\[stats\]'"
+    ):
         stats.intervals(VALUES, ONES, 0.95, "t", 50, 0)
     with pytest.raises(ImportError):
         stats.power(0.5, 10, 0.05)
+
+
+def test_students_t_takes_scipy_special_alone_as_scipy_stats_takes_seconds_to_import() -> None:
+    code = (
+        "import sys, numpy as np, rankframe.stats as stats; d = np.array([[1.0], [2.0], [4.0]]); w = np.ones(3); "
+        "stats.intervals(d, w, 0.95, 't', 1, 0), stats.paired_test(d, w, 't', 1, 0); "
+        "assert 'scipy.special' in sys.modules and 'scipy.stats' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class Terminal:

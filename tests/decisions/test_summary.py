@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from scipy.stats import binomtest, ttest_1samp
 
 import rankframe as rf
 from rankframe.__main__ import main
+from rankframe._text.result_table import records
 from tests.support.tables import frame, random_table
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
@@ -164,6 +166,33 @@ def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
             DF.with_columns(w=pl.lit(bad, dtype=pl.Float64)).rank.summarize("rr", weights="w")
     with pytest.raises(rf.MissingColumn, match="no column 'dya' for by"):
         DF.rank.summarize("rr", by="dya")
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_a_missed_document_that_judge_adds_has_the_slice_and_the_weight_of_its_query(kind: str) -> None:
+    # By hand: a finds one of two, b one of one, and c, whose market is not known, the only one.
+    run: Any = pl.DataFrame(
+        {
+            "query_id": ["a", "a", "b", "c"],
+            "doc_id": list("xyxx"),
+            "score": [2.0, 1.0, 2.0, 1.0],
+            "market": ["de", "de", "fr", None],
+            "w": [1, 1, 3, 1],
+        }
+    )
+    qrels: Any = pl.DataFrame({"query_id": ["a", "a", "b", "c"], "doc_id": ["x", "z", "x", "x"], "label": [1] * 4})
+    if kind == "lazy":
+        run, qrels = run.lazy(), qrels.lazy()
+    if kind == "pandas":
+        run, qrels = run.to_pandas(), qrels.to_pandas()
+    judged = rf.rank(run).judge(qrels)
+    found = rf.rank(judged).mean("recall", by="market")
+    rows = {row["market"]: row["recall"] for row in records(found)}
+    assert rows == {"de": 0.5, "fr": 1.0, None: 1.0}
+    weighed = records(rf.rank(judged).summarize("recall", weights="w", ci=None))
+    assert weighed[0]["mean"] == pytest.approx((0.5 + 3 + 1) / 5, rel=1e-15)
+    both = rf.rank(judged).on(score="score").compare("recall", runs=["score", "w"], by="market", resamples=39)
+    assert [row["market"] for row in records(both.table)] == ["de", "fr", None]
 
 
 @pytest.mark.parametrize("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])

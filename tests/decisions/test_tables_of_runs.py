@@ -74,7 +74,7 @@ def test_tables_are_drawn_as_runs(plot: str) -> None:
 def test_tables_are_reported_as_runs(tmp_path: Path) -> None:
     page = OLD.rank.report(tmp_path / "report.html", "rr", runs={"old": OLD, "new": NEW}, resamples=99).read_text()
     assert "8 rows, 2 queries" in page
-    assert "of `new` from `old` on rr: -0.500" in page
+    assert "of “new” from “old” on rr: -0.500" in page
 
 
 def test_columns_and_policies_of_the_ranker_hold_for_all_tables() -> None:

@@ -56,6 +56,16 @@ def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_
     assert "Held back" in capsys.readouterr().out
 
 
+def test_the_study_of_tuning_gives_the_figures_of_its_page() -> None:
+    found = runpy.run_path(str(EXAMPLES / "tuning_fusion.py"))["study"](20)
+    page = (ROOT / "docs" / "tuning_fusion.md").read_text(encoding="utf-8")
+    rows = [[f"{x:.3f}" if isinstance(x, float) else x for x in row] for row in found.rows()]
+    assert all(f"| {name} | {gain} | {error} |" in page for name, gain, error in rows)
+    gains = dict(found.select("of the tuned weights", "gain").iter_rows())
+    assert gains["in sample"] > 0 > gains["out of fold"]
+    assert gains["out of fold"] == pytest.approx(gains["on new queries"], abs=0.01)
+
+
 def test_what_the_notebook_says_of_its_numbers_is_so() -> None:
     df, runs = rf.load_example(), ["score", "score_forest"]
     delta = df.rank.compare("ndcg@10", runs=runs, baseline="score").per_query_delta["ndcg@10"]

@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.support.calls import ALL, POLICIES, SOME, assert_equal, close, expected, needs_table, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
+from tests.support.recommenders import ROLES
+from tests.support.recommenders import TEXTS as OF_RECOMMENDERS
 from tests.support.tables import FRACTIONAL_LABELS, frame, max_label, random_table
 
 PART = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 2]})
@@ -63,8 +65,19 @@ def test_metrics_of_subtopics_and_texts_are_those_of_the_whole_frame() -> None:
 
 
 def test_these_are_all_metrics() -> None:
-    named = {spell(*call) for call in ALL} | {*TEXTS, "relstring"}
+    named = {spell(*call) for call in ALL} | {*TEXTS, *OF_RECOMMENDERS, "relstring"}
     assert {call.metric.name for text in named for call in rf.parse(text)} == {*rf.METRICS}
+
+
+def test_the_kernel_has_the_values_of_metrics_that_read_other_tables() -> None:
+    df = frame(random_table(5, queries=12))
+    texts = OF_RECOMMENDERS[::4]
+    whole = df.rank.on(**ROLES).evaluate(*texts)
+    kernel = pickle.loads(pickle.dumps(rf.arrow_kernel(*texts, **ROLES)))
+    assert_frame_equal(run(kernel, df), whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+    unread = [text for text in texts if not text.startswith(("efd", "epc", "serendipity"))]
+    found = run(rf.arrow_kernel(*unread, **ROLES), df.drop("label"))
+    assert_frame_equal(found, whole.select("query_id", *unread), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
 def test_bounds_take_the_labels_that_are_said() -> None:

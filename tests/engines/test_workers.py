@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -118,7 +117,7 @@ def test_parts_of_a_summary_merge() -> None:
     ]
     assert Partial(summary).kept == {"#by0": "day"}
     assert Merged(summary).kept == {"day": "#by0"}
-    judged = Partial(replace(summary, missing_slices=True), judging("keep", "drop"))
+    judged = Partial(summary, judging("keep", "drop"))
     assert judged(pl.DataFrame(RUN), pl.DataFrame(QRELS))["#by0"].to_list() == ["mo", None]
 
 

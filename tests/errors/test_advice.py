@@ -15,13 +15,22 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, fusions, parse, registry, requests
+from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
+from rankframe._decisions.resampling import Resampling
 from rankframe._fusion import entries, fuse
+from rankframe._items import catalog as items_catalog
+from rankframe._items import compare as items_compare
+from rankframe._items import exposure as items_exposure
+from rankframe._items import gaps as items_gaps
+from rankframe._items import lists as items_lists
+from rankframe._items import parts as items_parts
+from rankframe._items import recount, tables_beside
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
-from rankframe._table import conventions, name_presets, policies, roles, run_and_judgments, setup
+from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
+from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
 from rankframe.fusions import search_engines
 
@@ -134,7 +143,8 @@ CASES = {
     "one argument too many": Case("OK", "df.rank.check(None, 'rr')", "df.rank.check(None)"),
     "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),
     "means of slices": Case("TWO", "df.rank.evaluate('rr', by='query_id')", "ADVICE"),
-    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', title='RR')", "df.rank.plot.judged('rr')"),
+    "an option that a plot lacks": Case("OK", "df.rank.plot.judged('rr', colour='red')", "df.rank.plot.judged('rr')"),
+    "a title that is no text": Case("OK", "df.rank.plot.judged('rr', title=1)", "df.rank.plot.judged('rr', title='nDCG by cutoff')"),
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
     ),
@@ -174,10 +184,17 @@ CASES = {
         "RUN", "df.rank.judge(OTHER_LABEL)", "ADVICE.judge(OTHER_LABEL)", r"df\.rank\.on\("
     ),
     "judgments without labels, of a column": Case(
-        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\(", fill="'note'"
+        "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\("
     ),
     "judgments without labels, all relevant": Case(
         "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
+    "judgments without labels, below the threshold": Case(
+        "RUN", "(qrels := UNLABELLED) is None or df.rank.on(relevant=2).judge(qrels)",
+        "df.rank.on(relevant=2).judge(ADVICE)", r"qrels\.",
+    ),
+    "judgments without labels, twice": Case(
+        "RUN", "(qrels := UNLABELLED_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"with (qrels.*?\]\))",
     ),
     "a run that is nearly named": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'nwe'], resamples=99)",
@@ -285,6 +302,42 @@ CASES = {
         "df.rank.on(score='distance', ADVICE).rr()", r"Did you mean (.*)\?",
     ),
     "an option of on without its name": Case("OK", "df.rank.on('query_id').rr()", "ADVICE.rr()"),
+    # tables beside the ranker's own
+    "no interactions": Case("OK", "df.rank.novelty()", "ADVICE.novelty()"),
+    "interactions that are no frame": Case("OK", "df.rank.on(interactions=3)", "df.rank.on(interactions=train).novelty()"),
+    "interactions without the items": Case(
+        "OK", "df.rank.on(interactions=TRAIN_X).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_X)", r"interactions\.rename",
+    ),
+    "interactions with nulls": Case(
+        "OK", "df.rank.on(interactions=TRAIN_NULL).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_NULL)", r"interactions\.drop",
+    ),
+    "interactions without rows": Case(
+        "OK", "df.rank.on(interactions=TRAIN_NONE).novelty()", "df.rank.on(interactions=train).novelty()"
+    ),
+    "interactions of other ids": Case(
+        "OK", "df.rank.on(interactions=TRAIN_INT).novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_INT)", r"interactions\.(?:with|as)",
+    ),
+    "counts without numbers": Case(
+        "OK", "df.rank.on(interactions=COUNTS_TEXT).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
+    ),
+    "counts of an item twice": Case(
+        "OK", "df.rank.on(interactions=COUNTS_TWICE).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
+    ),
+    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).unseen()", "ADVICE.unseen()"),
+    "items without their ids": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS_X).serendipity()",
+        "(lambda items: df.rank.on(interactions=train, items=ADVICE).serendipity())(ITEMS_X)", r"items\.rename",
+    ),
+    "an item twice in the catalog": Case(
+        "OK", "df.rank.on(category='genre', items=ITEMS_TWICE).category_diversity()",
+        "df.rank.on(category='genre', items=catalog).category_diversity()",
+    ),
+    "a share of no group": Case(
+        "SUB", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
+    ),
     # verbs
     "one name twice": Case(
         "OK", "df.rank.evaluate(pl.col('score').sum(), pl.col('score').mean())",
@@ -368,7 +421,7 @@ CASES = {
     "metrics by name": Case("OK", "df.rank.evaluate(metrics=['map', 'rr'])", "ADVICE"),
     "a cutoff beside the text": Case("OK", "df.rank.evaluate('ndcg', k=10)", "ADVICE"),
     "a policy beside the text": Case("OK", "df.rank.evaluate('ndcg', ties='order')", "ADVICE"),
-    "a summary of several runs": Case("STACK", "df.rank.summarize('map', run='run', resamples=99)", "ADVICE"),
+    "an evaluation of several runs": Case("STACK", "df.rank.evaluate('map', run='run')", "ADVICE"),
     "runs where one is looked at": Case("TWO", "df.rank.evaluate('map', runs=['score', 'new'])", "ADVICE"),
     "an option spelt wrong": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], basline='new', resamples=99)",
@@ -385,12 +438,82 @@ CASES = {
         "TWO", "df.rank.gate('rr', 0.01, runs=['score', 'new'])",
         "df.rank.gate(ADVICE={'rr': 0.01}, runs=['score', 'new'], resamples=99)", r"it takes (\w+), ",
     ),
+    "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
+    # what all users are shown
+    "a catalog of unknown size": Case("OK", "df.rank.catalog('coverage@10')", "df.rank.catalog('coverage@10', ADVICE)", r"(items=1000)"),
+    "popularity without a past": Case(
+        "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
+        r"(interactions=train)",
+    ),
+    "a catalog of no item": Case("OK", "df.rank.catalog('coverage', items=0)", "df.rank.catalog('coverage', items=9)"),
+    "a catalog without rows": Case("OK", "df.rank.catalog('coverage', items=[])", "df.rank.catalog('coverage', items=9)"),
+    "a catalog smaller than what is shown": Case(
+        "OK", "df.rank.catalog('coverage', items=2)", "df.rank.catalog('coverage', items=3)"
+    ),
+    "items that the catalog lacks": Case(
+        "OK", "df.rank.catalog('coverage', items=['a'])", "df.rank.catalog('coverage', items=['a'], ADVICE)",
+        r"(unknown_items='drop')",
+    ),
+    "a catalog that is a word": Case("OK", "df.rank.catalog('coverage', items='abc')", "df.rank.catalog('coverage', items=list('abc'))"),
+    "a catalog of several types": Case(
+        "OK", "df.rank.catalog('coverage', items=['a', 1])", "df.rank.catalog('coverage', items=['a', 'b', 'c'])"
+    ),
+    "a list of numbers for texts": Case(
+        "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', ADVICE)", r"as in (items=.*)$",
+    ),
+    "a frame of numbers for texts": Case(
+        "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', items=ADVICE)", r"as in (items.*)$",
+    ),
+    "a catalog under another name": Case(
+        "OK", "(items := OTHER_NAMES) is None or df.rank.catalog('coverage', items=items)",
+        "df.rank.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
+    ),
+    "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.without(train)", "ADVICE.rank.without(QRELS_TEXT)"),
+    "a train that is no frame": Case("RUN", "df.rank.without(3)", "df.rank.without(qrels)"),
+    "a null among the items": Case(
+        "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.exposure()", "ADVICE.rank.exposure()"
+    ),
+    "items without a column": Case(
+        "OK.rename({'doc_id': 'd'})", "df.rank.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
+    ),
+    "an unknown weight": Case("OK", "df.rank.exposure(weight='lg2')", "df.rank.exposure(weight=ADVICE)", r"Did you mean (.*)\?"),
+    "a weight out of its range": Case(
+        "OK", "df.rank.exposure(weight='rbp(p=2)')", "df.rank.exposure(ADVICE)", r"as in (weight='.*')$"
+    ),
+    "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
+    "an interval in parts": Case(
+        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), None, None, 'error', WITH_INTERVALS, 'hhi')",
+        "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
+    ),
+    "counts of other metrics": Case(
+        "OK", "df.rank.item_counts('hhi').merge(df.rank.item_counts('entropy'))",
+        "df.rank.item_counts('hhi').merge(df.rank.item_counts('hhi'))",
+    ),
+    "a value for each item": Case("OK", "refuse_per_item(df)", "df.rank.catalog('hhi')"),
+    "a catalog metric with a name that is no text": Case("OK", "rf.catalog_metric(3)(OWN)", None),
+    "one run by catalog metrics": Case(
+        "STACK.filter(pl.col('run') == 'a')", "df.rank.compare_catalog('hhi', run='run')",
+        "STACK.rank.compare_catalog('hhi', run='run', resamples=99)",
+    ),
+    "a comparison of catalogs without confidence": Case(
+        "TWO", "df.rank.compare_catalog('hhi', runs=['score', 'new'], ci=None)",
+        "df.rank.compare_catalog('hhi', runs=['score', 'new'], ADVICE, resamples=99)", r"as (ci=0.95)$",
+    ),
+    "a gap without confidence": Case(
+        "OK", "df.rank.gaps('rr', by='query_id', ci=None)", "df.rank.gaps('rr', by='query_id', ADVICE, resamples=99)", r"as (ci=0.95)$"
+    ),
+    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "a gap of one group": Case(
+        "OK.with_columns(one=pl.lit(1))", "df.rank.gaps('rr', by='one')", "df.rank.gaps('rr', by='query_id', resamples=99)"
+    ),
     # methods
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
     "a mean": Case("OK", "df.rank.average", "ADVICE"),
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
-    "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE"),
+    "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE", fill="9"),
     # texts
     "a method as a metric": Case("OK", "df.rank.evaluate(df.rank.ndcg)", "df.rank.evaluate(ADVICE)", r"as ('.*')$"),
     "options behind the cutoff": Case(
@@ -401,15 +524,21 @@ CASES = {
     "a text of two meanings": Case("OK", "df.rank.evaluate('Accuracy@3')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a cutoff without its @": Case("OK", "df.rank.evaluate('ndcg10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
-    "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE"),
+    "a metric over items": Case("OK", "df.rank.evaluate('item_coverage')", "ADVICE", fill="9"),
     "a set of trec_eval's": Case("OK", "df.rank.evaluate('all_trec')", "df.rank.ADVICE", r"as (evaluate.*)$"),
-    "two cutoffs": Case("OK", "df.rank.evaluate('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two cutoffs of trec_eval's": Case("OK", "df.rank.evaluate('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10, map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
-    "a list of cutoffs": Case("OK", "df.rank.ndcg(k=[5, 10])", "df.rank.evaluate(ADVICE)", r"each: (.*)\."),
+    "two cutoffs": Case("OK", "rf.parse('ndcg@5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two cutoffs of trec_eval's": Case("OK", "rf.parse('P_5,10')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "two metrics": Case("OK", "df.rank.evaluate('ndcg@10 map')", "df.rank.evaluate(ADVICE)", r"each: (.*)$"),
+    "a comma too many": Case("OK", "df.rank.evaluate('ndcg@10,')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a list of cutoffs": Case(
+        "OK", "rf.expr.ndcg(k=[5, 10])", "df.group_by('query_id').agg(ADVICE)", r"as in (.*)$", polars_only=True
+    ),
+    "no cutoff in a list": Case("OK", "df.rank.ndcg(k=[])", "df.rank.evaluate('ADVICE')", r"write (.*)$"),
     "a list of cutoffs in a text": Case(
         "OK", "df.rank.evaluate('ndcg(k=[5,10])')", "df.rank.evaluate(ADVICE)", r"each: (.*)\."
     ),
+    "a list of cutoffs of a verb": Case("OK", "df.rank.evaluate('ndcg', k=[5, 10])", "ADVICE"),
+    "a method at a cutoff": Case("OK", "df.rank.ndcg_at_10", "ADVICE", r"write (.*), or"),
     "a broken cutoff": Case("OK", "df.rank.ndcg(k=1.5)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff of 0": Case("OK", "df.rank.ndcg(k=0)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff that is a word": Case("OK", "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
@@ -489,6 +618,13 @@ CASES = {
     "fusion of negative scores": Case("TWO.with_columns(new=pl.Series([-1.0, 1, 2]))",
         "df.rank.fuse('sum', runs=['score', 'new'], normalize='max')",
         "df.rank.fuse('sum', runs=['score', 'new'], normalize=ADVICE)", r"write ('.*?')"),
+    "fusion, an option of the training": Case("TWO",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'], depth=2)",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse(depth=2)', runs=['score', 'new']), runs=['score', 'new'])"),
+    "fusion, no method to train": Case("TWO", "df.rank.fit_fusion('rrf', runs=['score', 'new'])",
+        "df.rank.fuse('rrf', runs=['score', 'new'])"),
+    "fusion, a method that is trained": Case("TWO", "df.rank.fuse('mapfuse', runs=['score', 'new'])",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'])"),
     "OpenSearch's z-scores": Case("TWO",
         "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
         "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
@@ -499,12 +635,41 @@ def table(**columns: Any) -> pl.DataFrame:
     return OK.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
 
 
+WITH_INTERVALS = Resampling(0.95, "percentile", 1000, 0, progress=False)
+
+
+def refuse_per_item(df: Any) -> None:
+    """Measure a catalog metric that gives a value for each item."""
+
+    @rf.catalog_metric
+    def per_item(e: rf.Exposure) -> pl.Expr:
+        return e.shown()
+
+    try:
+        df.rank.catalog("per_item")
+    finally:
+        rf.unregister("per_item")
+
+
 def own(r: Any, k: int | None = None) -> pl.Expr:
     """How many documents were retrieved."""
     return r.total(r.retrieved, k)
 
 
+TRAIN = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "a", "b"]})
+ITEMS = pl.DataFrame({"doc_id": ["a", "b", "c"], "genre": ["x", "y", "x"]})
 FRAMES = {
+    "train": TRAIN,
+    "TRAIN_X": TRAIN.rename({"doc_id": "docid"}),
+    "TRAIN_NULL": pl.concat([TRAIN, pl.DataFrame({"query_id": [3], "doc_id": [None]}, schema=TRAIN.schema)]),
+    "TRAIN_NONE": TRAIN.clear(),
+    "TRAIN_INT": TRAIN.with_columns(doc_id=pl.Series([1, 2, 3])),
+    "COUNTS": pl.DataFrame({"doc_id": ["a", "b"], "n": [2, 1]}),
+    "COUNTS_TEXT": pl.DataFrame({"doc_id": ["a", "b"], "n": ["2", "1"]}),
+    "COUNTS_TWICE": pl.DataFrame({"doc_id": ["a", "a"], "n": [2, 1]}),
+    "catalog": ITEMS,
+    "ITEMS_X": ITEMS.rename({"doc_id": "docid"}),
+    "ITEMS_TWICE": pl.concat([ITEMS, ITEMS]),
     "qrels": QRELS,
     "QRELS_D": QRELS.rename({"doc_id": "d"}),
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
@@ -514,6 +679,9 @@ FRAMES = {
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
     "BOTH": OK,
+    "UNLABELLED": QRELS.select("query_id", "doc_id"),
+    "UNLABELLED_TWICE": pl.concat([QRELS, QRELS]).select("query_id", "doc_id"),
+    "WITHOUT_NAMES": pl.DataFrame({"doc_id": [0, 1, 2]}),
     "WITHOUT": QRELS.select("query_id", "doc_id", note=pl.lit(1)),
     "df_a": OK,
     "df_b": OK,
@@ -598,8 +766,10 @@ MODULES: list[ModuleType] = [
     entries,
     fuse,
     fusions,
+    background,
     misplaced_options,
     call,
+    catalog_metrics,
     conventions,
     name_presets,
     option_kinds,
@@ -614,6 +784,15 @@ MODULES: list[ModuleType] = [
     search_engines,
     setup,
     verbs,
+    exposure_words,
+    items_catalog,
+    items_compare,
+    items_exposure,
+    items_gaps,
+    items_lists,
+    items_parts,
+    recount,
+    tables_beside,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 

@@ -37,7 +37,7 @@ MISTAKES = {
     "an argument that is lacking, pandas": "pdf.rank.power('rr', runs=['score', 'label'])",
     "one argument too many": "df.rank.check(None, 'rr')",
     "a slice that is lacking, of a plot": "df.rank.plot.slices('rr')",
-    "an unknown option of a plot": "pdf.rank.plot.slices('rr', by='note', title='RR')",
+    "an unknown option of a plot": "pdf.rank.plot.slices('rr', by='note', colour='red')",
     "several axes": "pdf.rank.plot.curve('rr', ax=[[1], [2]])",
     "a plot without a method": "df.rank.plot('rr')",
     "an unknown plot": "df.rank.plot.bar",

@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import Any, get_args
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -255,15 +256,69 @@ def test_json_that_is_wrong_is_refused_with_its_file_and_place(text: str, says: 
         assert str(caught.value).startswith(f"{path}, line ")
 
 
-def test_a_list_of_rows_in_json_is_refused_with_what_to_write(tmp_path: Path) -> None:
+def test_a_list_of_rows_in_json_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
-    path.write_text('[{"query_id": "q", "doc_id": "d", "score": 1}]')
+    table = pl.DataFrame({"query_id": ["q", "r"], "doc_id": ["d", "\u00e9"], "score": [1.0, None]})
+    table.write_json(path)
+    assert rf.read_run(path).equals(table)
+    assert rf.scan_run(path).collect().equals(table)
+    table.to_pandas().to_json(path, orient="records", indent=2)
+    assert rf.read_run(path).equals(table)
+    path.write_text('[{"query_id": "q", "doc_id": "d", "score": 1}, 3]')
     with pytest.raises(
-        InvalidData, match="line 1, column 1: no JSON object starts here; write a list of rows as JSON lines"
+        InvalidData, match=r"rows\.json: element 2 of the list is no object; write one for each document"
     ):
         rf.read_run(path)
-    path.write_text(pl.read_json(path).write_ndjson())
-    assert rf.read_run(path).rows() == [("q", "d", 1)]
+    path.write_text("3")
+    with pytest.raises(InvalidData, match="line 1, column 1: neither a JSON object nor a list of rows starts here"):
+        rf.read_run(path)
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "table"])
+def test_a_table_that_pandas_writes_by_column_is_refused_with_what_to_write(orient: Any, tmp_path: Path) -> None:
+    path, lines = tmp_path / "rows.json", tmp_path / "rows.jsonl"
+    table = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.5]}).to_pandas()
+    table.to_json(path, orient=orient)
+    if orient == "index":  # {"0": {"query_id": "q", ...}}, as of a query 0
+        says = "score 'q' of document 'query_id' of query '0' is not a number"
+    else:
+        says = r"write one for each row, as with df.to_json\('run.jsonl', orient='records', lines=True\)"
+    with pytest.raises(InvalidData, match=says):
+        rf.read_run(path)
+    table.to_json(lines, orient="records", lines=True)
+    assert rf.read_run(lines).rows() == [("q", "d", 1.5)]
+
+
+@pytest.mark.parametrize("ending", ["feather", "arrow", "ipc"])
+def test_a_file_of_arrow_is_read_as_a_parquet_file_is(ending: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"query_id": [7, 7], "doc_id": ["a", "b"], "score": [1.5, None], "label": [1, 0]})
+    path = tmp_path / f"run.{ending}"
+    table.write_ipc(path)
+    for read in (rf.read_run(path), rf.scan_run(path).collect(), rf.read_qrels(path)):
+        assert read.equals(table)
+    table.to_pandas().to_feather(path)
+    assert rf.read_run(path).equals(table)
+    assert rf.read_run(io.BytesIO(path.read_bytes()), format="ipc").equals(table)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InvalidData, match=rf"run\.{ending}: "):
+        rf.read_run(path)
+
+
+def test_a_file_of_a_format_that_is_not_read_is_refused_with_the_code_that_converts_it(tmp_path: Path) -> None:
+    table = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.5]})
+    table.to_pandas().to_pickle(tmp_path / "run.pkl")
+    table.write_avro(tmp_path / "run.avro")
+    for name in ("run.pkl", "run.avro"):
+        path = tmp_path / name
+        with pytest.raises(
+            InvalidOption, match=r"is in a format that is not read; convert it, as with (pd|pl)"
+        ) as caught:
+            rf.read_run(path)
+        code = str(caught.value).partition("as with ")[2].partition(", or format='trec'")[0]
+        eval(code.replace("'run.parquet'", repr(str(tmp_path / "run.parquet"))), {"pd": pd, "pl": pl})
+        assert rf.read_run(tmp_path / "run.parquet").equals(table)
+    (tmp_path / "run.pkl").write_text("q Q0 d 1 1.5 t")
+    assert rf.read_run(tmp_path / "run.pkl", format="trec")["score"].to_list() == [1.5]
 
 
 def test_another_object_is_not_one_of_rank_eval() -> None:
@@ -432,8 +487,15 @@ def test_an_object_without_queries_is_an_empty_table() -> None:
         assert read(io.StringIO("{}")).is_empty()
 
 
-def test_a_nan_score_of_json_stays_nan() -> None:
-    assert math.isnan(rf.read_run(io.StringIO('{"q": {"d": NaN}}'))["score"][0])
+def test_a_number_of_json_that_is_none_is_refused_with_its_line() -> None:
+    with pytest.raises(
+        InvalidData, match=r"line 1, column \d+: score nan of document 'e' of query 'q' is not a number"
+    ):
+        rf.read_run(io.StringIO('{"q": {"d": 1, "e": NaN}}'))
+    assert rf.read_run(io.StringIO('{"q": {"d": 1e999}}'))["score"][0] == math.inf
+    for label, kind in (("NaN", "number"), ("1e999", "finite number"), ("-Infinity", "finite number")):
+        with pytest.raises(InvalidData, match=f"of document 'e' of query 'q' is not a {kind}"):
+            rf.read_qrels(io.StringIO(f'{{"q": {{"d": 1, "e": {label}}}}}'), label_dtype=pl.Float64)
 
 
 def test_many_queries_are_read_in_their_order() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import gzip
 import io
 import json
@@ -100,8 +99,19 @@ def test_a_score_is_any_number_that_c_reads(text: str, value: float) -> None:
     assert run(f"q Q0 d 1 {text} t")[0][2] == value
 
 
-def test_a_nan_score_stays_nan_for_the_evaluation_to_refuse() -> None:
-    assert [math.isnan(row[2]) for row in run("q Q0 d 1 nan t\nq Q0 e 2 -NaN t")] == [True, True]
+@pytest.mark.parametrize("text", ["nan", "NaN", "-nan"])
+def test_a_score_that_is_no_number_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidData, match=rf"line 2: score '{text}' is not a number in 'q Q0 e 2 {text} t'"):
+        run(f"q Q0 d 1 3 t\nq Q0 e 2 {text} t")
+    (tmp_path / "a.csv").write_text(f"query_id,doc_id,score\nq,d,3\nq,e,{text}\n")
+    with pytest.raises(InvalidData, match=rf"a\.csv, row 2: score '{text}' is not a number"):
+        read_run(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(("text", "kind"), [("nan", "number"), ("inf", "finite number"), ("-1e400", "finite number")])
+def test_a_label_that_is_not_finite_is_refused_with_its_line(text: str, kind: str) -> None:
+    with pytest.raises(InvalidData, match=f"line 2: label '{text}' is not a {kind} in 'q 0 e {text}'"):
+        read_qrels(io.StringIO(f"q 0 d 1\nq 0 e {text}"), label_dtype=pl.Float64)
 
 
 def test_a_label_that_is_whole_is_read_however_written() -> None:
@@ -454,23 +464,6 @@ def test_what_is_no_file_is_refused_with_what_to_write(says: str, reader: Any, t
     with pytest.raises(InvalidOption) as caught:
         stacked(reader, tmp_path)[says]()
     assert says in str(caught.value)
-
-
-@pytest.mark.parametrize("reader", [read_qrels, scan_qrels])
-def test_judgments_stand_in_one_file_and_the_error_says_how_to_read_several(reader: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.qrels"
-    path.write_text(QRELS)
-    for source, says in (
-        ([path], "a list may hold several files; read each"),
-        (tmp_path.iterdir(), "a generator may hold several files; read each"),
-        (tmp_path / "*.qrels", "and a pattern names several; read each"),
-    ):
-        with pytest.raises(InvalidOption, match=says) as caught:
-            reader(source)
-        advice = re.search(r"pl\.concat\(.*\)", str(caught.value))
-        assert advice is not None
-        names = {"pl": pl, "rf": rankframe, "glob": glob, "paths": [path]}
-        assert eval(advice[0], names).lazy().collect().rows() == QRELS_ROWS
 
 
 def test_what_the_errors_advise_runs(tmp_path: Path) -> None:

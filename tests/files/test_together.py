@@ -135,3 +135,56 @@ def test_options_are_those_of_every_file(folder: Path) -> None:
         [io.StringIO("qid,d,s\nq,a,1\n")], format="csv", columns={"qid": "query_id", "d": "doc_id", "s": "score"}
     )
     assert frame.rows() == [("q", "a", 1.0, "the input")]
+
+
+OF_QRELS = pytest.mark.parametrize(
+    "read", [rf.read_qrels, lambda *x, **y: rf.scan_qrels(*x, **y).collect()], ids=["read", "scan"]
+)
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    (tmp_path / "b.txt").write_text("q1 0 d1 2\nq2 0 d1 0\n")
+    (tmp_path / "a.txt").write_text("q1 0 d2 1\n")
+    (tmp_path / "c.csv").write_text("query_id,doc_id,label\n007,d1,1\n")
+    return tmp_path
+
+
+@OF_QRELS
+def test_judgments_of_several_files_are_one_table_without_a_column_of_runs(read: Any, judgments: Path) -> None:
+    wanted = [("q1", "d2", 1), ("q1", "d1", 2), ("q2", "d1", 0)]
+    for files in (judgments / "*.txt", f"{judgments}/*.txt", [judgments / "a.txt", judgments / "b.txt"]):
+        found = read(files)
+        assert found.columns == ["query_id", "iteration", "doc_id", "label"]
+        assert found.select("query_id", "doc_id", "label").rows() == wanted
+    mixed = read(iter([judgments / "c.csv", judgments / "a.txt"]))
+    assert mixed.select("query_id", "doc_id", "label", "iteration").rows() == [
+        ("007", "d1", 1, None),
+        ("q1", "d2", 1, "0"),
+    ]
+    assert read(judgments / "*.txt", label_dtype=pl.String)["label"].to_list() == ["1", "2", "0"]
+
+
+def test_a_document_that_is_judged_in_two_files_is_refused_with_their_names(judgments: Path) -> None:
+    (judgments / "z.txt").write_text("q2 0 d1 1\n")
+    with pytest.raises(InvalidData, match=r"document 'd1' of query 'q2' is judged in .*b\.txt and in .*z\.txt"):
+        rf.read_qrels(judgments / "*.txt")
+    (judgments / "z.txt").write_text("q2 1 d1 1\n")  # for another subtopic
+    assert rf.read_qrels(judgments / "*.txt").height == 4
+
+
+def test_a_query_without_judgments_may_stand_in_several_files(judgments: Path) -> None:
+    for name in "xy":
+        (judgments / f"{name}.jsonl").write_text('{"query_id": "q", "relevant": []}\n')
+    assert rf.read_qrels(judgments / "*.jsonl").select("query_id", "doc_id").rows() == [("q", None)] * 2
+
+
+@pytest.mark.parametrize("reader", [rf.read_run, rf.read_qrels, rf.scan_run, rf.scan_qrels])
+def test_lists_in_lists_and_patterns_in_lists_are_refused_with_the_call_to_write(reader: Any, judgments: Path) -> None:
+    path, said = str(judgments / "*.txt"), reader.__name__.replace("scan", "read")
+    with pytest.raises(InvalidOption, match=re.escape(f"a pattern stands alone, as rf.{said}({path!r})")):
+        reader([path])
+    with pytest.raises(InvalidOption, match=re.escape(f"name each file in one list, as rf.{said}([path, other])")):
+        reader([[path]])
+    with pytest.raises(InvalidOption, match="no file matches the pattern"):
+        reader(str(judgments / "*.none"))

@@ -206,12 +206,13 @@ def test_nothing_waits_for_ever_where_polars_has_one_thread() -> None:
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", POLICIES, ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 2), ids=str)
 def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_split(
     policies: Options, which: str
 ) -> None:
-    texts = part_of(TEXTS, which, POLICIES.index(policies), 9)
-    df, limit = (TWELVE, 2400) if which == "share" else (DF, 8000)
+    # every metric and every policy, not their product: queries are put aside before a metric is asked
+    df, limit, turn = (TWELVE, 2400, 0) if which == "share" else (DF, 8000, 4)
+    texts = part_of(TEXTS, "share", POLICIES.index(policies) + turn, 9)
     levels: list[int] = []
     split = rows_on_disk._split
 

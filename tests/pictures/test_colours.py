@@ -22,6 +22,7 @@ from rankframe._decisions.runs import Runs
 from rankframe._pictures import plots
 from rankframe._pictures.colours import PALETTE, contrast, ink_on
 from rankframe._table.setup import Setup
+from tests.support.calls import thinned
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -43,7 +44,9 @@ DRAWINGS: dict[str, Any] = {
     "judged": lambda plot, **options: plot.judged("ndcg@10", **options),
 }
 every_drawing = pytest.mark.parametrize("name", DRAWINGS)
-on_grounds = pytest.mark.parametrize("background", ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"])
+GROUNDS = ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"]
+drawn_on_grounds = pytest.mark.parametrize("case", thinned([*itertools.product(DRAWINGS, GROUNDS)], 2), ids=" on ".join)
+"""In the default run every drawing on two or three grounds, and every ground under four drawings."""
 
 
 @pytest.fixture(autouse=True)
@@ -108,13 +111,16 @@ def test_a_page_of_a_curve_is_as_wide_as_a_phone_and_has_the_background(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     DF.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
-    assert main(["curve", "t.csv", "-o", "x.html", "--background", "black"]) == 0
+    assert main(["curve", "t.csv", "-o", "x.html", "--background", "black", "--title", "Of my own"]) == 0
     page = Path("x.html").read_text(encoding="utf-8")
+    assert "Of my own" in page
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "body { background: #000000; }" in page
     assert "svg { max-width: 100%; height: auto; }" in page
     assert main(["curve", "t.csv", "--background", "black"]) == 2
     assert "--background is that of a picture. Name its file too: -o curve.png" in capsys.readouterr().err
+    assert main(["curve", "t.csv", "--title", "Mine"]) == 2
+    assert "--title is that of a picture. Name its file too: -o curve.png" in capsys.readouterr().err
     assert main(["curve", "t.csv", "-o", "x.png", "--background", "rouge"]) == 2
     assert "hexadecimal digits, as --background '#1e1e1e'" in capsys.readouterr().err
 
@@ -142,9 +148,9 @@ def texts(svg: ElementTree.Element) -> list[ElementTree.Element]:
     return [text for text in svg.iter("{http://www.w3.org/2000/svg}text") if "".join(text.itertext()).strip()]
 
 
-@every_drawing
-@on_grounds
-def test_text_of_an_altair_chart_contrasts_with_its_background(name: str, background: str) -> None:
+@drawn_on_grounds
+def test_text_of_an_altair_chart_contrasts_with_its_background(case: tuple[str, str]) -> None:
+    name, background = case
     chart = DRAWINGS[name](DF.rank.plot, background=background)
     svg = svg_of(chart)
     rect = next(svg.iter("{http://www.w3.org/2000/svg}rect"))
@@ -156,9 +162,9 @@ def test_text_of_an_altair_chart_contrasts_with_its_background(name: str, backgr
         assert float(text.attrib.get("opacity", 1)) == 1
 
 
-@every_drawing
-@on_grounds
-def test_text_of_a_matplotlib_figure_contrasts_with_its_background(name: str, background: str) -> None:
+@drawn_on_grounds
+def test_text_of_a_matplotlib_figure_contrasts_with_its_background(case: tuple[str, str]) -> None:
+    name, background = case
     ax = DRAWINGS[name](DF.to_pandas().rank.plot, background=background)
     saved(ax)
     assert mpl.colors.to_hex(ax.figure.get_facecolor()) == mpl.colors.to_hex(ax.get_facecolor()) == background

@@ -30,6 +30,7 @@ from tests.support.calls import thinned
 
 mpl.use("Agg")
 from matplotlib import pyplot
+from matplotlib.text import Text
 
 COLUMNS = Setup()
 
@@ -217,6 +218,14 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
     assert marks(found, "interval").select("x", "x2", "y").rows() == approx([(low, high, 1.0)])
     assert marks(found, "rule")["x"].item() == pytest.approx(11 / 24)
     assert "over 4 queries" in found.subtitle
+
+
+def test_a_document_without_the_slice_of_its_query_is_in_it_and_a_query_in_two_slices_is_refused() -> None:
+    missed = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [0, 0]})
+    found = plots.slices(pl.concat([missed, OLD], how="diagonal"), COLUMNS, Runs(), "rr", "day")
+    assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
+    with pytest.raises(rf.InvalidData, match="a query has several values of 'doc_id'"):
+        OLD.rank.plot.slices("rr", by="doc_id")
 
 
 def test_runs_stand_side_by_side_in_a_slice() -> None:
@@ -420,6 +429,37 @@ def test_axes_that_are_given_are_drawn_on_even_for_polars_frames() -> None:
     assert OLD.rank.plot.curve("rr", ax=left) is left
     assert OLD.to_pandas().rank.plot.curve("rr", ax=right) is right
     assert [line.get_ydata().tolist() for line in left.lines] == [line.get_ydata().tolist() for line in right.lines]
+
+
+@every_drawing
+def test_a_title_of_the_users_replaces_ours_and_the_line_below_it_stays(name: str) -> None:
+    draw = DRAWINGS[name][0]
+    titled = {"title": "Ours,\nagain"}
+    ours, chart = (draw(OLD.rank.plot, **options).to_dict() for options in ({}, titled))
+    assert chart["title"]["text"] == "Ours, again"
+    assert chart["title"]["subtitle"] == ours["title"]["subtitle"]
+    assert chart["description"] == ours["description"].replace(ours["title"]["text"], "Ours, again", 1)
+    ours, ax = (draw(OLD.to_pandas().rank.plot, **options) for options in ({}, titled))
+    assert ax.get_title(loc="left") == "Ours, again"
+    assert [text.get_text() for text in ax.texts] == [text.get_text() for text in ours.texts]
+
+
+@every_drawing
+def test_without_a_title_a_later_one_of_matplotlib_meets_no_other_text(name: str) -> None:
+    draw = DRAWINGS[name][0]
+    assert draw(OLD.rank.plot, title="").to_dict()["title"] == {"text": "", "subtitle": []}
+    ax = draw(OLD.to_pandas().rank.plot, title="")
+    ax.set_title("A title of my own")
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.findobj(Text) if text.get_text().strip() and text is not ax.title]
+    assert not any(ax.title.get_window_extent().overlaps(box) for box in boxes)
+
+
+def test_a_title_that_is_no_text_is_refused() -> None:
+    with pytest.raises(
+        rf.InvalidOption, match="title=3 is no text; write title='nDCG by cutoff', or title='' for none"
+    ):
+        OLD.rank.plot.judged("rr", title=3)
 
 
 def test_names_are_drawn_as_they_are() -> None:

@@ -14,9 +14,21 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles import evaluate
-from tests.metrics.oracles.query import Row, is_judged
-from tests.support.calls import ALL, SHARES, SOME, Options, close, expected, has_bounds, part_of, spell, thinned
+from tests.metrics.oracles import value_of
+from tests.metrics.oracles.query import Row, is_judged, prepare
+from tests.support.calls import (
+    ALL,
+    LABELS_AND_SHARES,
+    SHARES,
+    SOME,
+    Options,
+    close,
+    expected,
+    has_bounds,
+    part_of,
+    spell,
+    thinned,
+)
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.untraced import untraced
 
@@ -94,19 +106,20 @@ def extremes(values: Sequence[float | None]) -> tuple[float | None, float | None
 
 @untraced
 def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[int, int], policies: Options) -> None:
+    conventions = {key: value for key, value in policies.items() if key == "no_relevant"}
+    orders = {key: value for key, value in policies.items() if key != "no_relevant"}
     by_query = {row["query_id"]: row for row in found.iter_rows(named=True)}
     assert by_query.keys() == table.keys()
     for query, rows in table.items():
-        ways = judgments(rows, *labels)
+        ways = [prepare(way, **orders) for way in judgments(rows, *labels)]
         for name, options in calls:
-            wanted = extremes([evaluate(name, way, options, **policies) for way in ways])
+            wanted = extremes([value_of(name, way, options, **conventions) for way in ways])
             text = spell(name, options)
             got = by_query[query][f"{text} least"], by_query[query][f"{text} greatest"]
             assert all(map(close, got, wanted)), (query, rows, text, got, wanted)
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("labels", thinned([FRACTIONAL_LABELS, INTEGER_LABELS], 2), ids=["fractions", "integers"])
+@pytest.mark.parametrize(("labels", "which"), LABELS_AND_SHARES)
 @pytest.mark.parametrize("policies", POLICIES, ids=str)
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None], which: str) -> None:
     seed = POLICIES.index(policies)
@@ -138,9 +151,9 @@ def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(case: tuple[Any
     own = [(name, {**options, "relevant": relevant}) for name, options in calls]
     both = found.evaluate(*(spell(*call) for call in own))
     for query, rows in table.items():
-        ways = judgments(rows, 0, 2)
+        ways = [prepare(way, relevant=relevant) for way in judgments(rows, 0, 2)]
         for (name, options), call in zip(calls, own, strict=True):
-            wanted = extremes([evaluate(name, w, options, relevant=relevant, no_relevant=no_relevant) for w in ways])
+            wanted = extremes([value_of(name, way, options, no_relevant=no_relevant) for way in ways])
             row = both.row(by_predicate=pl.col("query_id") == query, named=True)
             got = row[f"{spell(*call)} least"], row[f"{spell(*call)} greatest"]
             assert all(map(close, got, wanted)), (query, spell(*call), got, wanted)
@@ -334,7 +347,7 @@ def test_a_metric_of_ones_own_has_bounds_once_it_says_how_it_is_judged() -> None
 
 
 def test_every_metric_but_those_without_proof_has_bounds() -> None:
-    metrics = [metric for metric in rf.METRICS.values() if metric.over == "documents"]
+    metrics = [metric for metric in rf.METRICS.values() if metric.over == "documents" and not metric.needs]
     found = {metric.formula.__name__ for metric in metrics if metric.judging is None}
     assert found == {
         "nerr", "ordered_pair_accuracy", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",

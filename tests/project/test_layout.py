@@ -24,7 +24,7 @@ FLOORS = [
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
     *("_text", "report"),
-    *("_lazy", "_plan", "_verbs", "_decisions", "_fusion"),
+    *("_lazy", "_plan", "_verbs", "_decisions", "_fusion", "_items"),
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),
@@ -77,7 +77,8 @@ def test_a_folder_says_who_lives_there(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
 
 
-FORMULAS = [metric.formula for metric in (*rankframe.METRICS.values(), *rankframe.AGREEMENTS.values())]
+LISTS = (rankframe.METRICS, rankframe.AGREEMENTS, rankframe.CATALOG_METRICS)
+FORMULAS = [metric.formula for among in LISTS for metric in among.values()]
 
 
 def seen(formula: object) -> str:
@@ -90,7 +91,8 @@ def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, 
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert named <= {"polars", "math"}
-    at_hand = {*map(seen, FORMULAS), rankframe.metric.__module__, rankframe.errors.__name__}
+    declarations = {rankframe.metric.__module__, rankframe.catalog_metric.__module__}
+    at_hand = {*map(seen, FORMULAS), *declarations, rankframe.errors.__name__}
     others = {".".join(("rankframe", *other)) for other in imports(module) if room(other) != "metrics"}
     assert others <= at_hand
 

@@ -32,6 +32,10 @@ SHOWN = {
     "pdf.rank.evaluate": "df.rank.evaluate(*metrics)",
     "help(lf.rank.reciprocal_rank)": "-> polars.lazyframe.frame.LazyFrame",
     "pdf.rank.reciprocal_rank?": "-> pandas.DataFrame",
+    "df.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
+    "pdf.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
+    "df.rank.check().head(1)": "shape: (1, 7)",
+    "df.rank.evaluate?": "-> polars.dataframe.frame.DataFrame",
 }
 
 
@@ -61,6 +65,11 @@ def test_a_mistake_shows_the_cell_and_one_line_of_the_package(cell: str, printed
     files = re.findall(r"(?m)^(?:File (.*?)[:,]|Cell In)", printed[cell])
     assert len(re.findall(r"(?m)^Cell In", printed[cell])) == 1, printed[cell]
     assert len([file for file in files if re.search(r"rankframe[/\\]_?\w+", file)]) == 1, printed[cell]
+
+
+@pytest.mark.parametrize("cell", [cell for cell in SHOWN if cell.endswith("?")])
+def test_help_shows_one_signature(cell: str, printed: dict[str, str]) -> None:
+    assert len(re.findall(r"(?mi)^(call )?signature:", printed[cell])) == 1
 
 
 @pytest.mark.parametrize("cell", SHOWN)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import inspect
 import pickle
 import pydoc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,20 @@ def test_help_of_a_verb_names_the_kind_of_frame() -> None:
     assert "    rankframe.Comparison[polars.LazyFrame]\n        A :class:`rankframe.Comparison`" in text
 
 
+PANDAS = RANKERS["pandas"][0]
+
+
+@pytest.mark.parametrize("name", [name for name in dir(PANDAS) if name != "plot"])
+def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
+    example = doctest.DocTestParser().get_doctest(inspect.getdoc(getattr(PANDAS, name)) or "", {}, name, None, None)
+    source = "".join(line.source for line in example.examples)
+    assert "import pandas as pd" in source
+    assert not re.search(r"\bpl\b|polars", source)
+    printed: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=printed.append)
+    assert not printed, "".join(printed)
+
+
 def test_help_of_on_tells_every_option() -> None:
     text = pydoc.plain(pydoc.render_doc(FRAME.rank.on))
     assert all(f"\n    {name}\n" in text for name in inspect.signature(FRAME.rank.on).parameters)
@@ -91,7 +107,10 @@ def test_help_of_on_tells_every_option() -> None:
 def test_a_metric_that_was_declared_later_says_what_it_returns(top_heavy: None) -> None:
     method = FRAME.lazy().rank.top_heavy
     assert inspect.signature(method).return_annotation is pl.LazyFrame
-    about = "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``."
+    about = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
     assert inspect.getdoc(method) == f"Sum of 1 / rank^2.\n\nReturns\n-------\npolars.LazyFrame\n    {about}"
 
 
@@ -167,5 +186,5 @@ def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:
 
 def test_the_package_lists_public_names_alone() -> None:
     listed = [name for name in dir(rf) if not name.startswith("__")]
-    modules = {"io", "metrics", "plot", "report", "stats"}
+    modules = {"fusion", "io", "metrics", "plot", "report", "stats"}
     assert listed == sorted({*rf.__all__, *modules})

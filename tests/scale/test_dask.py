@@ -140,6 +140,17 @@ def test_a_run_and_its_judgments_join() -> None:
     )
 
 
+def test_every_row_of_judgments_without_labels_counts_1_unless_a_column_may_hold_them() -> None:
+    run = DF.filter(pl.col("score").is_not_null()).drop("label")
+    truth = DF.filter(pl.col("label") > 0).select("query_id", "doc_id")
+    wanted = run.rank.judge(truth, run_only="drop")
+    judged = to_dask(run, 3).rank.judge(to_dask(truth, 2))
+    assert_same(judged, wanted.with_columns(pl.col("label").cast(pl.Float64)))  # as pandas merges
+    assert_same(judged.rank.evaluate("err"), wanted.rank.evaluate("err"))
+    with pytest.raises(rf.MissingColumn, match=r"Say df.rank.on\(label='stars'\)"):
+        to_dask(run, 3).rank.judge(to_dask(truth.with_columns(stars=2), 2))
+
+
 def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat() -> None:
     run = DF.filter(pl.col("score").is_not_null()).drop("label")
     qrels = DF.filter(pl.col("label").is_not_null()).drop("score")
@@ -318,3 +329,22 @@ def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
     assert repr(ddf.rank).startswith(".rank of a Dask DataFrame: ")
     assert ".rank.evaluate('ndcg@10', 'map')" in repr(ddf.rank)
     assert rf.dask.DaskRanker is type(ddf.rank)
+
+
+def test_means_of_several_runs_are_those_of_a_polars_frame() -> None:
+    df = DF.with_columns(new=pl.col("score") * -1)
+    assert_same(to_dask(df).rank.mean("map", runs=["score", "new"]), df.rank.mean("map", runs=["score", "new"]))
+    stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
+    assert_same(to_dask(stacked).rank.mean("map", run="run"), stacked.rank.mean("map", run="run"))
+
+
+def test_catalog_metrics_and_exposure_add_up_over_partitions() -> None:
+    metrics = ("coverage@2", "gini@2", "entropy", "personalization@2", "user_coverage@2")
+    options = {"items": 1000, "ci": None}
+    assert_same(to_dask(DF).rank.catalog(*metrics, **options), DF.rank.catalog(*metrics, **options))
+    assert_same(to_dask(DF).rank.exposure(k=2, weight="log2"), DF.rank.exposure(k=2, weight="log2"))
+
+
+def test_intervals_of_catalog_metrics_need_the_whole_table() -> None:
+    with pytest.raises(rf.InvalidOption, match="say ci=None"):
+        to_dask(DF).rank.catalog("entropy")

@@ -14,7 +14,7 @@ import pytest
 import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
 from tests.metrics.oracles.query import Row
-from tests.support.tables import max_label
+from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, max_label
 from tests.support.untraced import untraced
 
 Options = dict[str, Any]
@@ -194,6 +194,13 @@ def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
     """The share of the items whose turn it is, one of so many, or the rest of them."""
     return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
 
+
+LABELS_AND_SHARES = [
+    pytest.param(FRACTIONAL_LABELS, "share", id="fractions-share"),
+    pytest.param(FRACTIONAL_LABELS, "rest", id="fractions-rest", marks=pytest.mark.exhaustive),
+    pytest.param(INTEGER_LABELS, "share", id="integers-share", marks=pytest.mark.exhaustive),
+]
+"""Every call with fractions, which integers are among; a table of integers alone is asked a share of the calls."""
 
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe.__main__ import main
+from rankframe._text.result_table import records
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
 DF = pl.DataFrame(
@@ -73,9 +75,39 @@ def test_many_rows_are_counted_and_cut() -> None:
     df = DF.with_columns(pl.col("old").alias(run) for run in runs)
     lines = repr(df.rank.compare("rr", runs=runs, resamples=39)).splitlines()
     assert lines[0] == "0 of 36 differences are significant (p < 0.05)"
-    assert len(lines) == 2 + 1 + 30 + 2
+    assert lines[1] == "9 runs have the best mean of rr, 0.583"
+    assert len(lines) == 3 + 1 + 30 + 3
     assert lines[-1] == "The first 30 of 36 rows; .table has all."
-    assert "after Holm's correction for 36 comparisons" in lines[-2]
+    assert "after Holm's correction for 36 comparisons" in lines[-3]
+
+
+def test_names_of_runs_that_make_the_table_too_wide_have_letters() -> None:
+    names = [f"a_run_with_a_rather_long_name_{i}" for i in range(2)]
+    found = DF.rename({"old": names[0], "new": names[1]}).rank.compare("rr", runs=names, method="t")
+    sentence, *lines = repr(found).splitlines()
+    assert all(f"`{name}`" in sentence for name in names)
+    assert lines[:4] == ["", f"a = {names[0]}", f"b = {names[1]}", ""]
+    assert [line.split()[:3] for line in lines[4:6]] == [["metric", "run", "baseline"], ["rr", "b", "a"]]
+    assert all(len(line) <= 120 for line in lines)
+    assert all(name in found._repr_html_() for name in names)
+
+
+def test_letters_are_left_out_where_they_save_nothing() -> None:
+    metric = "ndcg(gain={0:1,1:2,2:4,3:8,4:16,5:32,6:64,7:128,8:256,9:512})@10"
+    lines = repr(DF.rename({"old": "a", "new": "b"}).rank.compare(metric, runs=["a", "b"], method="t")).splitlines()
+    assert len(lines[2]) > 120
+    assert len(lines) == 5
+
+
+def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
+    runs = [f"run{i}" for i in range(4)]
+    df = DF.with_columns(pl.col("old").alias(run) for run in runs)
+    notes = repr(df.rank.compare("rr", "map", runs=runs, resamples=39)).splitlines()[-2:]
+    assert " ".join(notes) == (
+        "p by the paired permutation test, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
+        "Difference: mean less baseline mean."
+    )
+    assert all(len(line) <= 120 for line in notes)
 
 
 def test_names_that_would_move_a_terminal_or_be_markup_are_escaped() -> None:
@@ -112,7 +144,7 @@ def test_a_notebook_shows_the_same_in_the_colours_of_the_page() -> None:
     read = Cells(of_one(DF)._repr_html_())
     sentence, _, head, row, note = ONE.splitlines()
     assert read.texts == [
-        sentence,
+        sentence.replace("`new`", "“new”").replace("`old`", "“old”"),
         "metric", "run", "baseline", "baseline mean", "mean", "difference [95% interval]", "p", "wins-ties-losses",
         "rr", "new", "old", "0.583", "1.000", "+0.417 [0.202, 0.631]", "0.062", "5-1-0",
         note,
@@ -178,6 +210,32 @@ def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_pl
     assert rows == KINDS
     assert all(read[11::6])  # each has its advice
     assert r"doc\_id a\|" in report.markdown(found)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_a_notebook_shows_findings_by_kind_and_the_frame_stays_one_of_its_library(kind: str) -> None:
+    frame: Any = {"polars": UNFIT, "pandas": UNFIT.to_pandas()}[kind]
+    found: Any = rf.rank(frame).check()
+    assert type(found) is type(frame)
+    shown = found._repr_mimebundle_()
+    assert shown["text/html"] == report.notebook(found)
+    head, *lines = shown["text/plain"].splitlines()
+    assert head.split() == ["severity", "problem", "findings", "rows", "where"]
+    assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:4]] == [
+        [x for x in row if x] for row in KINDS
+    ]
+    advice = " ".join(lines[4:])
+    for kind_of, text in {row["problem"]: row["advice"] for row in records(found)}.items():
+        assert f"{kind_of}: {text}" in advice
+    assert not hasattr(found.head(1), "_repr_mimebundle_")
+    assert not hasattr(pickle.loads(pickle.dumps(found)), "_repr_mimebundle_")
+    if kind == "pandas":
+        del found["advice"]
+        assert found._repr_mimebundle_() == {}
+
+
+def test_findings_of_a_lazy_frame_are_a_plain_lazy_frame() -> None:
+    assert not hasattr(UNFIT.lazy().rank.check(), "_repr_mimebundle_")
 
 
 def test_a_report_of_a_check_without_findings_says_so() -> None:

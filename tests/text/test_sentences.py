@@ -1,10 +1,11 @@
 """Sentences about the rows of a comparison, all written by hand."""
 
+from itertools import combinations
 from typing import Any
 
 import pytest
 
-from rankframe._text.sentences import headlines, sentence
+from rankframe._text.sentences import IN_HTML, headlines, sentence
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
 
@@ -161,6 +162,64 @@ def test_each_of_three_rows_has_its_sentence_and_more_rows_are_counted() -> None
     unsure = row(p_value=0.3, p_adjusted=0.3)
     assert headlines([row(), unsure], SETTINGS) == [sentence(row(), SETTINGS), sentence(unsure, SETTINGS)]
     untested = row(p_value=None, p_adjusted=None)
-    assert headlines([row(), row(), unsure, untested], SETTINGS) == ["2 of 4 differences are significant (p < 0.05)"]
-    assert headlines([row(), unsure, unsure, unsure], SETTINGS) == ["1 of 4 differences is significant (p < 0.05)"]
+    assert headlines([row(), row(), unsure, untested], SETTINGS)[0] == "2 of 4 differences are significant (p < 0.05)"
+    assert headlines([row(), unsure, unsure, unsure], SETTINGS)[0] == "1 of 4 differences is significant (p < 0.05)"
     assert headlines([], SETTINGS) == []
+
+
+WORSE = {"difference": -0.1, "mean": 0.4}
+UNSURE = {"p_adjusted": 0.3}
+
+
+def test_more_rows_of_few_pairs_are_told_by_pair() -> None:
+    rows = [row(), row(metric="map"), row(metric="rr", **WORSE), row(metric="bpref", **UNSURE)]
+    assert headlines(rows, SETTINGS)[1:] == [
+        "`new` against `old`: significantly better on ndcg@10, map; significantly worse on rr; no significant difference on bpref"
+    ]
+    lower = [row(metric="average_relevance_position", day=day) for day in (1, 2, 3)]
+    rows = [row(day=day) for day in range(5)] + lower
+    assert headlines(rows, {**SETTINGS, "by": ("day",)})[1:] == [
+        "`new` against `old`: significantly better on 5 of 8 metrics and slices; significantly worse on "
+        "average_relevance_position (lower is better; day 1), average_relevance_position (lower is better; day 2), "
+        "average_relevance_position (lower is better; day 3)"
+    ]
+    slices = [row(day=day) for day in range(5)]
+    assert headlines(slices, {**SETTINGS, "by": ("day",)}, IN_HTML)[1:] == [
+        "“new” against “old”: significantly better on 5 of 5 slices"
+    ]
+
+
+def of_runs(means: dict[str, float | None], unsure: Any = (), **changed: Any) -> list[dict[str, Any]]:
+    """All pairs of runs with these means; the pairs `unsure` differ by chance."""
+    return [
+        row(
+            run=run, baseline=base, mean=means[run], baseline_mean=means[base],
+            difference=None if None in (means[run], means[base]) else means[run] - means[base],
+            **(UNSURE if (base, run) in unsure else {}) | changed,
+        )
+        for base, run in combinations(means, 2)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (of_runs({"a": 0.5, "b": 0.25, "c": 0.75, "d": 0.1}), "`c` has the best mean of ndcg@10, 0.750, significantly better than all 3 other runs"),
+        (of_runs({"a": 0.5, "b": 0.25, "c": 0.75, "d": 0.1}, [("a", "c")]), "`c` has the best mean of ndcg@10, 0.750, significantly better than 2 of 3 other runs"),
+        (of_runs({"a": 0.5, "b": 0.25, "c": 0.2, "d": 0.1}, **UNSURE), "`a` has the best mean of ndcg@10, 0.500, not significantly better than any other run"),
+        (of_runs({"a": 0.5, "b": 0.5, "c": 0.2, "d": 0.1}), "`a` and `b` have the best mean of ndcg@10, 0.500"),
+        (of_runs(dict.fromkeys("abcde", 0.5)), "5 runs have the best mean of ndcg@10, 0.500"),
+        (of_runs({"a": 3.0, "b": 2.5, "c": 4.0, "d": None}, metric="average_relevance_position"), "`b` has the best mean of average_relevance_position (lower is better), 2.500, significantly better than 2 of 3 other runs"),
+        ([pair for pair in of_runs({"old": 0.1, "a": 0.3, "b": 0.5, "c": 0.4, "d": 0.2}) if pair["baseline"] == "old"], "`b` has the best mean of ndcg@10, 0.500, significantly better than `old`"),
+        (of_runs(dict.fromkeys("abcd")), None),
+    ],
+)  # fmt: skip
+def test_more_rows_of_many_pairs_are_told_by_the_best_run_of_each_metric(rows: Any, told: str | None) -> None:
+    assert headlines(rows, SETTINGS)[1:] == ([] if told is None else [told])
+
+
+def test_no_more_than_five_lines_tell_rows_together() -> None:
+    rows = [pair for day in range(7) for pair in of_runs({"a": 0.5, "b": 0.25, "c": 0.75, "d": 0.1}, day=day)]
+    told = headlines(rows, {**SETTINGS, "by": ("day",)})
+    assert len(told) == 1 + 5
+    assert told[1].startswith("`c` has the best mean of ndcg@10 (day 0), 0.750, significantly")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import polars as pl
@@ -152,7 +153,28 @@ def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> Non
     frame = pl.DataFrame({"query_id": queries, "doc_id": list("abcdefgabc"), "score": scores, "label": 1})
     for found in (frame.rank.check(), frame.lazy().rank.check().collect()):
         assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.5)]
-        assert found["advice"][0].startswith("documents share a score in 2 of 3 queries, the first of which is named;")
+        assert found["advice"][0] == (
+            "documents share a score in 2 of 3 queries, the first of which is shown; with ties='doc_desc', documents with equal "
+            "scores stand by falling id"
+        )
+
+
+@pytest.mark.parametrize(
+    ("columns", "ties", "said"),
+    [
+        (
+            ["query_id", "doc_id", "score", "label"],
+            "best",
+            "of documents with equal scores the better one stands first",
+        ),
+        (["query_id", "score", "label"], "doc_desc", "documents with equal scores stay in the order given"),
+    ],
+)
+def test_check_says_how_ties_are_ordered(columns: list[str], ties: str, said: str) -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [1.0, 1.0], "label": [1, None]})
+    found = frame.select(columns).rank.on(ties=ties).check()
+    (advice,) = found.filter(problem="tied scores")["advice"]
+    assert advice.endswith(f"shown; with ties='{ties}', {said}")
 
 
 def test_check_finds_each_tie_where_they_are_forbidden() -> None:
@@ -229,3 +251,74 @@ def test_ranks_under_their_own_name_are_noted_once() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "rank": [1, 2], "label": [1, 0]})
     found = df.rank.on(score="rank").check()["problem"].to_list()
     assert [problem for problem in found if problem.startswith("scores like")] == ["scores like ranks"]
+
+
+KINDS: dict[str, Any] = {"eager": lambda df: df, "lazy": lambda df: df.lazy(), "pandas": lambda df: df.to_pandas()}
+TRUTH = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["b", "c"]})
+"""The documents that the user took, without labels."""
+RETRIEVED = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+
+
+def rows_of(found: Any) -> list[tuple[Any, ...]]:
+    """The rows of a judged table of any kind by document, with null for a missing value."""
+    frame = found.collect() if isinstance(found, pl.LazyFrame) else found
+    frame = frame if isinstance(frame, pl.DataFrame) else pl.from_pandas(frame)
+    return frame.sort("doc_id").select("query_id", "doc_id", "score", "label").rows()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_row_of_judgments_without_labels_counts_1(kind: str) -> None:
+    judged = KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](TRUTH))
+    assert rows_of(judged) == [("q1", "a", 2.0, None), ("q1", "b", 1.0, 1), ("q1", "c", None, 1)]
+    values = judged.rank.evaluate("recall", "rr")  # one of two is found, at rank 2
+    values = values.collect() if kind == "lazy" else values
+    assert [*values["recall"], *values["rr"]] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: str) -> None:
+    truth = TRUTH.with_columns(title=pl.lit("x"), day=datetime.date(2026, 1, 2))
+    judged = KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
+    assert rows_of(judged)[1] == ("q1", "b", 1.0, 1)
+    assert {"title", "day"} <= {*(judged.collect_schema() if kind == "lazy" else judged.columns)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "values"), [("rating", ["good", "bad"]), ("stars", [5, 1]), ("clicked", [True, False])]
+)
+def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str, values: list[Any]) -> None:
+    truth = TRUTH.with_columns(pl.Series(name, values))
+    with pytest.raises(rf.MissingColumn, match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, "):
+        KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
+
+
+def test_a_column_of_labels_that_was_named_must_exist() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'rel' for label"):
+        RETRIEVED.rank.on(label="rel").judge(TRUTH)
+
+
+def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:
+    with pytest.raises(rf.InvalidOption, match=r"each counts 1, and relevant=2 is above that"):
+        RETRIEVED.rank.on(relevant=2).judge(TRUTH)
+
+
+def test_judgments_without_labels_that_repeat_are_refused_with_a_cure_that_needs_no_label() -> None:
+    with pytest.raises(rf.InvalidData, match=r"as with qrels.unique\(\['query_id', 'doc_id'\]\)"):
+        RETRIEVED.rank.judge(pl.concat([TRUTH, TRUTH]))
+
+
+def test_judgments_that_lack_ids_and_labels_are_asked_for_the_ids_alone() -> None:
+    with pytest.raises(rf.MissingColumn, match=r"qrels.rename\(\{'query_id2': 'query_id', 'docno': 'doc_id'\}\)"):
+        RETRIEVED.rank.judge(TRUTH.rename({"query_id": "query_id2", "doc_id": "docno"}))
+
+
+def test_check_finds_nothing_wrong_with_judgments_without_labels_unless_a_column_may_hold_them() -> None:
+    assert "no labels" not in RETRIEVED.rank.check(TRUTH)["problem"]
+    (advice,) = RETRIEVED.rank.check(TRUTH.with_columns(stars=1)).filter(problem="no labels")["advice"]
+    assert "df.rank.on(label='stars')" in advice
+
+
+def test_queries_and_documents_that_are_numbers_are_no_labels() -> None:
+    run = RETRIEVED.with_columns(query_id=pl.lit(1, pl.Int64), doc_id=pl.Series([7, 8]))
+    assert run.rank.judge(pl.DataFrame({"query_id": [1], "doc_id": [8]})).rank.evaluate("rr").rows() == [(1, 0.5)]

@@ -112,8 +112,9 @@ def in_parts_of_a_query() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("in_parts_of_a_query")
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(i, marks=pytest.mark.exhaustive) for i in range(12, 400))])
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(i, marks=pytest.mark.exhaustive) for i in range(12, 132))])
 def test_expected_values_hold_where_the_edges_of_parts_are_tied_and_without_gain(seed: int) -> None:
+    # beyond 12, two rounds of every fourth of the calls under every two options
     calls = expected_calls()[seed % 12 :: 12] if seed < 12 else expected_calls()[seed % 4 :: 4]
     unjudged = "drop" if seed % 5 == 0 else "nonrelevant"
     assert_means(table_with_edges(seed), calls, relevant=[1, 0, 2][seed % 3], unjudged=unjudged)

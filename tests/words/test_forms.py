@@ -20,7 +20,7 @@ from rankframe._catalog.requests import calls_of
 from rankframe._plan.plan import run_formulas
 from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
-from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell
+from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
@@ -262,7 +262,7 @@ MANY_QUERIES: Table = {
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", POLICIES, ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 2), ids=str)
 def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, which: str) -> None:
     df = frame(MANY_QUERIES)
     texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies), 6)

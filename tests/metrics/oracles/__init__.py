@@ -10,7 +10,7 @@ from typing import Any
 
 import rankframe as rf
 from tests.metrics.oracles import binary, cascade, cwl, gain, judgments, order, preference, trec
-from tests.metrics.oracles.query import Row, prepare
+from tests.metrics.oracles.query import Query, Row, prepare
 from tests.support.untraced import untraced
 
 ORACLES: dict[str, Callable[..., float | None]] = {
@@ -33,7 +33,12 @@ def evaluate(
     name: str, rows: Sequence[Row], options: Mapping[str, Any], *, no_relevant: str = "zero", **policies: Any
 ) -> float | None:
     """One metric of one query under all policies."""
-    q = prepare(rows, **policies)
+    return value_of(name, prepare(rows, **policies), options, no_relevant=no_relevant)
+
+
+@untraced
+def value_of(name: str, q: Query, options: Mapping[str, Any], *, no_relevant: str = "zero") -> float | None:
+    """One metric of one query whose rows are ranked."""
     if q.R == 0 and no_relevant == "null":
         return None
     if q.R == 0 and no_relevant == "one" and is_best_at_1(name, options):

@@ -24,6 +24,8 @@ class Query:
     relevant: float
     table_max: float
     collection_size: int | None = None
+    user: Any = None
+    judged_only: bool = False
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -34,6 +36,11 @@ class Query:
     @cached_property
     def rows(self) -> list[Row]:
         return self.ranking + self.unretrieved
+
+    @property
+    def documents(self) -> list[Row]:
+        """The rows without those that are dropped because nobody judged them."""
+        return [row for row in self.rows if is_judged(row)] if self.judged_only else self.rows
 
     @property
     def n(self) -> int:
@@ -85,6 +92,7 @@ def prepare(
     depth: int | None = None,
     collection_size: int | None = None,
     table_max: float = 0,
+    user: Any = None,
 ) -> Query:
     ranking = ranked(rows, ties)
     beyond: list[Row] = [] if depth is None else [(doc, None, label) for doc, _, label in ranking[depth:]]
@@ -92,7 +100,9 @@ def prepare(
     if unjudged == "drop":
         ranking = [row for row in ranking if is_judged(row)]
     others = [row for row in rows if row[1] is None] + beyond
-    return Query(ranking, [] if unretrieved == "drop" else others, relevant, table_max, collection_size)
+    return Query(
+        ranking, [] if unretrieved == "drop" else others, relevant, table_max, collection_size, user, unjudged == "drop"
+    )
 
 
 def ratio(a: float, b: float) -> float:

@@ -1,0 +1,46 @@
+"""Names of other tools that are no single metric here, and what to write for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .._table.trec_eval import SETS
+from ..errors import Code, Text
+
+__all__ = ["UNCLEAR", "elsewhere", "without_digits"]
+
+UNCLEAR: Mapping[str, Mapping[str, str]] = {
+    "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
+}
+"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
+
+OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "personalization", "simpson"}
+"""Words in the names of recommenders' metrics that look at all queries at once."""
+
+
+def elsewhere(name: str, text: str) -> Text | None:
+    """Advice for a name from other tools that is no single metric here; None for any other name."""
+    base, cutoff = without_digits(name)
+    if meant := UNCLEAR.get(base.lower()):
+        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
+        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
+        return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
+    if name in SETS:
+        return (
+            f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
+            "name each, as evaluate('map', 'P_10', 'ndcg')"
+        )
+    if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
+        return (
+            f"{name!r} is no metric here: a metric is a number of one query's ranking",
+            Code("df.rank.catalog('coverage@10', 'gini@10', items=...)", phrase="; of all rankings there are {}"),
+            "; for diversity by subtopics there is 'alpha_ndcg@10'",
+        )
+    return None
+
+
+def without_digits(name: str) -> tuple[str, str]:
+    """A name without the digits that it ends in, and these."""
+    base = name.rstrip("0123456789")
+    return base.rstrip("_"), name[len(base) :]

@@ -1,0 +1,216 @@
+"""Methods of fusion that were trained on judged rankings: the training, what it gives, and how it is applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar, cast
+
+import polars as pl
+
+from .. import fusions  # noqa: F401 - fills the registry
+from .._catalog.call import Call
+from .._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
+from .._catalog.parse import parse
+from .._decisions.compare import settings_of
+from .._decisions.paired_values import Design
+from .._decisions.runs import Runs
+from .._plan.per_query import Frame, measure
+from .._table.roles import require, require_number
+from .._table.setup import Setup, refuse_bounds
+from .._text import displays
+from .._text.result_table import records
+from .._verbs.declaration import verb
+from .._words.judged_rankings import JudgedRankings, Learned
+from .._words.rankings import Rankings
+from ..errors import InvalidData, InvalidOption, called_by_users, nearest, on, option, shown
+from .entries import entries_of, names_of_runs, of_run
+
+__all__ = ["FittedFusion", "fit"]
+
+R = TypeVar("R")
+
+FORMAT = 1
+"""The version of the JSON text."""
+
+MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict, "settings": dict}
+"""The members of the JSON text, and their types."""
+
+
+@dataclass(frozen=True)
+class FittedFusion(Generic[R]):
+    """A trained method of fusion, and what it has learned.
+
+    Attributes
+    ----------
+    method
+        The text of the method, as ``"slidefuse(w=2)"``.
+    runs
+        The names of the runs, as score columns or in the column that names the run.
+    learned
+        A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse has none), then
+        ``probability`` (Float64; of mapfuse ``map``). A place that is not there counts 0.
+    settings
+        How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
+        policies and versions.
+    """
+
+    method: str
+    runs: tuple[str, ...]
+    learned: R
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
+        """Fuse the runs of another table: ``df.rank.fuse(fitted)``, with the table's columns named as in training.
+
+        Parameters
+        ----------
+        frame
+            A table with the same runs, of Polars or pandas.
+        runs, run
+            As for `fuse`; default: as in training.
+        """
+        return frame.rank.fuse(self, runs=runs, run=run)
+
+    @property
+    def where(self) -> Runs:
+        """The runs as the training table named them."""
+        return Runs(self.runs) if self.settings.get("run") is None else Runs(column=self.settings["run"])
+
+    @property
+    def call(self) -> Call:
+        """The method, bound to what was learned of each run, in the order of `runs`."""
+        call = fusion_of(self.method, TRAINED_FUSIONS)
+        formula, learned = call.metric.formula, self._by_place()
+
+        def bound(rankings: Rankings, **options: Any) -> pl.Expr:
+            rankings.values = learned
+            return formula(rankings, **options)
+
+        return replace(call, metric=replace(call.metric, formula=bound))
+
+    def _by_place(self) -> list[list[float]]:
+        rows = records(self.learned)
+        at = [int(list(row.values())[1]) if len(row) > 2 else 1 for row in rows]
+        found = {run: [0.0] * max(at, default=0) for run in self.runs}
+        for row, place in zip(rows, at, strict=True):
+            *_, value = row.values()
+            found[row["run"]][place - 1] = float(value)
+        return list(found.values())
+
+    def in_order(self, runs: Runs) -> Runs:
+        """Score columns in the order of training; refused if one is missing."""
+        if runs.column is not None:
+            return runs
+        self.matched(runs.scores)
+        if lacking := [name for name in self.runs if name not in runs.scores]:
+            raise InvalidOption(
+                option(runs=list(runs.scores)),
+                f" lacks {lacking[0]!r}, which {self.method} was trained on; write ",
+                option(runs=list(self.runs)),
+            )
+        return replace(runs, scores=self.runs)
+
+    def matched(self, names: Sequence[str]) -> Sequence[str]:
+        """The runs in the order of training; refused if the table has another one."""
+        for name in names:
+            if name not in self.runs:
+                near = nearest(name, self.runs)
+                hint = f"did you mean {near!r}?" if near else "train with it, or leave it out"
+                raise InvalidOption(
+                    f"run {name!r} is none of those that {self.method} was trained on, {', '.join(self.runs)}; {hint}"
+                )
+        return self.runs
+
+    def to_json(self) -> str:
+        """All of it as JSON, which `from_json` reads: ``Path("fitted.json").write_text(fitted.to_json())``."""
+        rows = records(self.learned)
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ["run"])}
+        of_json = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
+        return json.dumps(dict(zip(MEMBERS, of_json, strict=True)), indent=1, allow_nan=False)
+
+    @classmethod
+    @called_by_users
+    def from_json(cls, text: str) -> FittedFusion[pl.DataFrame]:
+        """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
+        try:
+            given = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise InvalidData(f"{shown(text)} is no JSON ({error}); give the text that .to_json() made") from None
+        for name, kind in MEMBERS.items():
+            if not isinstance(given, dict) or not isinstance(given.get(name), kind):
+                raise InvalidData(
+                    f"the JSON has no {name!r} of type {kind.__name__}; give the text that .to_json() made"
+                )
+        version, method, runs, columns, settings = (given[name] for name in MEMBERS)
+        if version != FORMAT:
+            raise InvalidData(
+                f"the JSON has version {version}, and this release reads {FORMAT}; train the method again"
+            )
+        fusion_of(method, TRAINED_FUSIONS)
+        table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
+        return FittedFusion(method, tuple(runs), table, settings)
+
+    def __repr__(self) -> str:
+        return displays.fitted_text(self)
+
+    def _repr_html_(self) -> str:
+        return displays.fitted_html(self)
+
+
+@verb(gives="comparison", reads=["design"])
+def fit(
+    frame: Frame,
+    setup: Setup,
+    design: Design,
+    method: str,
+    normalize: str | None = None,
+    missing: str | None = None,
+    depth: int | None = None,
+) -> FittedFusion[Any]:
+    """What a method learns from the judged rankings of a table."""
+    call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
+    refuse_bounds(setup)
+    table, runs = frame.lazy().collect(), design.runs
+    names = names_of_runs(table, runs)
+    learned = _learned(table, setup, runs, names, call)
+    found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
+    found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
+    queries = table.select(runs.queries(setup).roles.query).n_unique()
+    settings = {"run": runs.column, "n_queries": queries, **settings_of(setup, table)}
+    return FittedFusion(call.text, tuple(names), found.lazy() if isinstance(frame, pl.LazyFrame) else found, settings)
+
+
+def _names(names: Sequence[str]) -> pl.Expr:
+    return pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+
+
+def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call) -> Learned:
+    label, options = setup.roles.label, call.arguments
+    require(frame.schema, label, "label")
+    require_number(frame.schema, label, "label")
+    entries = entries_of(frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False)
+    is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(False)
+    if not is_relevant.any():
+        raise InvalidData(
+            f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is nothing to learn; join the "
+            "judgments, or set the least relevant label, ",
+            on(relevant=...),
+        )
+    relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
+    if setup.policies.ties == "expected":
+        relevant = relevant.mean().over("#list", "#score")
+    length = pl.len().over("#list").cast(pl.Float64)
+    rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))
+    n_queries = entries.documents.select(runs.queries(setup).roles.query).n_unique()
+
+    def means(metric: str) -> list[float]:
+        (call,) = parse(metric)
+        tables = (of_run(entries, i, runs.queries(setup)) for i in range(len(names)))
+        found = [measure(table, of_run, call).lazy().select(pl.col(metric).mean()) for table, of_run in tables]
+        return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
+
+    entry = call.metric
+    defaults = {name: x.default for name, x in entry.parameters.items()}
+    return cast(Trained, entry).learned(JudgedRankings(rows, n_queries, means), {**defaults, **options})

@@ -1,0 +1,134 @@
+"""Metrics of the whole table: one row per slice and metric, with intervals over users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.registry import CATALOG_METRICS
+from .._catalog.requests import Request, calls_of
+from .._decisions.resampling import Resampling
+from .._decisions.summary import in_slices, keys
+from .._plan.per_query import Frame, refuse_names
+from .._support.progress import Progress
+from .._table.setup import Setup
+from .._verbs.declaration import verb
+from ..errors import InvalidOption, option
+from .intervals import about, resamples_of
+from .lists import lists_of
+from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
+from .recount import Asked, Recount, users_of
+from .tables_beside import Beside, Unknown
+
+__all__ = ["catalog", "catalog_calls", "item_counts"]
+
+
+def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call]:
+    """The catalog metrics that are named."""
+    calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
+    for call in calls:
+        if call.relevant is not None:
+            raise InvalidOption(f"{call.text} looks at no labels; leave relevant= out")
+    return calls
+
+
+def in_parts(
+    setup: Setup,
+    judged: bool,
+    largest_label: float | None,
+    by: Sequence[str],
+    items: Any,
+    interactions: Any,
+    unknown_items: Unknown,
+    resampling: Resampling,
+    *requests: Request | Call,
+) -> Parts:
+    """The table of a call of `catalog`, to compute part by part."""
+    if resampling.ci is not None:
+        raise InvalidOption(
+            "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
+        )
+    calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
+    refuse_names([*TABLE], by, "by")
+    return Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+
+
+@verb(gives="table", reads=["by"], labels=False, in_parts=in_parts)
+def catalog(
+    frame: Frame,
+    setup: Setup,
+    by: Sequence[str],
+    items: Any,
+    interactions: Any,
+    unknown_items: Unknown,
+    resampling: Resampling,
+    *requests: Request | Call,
+) -> Frame:
+    """One row per slice and metric: its value, an interval, and the numbers of users and of items in the catalog."""
+    calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
+    refuse_names([*TABLE], by, "by")
+    schema = frame.collect_schema()
+    of_items, past = Beside(items, interactions, unknown_items).read(setup, schema)
+    asked = Asked(tuple(calls), of_items.size, past is not None)
+    counted = asked.counted  # raises what a metric lacks before anything runs
+    lists = lists_of(frame, setup, by)
+    columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
+
+    def measured(lists: pl.DataFrame) -> pl.DataFrame:
+        rows: list[tuple[Any, ...]] = []
+        slices = in_slices(of_items.within(lists), by)
+        with Progress("resampling users", resampling.progress) as progress:
+            for part in slices:
+                users = users_of(part, setup.roles.query)
+                recount = Recount(part, setup.roles.query, users, counted, past)
+                values = recount.plain(asked)
+                ends = _ends(recount, asked, values, resampling, progress)
+                where = part.select(keys(by)).row(0) if by else ()
+                rows += [
+                    (*where, call.text, *figures, users.height, of_items.size)
+                    for call, *figures in zip(calls, values, *ends, strict=True)
+                ]
+        of_slices = {name: lists.schema[at] for name, at in zip(by, keys(by), strict=True)}
+        found = pl.DataFrame(rows, {**of_slices, **columns}, orient="row")
+        return found.with_columns(pl.col(pl.Float64).fill_nan(None)) if rows else found
+
+    if isinstance(lists, pl.DataFrame):
+        return measured(lists)
+    return lists.map_batches(
+        measured,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema={**{name: schema[name] for name in by}, **columns},
+    )
+
+
+def item_counts(
+    frame: pl.DataFrame,
+    setup: Setup,
+    by: Sequence[str],
+    items: Any,
+    interactions: Any,
+    unknown_items: Unknown,
+    *requests: Request | Call,
+) -> ItemCounts:
+    """The sums of a part of a table, for catalog metrics of the whole."""
+    calls = catalog_calls(requests, "item_counts('coverage@10', items=...)")
+    refuse_names([*TABLE], by, "by")
+    parts = Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+    return ItemCounts(parts, parts.part(frame))
+
+
+def _ends(
+    recount: Recount, asked: Asked, values: Sequence[float], resampling: Resampling, progress: Progress
+) -> Sequence[Sequence[float]]:
+    """The two ends of each interval; NaN for fewer than two users, nothing with ``ci=None``."""
+    if resampling.ci is None:
+        return ()
+    if recount.n < 2:
+        return [[float("nan")] * len(values)] * 2
+    found = resamples_of(lambda weights: recount.values(asked, weights), recount.n, resampling, progress)
+    return [ends.tolist() for ends in about(values, found, resampling.ci, asked.calls)]

@@ -1,0 +1,330 @@
+"""Gaps between groups of users: how far the groups' means of a metric are apart, how sure that is, and whether it is chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.means import scaled, unscaled
+from .._catalog.requests import Request, averaged
+from .._decisions.compare import settings_of
+from .._decisions.resampling import Resampling
+from .._decisions.runs import Runs
+from .._decisions.summary import by_query, keys
+from .._plan.per_query import Frame, collect, measure, refuse_names
+from .._support.progress import Progress
+from .._support.tests_and_intervals import Correction
+from .._table.policies import check_word
+from .._table.setup import Setup, refuse_bounds
+from .._text import displays
+from .._verbs.declaration import verb
+from .._words.pairs import starts_of
+from ..errors import InvalidData, InvalidOption, option
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats: TypeAlias = npt.NDArray[np.float64]
+
+__all__ = ["Gaps", "Groups", "gaps"]
+
+R = TypeVar("R")
+
+FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
+"""The figures of a gap, in the order of rows."""
+
+LEAST = 1e-12
+"""The ratio whose logarithm stands for that of 0."""
+
+TABLE = {
+    "metric": pl.String,
+    "gap": pl.String,
+    "value": pl.Float64,
+    "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "best": pl.String,
+    "worst": pl.String,
+    "best_mean": pl.Float64,
+    "worst_mean": pl.Float64,
+    "n_groups": pl.UInt32,
+    "n_queries": pl.UInt32,
+}
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which groups of users are compared, and how p-values of several metrics are corrected."""
+
+    by: tuple[str, ...]
+    correction: Correction | None
+
+    def __post_init__(self) -> None:
+        if not self.by:
+            raise InvalidOption("say which column tells the groups of users apart, as ", option(by="age"))
+        if self.correction is not None:
+            check_word("correction", self.correction, Correction)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are looked at."""
+        return self.by
+
+    @property
+    def runs(self) -> Runs:
+        """The table has one run."""
+        return Runs()
+
+
+@dataclass(frozen=True)
+class Gaps(Generic[R]):
+    """How far the means of groups of users are apart.
+
+    Attributes
+    ----------
+    table
+        A row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean less the worst one's,
+        ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the groups' means over
+        their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its interval from ``ci_low`` to
+        ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), ``best`` and ``worst`` (the groups as text),
+        ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32: groups, and users, with a value).
+    groups
+        A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
+        best group first.
+    settings
+        How it was computed: the metrics, the columns of groups, the correction, the resamples, the seed, the policies, the
+        versions.
+    """
+
+    table: R
+    groups: R
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return displays.gaps_text(self)
+
+    def _repr_html_(self) -> str:
+        return displays.gaps_html(self)
+
+
+@verb(gives="comparison", reads=["groups"])
+def gaps(frame: Frame, setup: Setup, groups: Groups, resampling: Resampling, *requests: Request | Call) -> Gaps[Any]:
+    """The gaps between groups of users, a row per metric and figure."""
+    calls = averaged(requests, "gaps('ndcg@10', by='age')")
+    refuse_bounds(setup)
+    refuse_names([*TABLE, "mean"], groups.by, "by")
+    if resampling.ci is None:
+        raise InvalidOption(option(ci=None), ": a gap has an interval; write a confidence, as ", option(ci=0.95))
+    eager = frame.lazy().collect()
+    query = setup.roles.query
+    values = measure(eager, setup, *calls).lazy()
+    slices = by_query(eager, query, groups.by, None)
+    users = collect(values.join(slices, on=query, nulls_equal=True, maintain_order="left"), eager, setup).sort(query)
+    found = users.select(keys(groups.by)).unique(maintain_order=True).sort(keys(groups.by), nulls_last=True)
+    if found.height < 2:
+        raise InvalidData(
+            f"all users are in one group, as {', '.join(map(repr, groups.by))} has one value; give the column that tells "
+            "groups apart"
+        )
+    found = found.with_row_index("#group")
+    users = users.join(found, on=keys(groups.by), nulls_equal=True, maintain_order="left").sort(
+        "#group", maintain_order=True
+    )
+    starts = starts_of(users["#group"].to_numpy())
+    array = scaled(users.select(pl.col([call.text for call in calls]).fill_null(float("nan"))).to_numpy(), calls)
+    names = found.select(
+        pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(groups.by)], separator=", ")
+    ).to_series()
+    with Progress("resampling users", resampling.progress) as progress:
+        table = _table(array, starts, names, calls, resampling, progress)
+    table = _adjusted(table, groups.correction)
+    of_groups = _of_groups(array, starts, found, groups, calls)
+    settings = {
+        "metrics": [call.text for call in calls],
+        "by": list(groups.by),
+        "correction": groups.correction,
+        **{name: x for name, x in asdict(resampling).items() if name != "method"},
+        **settings_of(setup, eager),
+    }
+    if isinstance(frame, pl.LazyFrame):
+        return Gaps(table.lazy(), of_groups.lazy(), settings)
+    return Gaps(table, of_groups, settings)
+
+
+def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call]) -> tuple[Floats, Floats]:
+    """The means of the groups, groups by metrics, NaN without a value, and how many values each has.
+
+    The users of a group stand together; `starts` are the first of each.
+    """
+    import numpy as np
+
+    there = ~np.isnan(values)
+    sums, counts = (np.add.reduceat(x, starts, axis=0) for x in (np.where(there, values, 0.0), there.astype(float)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return unscaled(sums / counts, calls), counts
+
+
+def figures(means: Floats) -> Floats:
+    """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
+    import numpy as np
+
+    n = (~np.isnan(means)).sum(axis=0)
+    difference, deviation, mean_difference = apart(means)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        most = np.fmax.reduce(means, axis=0)
+        ratio = np.where(most > 0, np.fmin.reduce(means, axis=0) / most, np.nan)
+        relative = deviation / np.abs(np.nansum(means, axis=0) / n)
+    return np.where(n > 1, np.stack([difference, ratio, relative, mean_difference]), np.nan)
+
+
+def apart(x: Floats) -> Floats:
+    """How far numbers in the first axis are apart: their range, standard deviation and mean difference; NaN does not count."""
+    import numpy as np
+
+    x = np.sort(x, axis=0)  # NaN last
+    n = (~np.isnan(x)).sum(axis=0)
+    place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        deviation = np.sqrt(np.nansum((x - np.nansum(x, axis=0) / n) ** 2, axis=0) / n)
+        mean_difference = np.nansum((2 * place - n - 1) * x, axis=0) / (n * (n - 1) / 2)
+        return np.stack([np.fmax.reduce(x, axis=0) - x[0], deviation, mean_difference])
+
+
+def _table(
+    values: Floats,
+    starts: npt.NDArray[np.int64],
+    names: pl.Series,
+    calls: Sequence[Call],
+    resampling: Resampling,
+    progress: Progress,
+) -> pl.DataFrame:
+    """A row per metric and figure."""
+    import numpy as np
+
+    means, counts = _means(values, starts, calls)
+    value = figures(means)
+    low, high = _intervals(values, starts, calls, value, resampling, progress)
+    low[:, ((counts > 0) & (counts < 2)).any(axis=0)] = np.nan  # a group of one user does not spread
+    high[np.isnan(low)] = np.nan
+    p = _p_values(values, starts, calls, value, resampling, progress)
+    rows = []
+    for i, call in enumerate(calls):
+        there = np.flatnonzero(~np.isnan(means[:, i]))
+        order = there[np.argsort(means[there, i], kind="stable")]
+        order = order if call.higher_is_better else order[::-1]
+        best, worst = (None if len(order) == 0 else int(order[end]) for end in (-1, 0))
+        named = (None if g is None else names[g] for g in (best, worst))
+        ends = (*named, *(None if g is None else float(means[g, i]) for g in (best, worst)))
+        counted = len(there), int(counts[:, i].sum())
+        for j, gap in enumerate(FIGURES):
+            numbers = (float(x[j, i]) for x in (value, low, high, p, p))
+            rows.append((call.text, gap, *numbers, *ends, *counted))
+    return pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _intervals(
+    values: Floats,
+    starts: npt.NDArray[np.int64],
+    calls: Sequence[Call],
+    value: Floats,
+    resampling: Resampling,
+    progress: Progress,
+) -> tuple[Floats, Floats]:
+    """The intervals of the figures: users are resampled inside their groups.
+
+    Means with errors are never further apart, or less far, than the true means by more than the errors themselves are apart;
+    so each figure is the value found, more or less the quantile of the same figure of the errors. That of the ratio is one of
+    the difference of logarithms. The largest of several means is chosen after the fact, and the intervals still hold.
+    """
+    import numpy as np
+
+    from .._support.draws import resampled
+
+    def means(sums: list[Floats]) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return unscaled(sums[0] / sums[1], calls)
+
+    of_groups = []
+    for group, part in enumerate(np.split(values, starts[1:])):
+        seed = int(np.random.SeedSequence([resampling.seed, group]).generate_state(1, np.uint64)[0])
+        there = ~np.isnan(part)
+        columns = [np.where(there, part, 0.0), there.astype(float)]
+        of_groups.append(resampled(means, columns, resampling.resamples, seed, None))
+        progress(group + 1, len(starts))
+    drawn, (means_found, _) = np.stack(of_groups), _means(values, starts, calls)
+    ci = 0.0 if resampling.ci is None else resampling.ci
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = apart(drawn - means_found[:, None])
+        of_logarithms = apart(np.log(np.maximum(drawn, LEAST)) - np.log(np.maximum(means_found, LEAST))[:, None])[0]
+        difference, deviation, mean_difference = np.quantile(np.nan_to_num(errors), ci, axis=1)
+        factor = np.exp(np.quantile(np.nan_to_num(of_logarithms), ci, axis=0))
+        relative = deviation / np.abs(np.nansum(means_found, axis=0) / (~np.isnan(means_found)).sum(axis=0))
+        wide = np.stack([difference, np.zeros_like(factor), relative, mean_difference])
+    low, high = np.maximum(value - wide, 0.0), value + wide
+    ratio = FIGURES.index("ratio")
+    low[ratio], high[ratio] = value[ratio] / factor, np.minimum(value[ratio] * factor, 1.0)
+    return low, high
+
+
+def _p_values(
+    values: Floats,
+    starts: npt.NDArray[np.int64],
+    calls: Sequence[Call],
+    value: Floats,
+    resampling: Resampling,
+    progress: Progress,
+) -> Floats:
+    """The share of random assignments of users to the groups, the one found among them, with gaps as large as those found."""
+    import numpy as np
+
+    from .._support.draws import parts, streams, words
+
+    noise = 1e-12
+    ratio = FIGURES.index("ratio")
+    as_large = np.zeros(value.shape)
+    for stream, size, done in streams(resampling.resamples, resampling.seed):
+        for rows in parts(size, len(values)):
+            for drawn in words(stream, rows, len(values), "<u8"):
+                means, _ = _means(values[np.argsort(drawn, kind="stable")], starts, calls)
+                found = figures(means)
+                large = found >= value * (1 - noise)
+                large[ratio] = found[ratio] <= value[ratio] * (1 + noise)
+                as_large += large
+        progress(done, resampling.resamples)
+    return np.where(np.isnan(value), np.nan, (as_large + 1) / (resampling.resamples + 1))
+
+
+def _adjusted(table: pl.DataFrame, correction: Correction | None) -> pl.DataFrame:
+    """The table with p-values corrected for the number of metrics, figure by figure."""
+    from .. import stats
+
+    p = [float("nan")] * table.height
+    for gap in FIGURES:
+        of_gap = [i for i, x in enumerate(table["gap"]) if x == gap]
+        adjusted = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy()[of_gap], correction)
+        for i, x in zip(of_gap, adjusted, strict=True):
+            p[i] = float(x)
+    return table.with_columns(pl.Series("p_adjusted", p, pl.Float64).fill_nan(None))
+
+
+def _of_groups(
+    values: Floats, starts: npt.NDArray[np.int64], found: pl.DataFrame, groups: Groups, calls: Sequence[Call]
+) -> pl.DataFrame:
+    """A row per metric and group, the best group of each metric first."""
+    means, counts = _means(values, starts, calls)
+    named = [pl.col(key).alias(name) for name, key in zip(groups.by, keys(groups.by), strict=True)]
+    return pl.concat(
+        found.select(
+            pl.lit(call.text).alias("metric"),
+            *named,
+            pl.Series("mean", means[:, i]).fill_nan(None),
+            pl.Series("n_queries", counts[:, i]).cast(pl.UInt32),
+        ).sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True)
+        for i, call in enumerate(calls)
+    )

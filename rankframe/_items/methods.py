@@ -1,0 +1,346 @@
+"""Verbs of the items that all users are shown, as methods of a ranker: their options and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+from .._decisions.compare import Significance
+from .._decisions.comparison_methods import Decider
+from .._decisions.paired_values import Design
+from .._decisions.resampling import Resampling
+from .._decisions.runs import Runs, names_of
+from .._support.tests_and_intervals import Correction, Family
+from .._verbs.methods import Runner
+from .._verbs.verbs import Request
+from . import catalog as _catalog
+from . import compare as _compare
+from . import exposure as _exposure
+from . import gaps as _gaps
+from . import seen
+from .gaps import Gaps
+from .parts import ItemCounts
+from .tables_beside import Unknown
+
+__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "item_counts", "without"]
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Worker(Protocol):
+    """A ranker as methods see it whose results are no frames."""
+
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+        """Return the result of `work` on the table, a Polars DataFrame."""
+        ...
+
+
+def exposure(
+    ranker: Runner[R], k: int | None = None, *, weight: str = "count", by: str | Sequence[str] | None = None
+) -> R:
+    """How often each item is shown to users, and how visibly: one row per item.
+
+    Parameters
+    ----------
+    k
+        The depth of the lists; ``None`` takes whole lists.
+    weight
+        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1); ``"rbp(p=0.8)"``,
+        (1 - p) p^(rank - 1), the probability that a user who goes on with probability p looks there last.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+
+    Returns
+    -------
+    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown it), ``exposure``
+    (Float64, the weights of its ranks added up over users), ``share`` (Float64, from 0 to 1, of the exposure of all items of
+    the slice) and ``relevant_shown`` (UInt32, the number of users who are shown it and to whom it is relevant; null if the
+    table has no labels). Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
+
+    Raises
+    ------
+    InvalidOption
+        If no column names the items, or the weight or the depth is none.
+    InvalidData
+        If an item that is shown is null, or a user has several values of a slice.
+
+    See Also
+    --------
+    catalog : coverage, Gini and other numbers of the same lists.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
+    >>> found = df.rank.exposure(k=10)
+    >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
+    (['b', 'a'], [2, 1], [1, 0])
+    """
+    return ranker._run(_exposure.exposure, _exposure.Weighing.of(k, weight), names_of(by))
+
+
+def catalog(
+    ranker: Runner[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: str | Sequence[str] | None = None,
+    ci: float | None = 0.95,
+    unknown_items: Unknown = "error",
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> R:
+    """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"coverage@10"`` or ``"gini(normalized=True)@10"``, of the metrics in ``rf.CATALOG_METRICS``; functions
+        declared with ``@rf.catalog_metric``.
+    items
+        The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
+        their ids. It is never taken from the lists, which do not show what nobody is shown.
+    interactions
+        What users chose before, which popularity_lift needs: a frame with the columns of users and items; repeated pairs
+        count once.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
+    ci
+        The confidence of the intervals; ``None`` for no intervals and no resampling.
+    unknown_items
+        What becomes of items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` counts
+        without them; the other items keep their ranks.
+    resamples
+        The number of resamples of the users of a slice; all metrics share the same draws.
+    seed
+        The seed of the draws. Equal seeds give equal intervals, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
+    empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
+    ``n_queries`` (UInt32, the users of the slice, those who are shown nothing among them) and ``n_items`` (Int64, the items
+    of the catalog; null if it is not known). Slices come as first seen.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric needs `items` or `interactions`, or no column names the items.
+    InvalidData
+        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, or
+        a user has several values of a slice.
+
+    See Also
+    --------
+    exposure : the table that these metrics are computed from.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> found = df.rank.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@1', 'coverage@2'], [0.25, 0.75])
+    """
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
+
+
+def compare_catalog(
+    ranker: Decider[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    baseline: str | None = None,
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: str | Sequence[str] | None = None,
+    ci: float = 0.95,
+    unknown_items: Unknown = "error",
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> R:
+    """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, unknown_items
+        As for :meth:`catalog`.
+    runs, run, baseline, correction, family
+        As for :meth:`compare`.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference; users are resampled, the same ones for all runs.
+    resamples
+        The number of resamples, and of random exchanges in the permutation test, which exchanges a user's lists between the
+        two runs or not: in all ways, if there are no more of them than resamples.
+    seed, progress
+        As for :meth:`catalog`.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference`` (the
+    second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided), ``p_adjusted`` (all
+    Float64), ``n_queries`` (UInt32, the users of all runs; one whom a run shows nothing has an empty list there) and
+    ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        If there are fewer than two runs, or no such baseline; and as for :meth:`catalog`.
+
+    Examples
+    --------
+    The old run shows all eight users the same item first, the new one shows each user another item: of the 256 ways to
+    exchange their lists, only the two that give all lists of one kind to one run differ as much.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
+    ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
+    >>> found = df.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"])
+    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
+    (0.05, 0.4, 0.0078125)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    significance = Significance("permutation", correction, family)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    options = significance, resampling, items, interactions, unknown_items
+    return ranker._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
+
+
+def item_counts(
+    ranker: Worker,
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: str | Sequence[str] | None = None,
+    unknown_items: Unknown = "error",
+) -> ItemCounts:
+    """What a part of a table, such as a day, adds to catalog metrics of the whole: counts of items, which merge by addition.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, by, unknown_items
+        As for :meth:`catalog`; the same for all parts.
+
+    Returns
+    -------
+    A :class:`rankframe.ItemCounts`; ``merge`` adds those of other parts, and ``catalog()`` gives the table that
+    :meth:`catalog` with ``ci=None`` gives of all parts together, if each holds all rows of its users. Users of different
+    parts count as different users, whatever their ids. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        As for :meth:`catalog`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
+    >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
+    >>> counts = [day.rank.item_counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
+    >>> found = counts[0].merge(counts[1]).catalog()
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@2', 'gini@2'], [0.75, 0.375])
+    """
+    return ranker._work(_catalog.item_counts, names_of(by), names_of(by), items, interactions, unknown_items, *metrics)
+
+
+def without(ranker: Runner[R], train: object) -> R:
+    """The rows whose item the user did not choose before: recommendations without those seen in training.
+
+    Parameters
+    ----------
+    train
+        A frame with the columns of users and items, as the table names them. Query columns that it lacks, such as that of
+        the runs, do not matter: its pairs hold for all of them.
+
+    Returns
+    -------
+    The caller's rows, in their order, without those whose pair of user and item is in `train`. A user all of whose items
+    were seen has no row left. Lazy frames have no defined order.
+
+    Raises
+    ------
+    MissingColumn, InvalidData, InvalidOption
+        If a column is missing, ids of the two tables have different types, or `train` is no frame.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1]})
+    >>> unseen = df.rank.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]}))
+    >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
+    ([1, 2], ['b', 'a'])
+    """
+    return ranker._run(seen.without, train)
+
+
+def gaps(
+    ranker: Runner[R],
+    *metrics: Request,
+    by: str | Sequence[str],
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Gaps[R]:
+    """Gaps between groups of users: how far the groups' means of each metric are apart, and whether that may be chance.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    by
+        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+    correction
+        The correction of the p-values of several metrics, as for :meth:`compare`.
+    ci
+        The confidence of the intervals, from users resampled inside their groups; they hold for groups chosen after the fact.
+    resamples
+        The number of resamples, and of random assignments of users to groups in the permutation test.
+    seed
+        The seed of the draws. Equal seeds give equal results, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A :class:`rankframe.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
+    first. Users without a value do not count. No interval if a group has a single user.
+
+    The p-values of a metric's four figures test the same, that groups do not matter: decide on one figure before you look.
+
+    Raises
+    ------
+    InvalidData
+        If all users are in one group, or a user has several values of `by`.
+
+    References
+    ----------
+    Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool kids, how do they fit in?, FAT* 2018. The means
+    of absolute differences are those of Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating
+    user and item fairness in recommender systems, UMUAI 31, 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
+    ...     "age": ["old"] * 4 + ["young"] * 4})
+    >>> table = df.rank.gaps("rr", by="age").table               # of the means 1 and 1/4
+    >>> table["gap"].to_list()[:2], table["value"].to_list()[:2], table["best"][0]
+    (['difference', 'ratio'], [0.75, 0.25], 'old')
+    """
+    groups = _gaps.Groups(names_of(by), correction)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    return cast("Gaps[R]", ranker._run(_gaps.gaps, groups, resampling, *metrics))

@@ -1,0 +1,182 @@
+"""Catalog metrics of a table in parts, such as days or the parts of an engine: the sums of a part, and how they merge.
+
+A part holds all rows of its users. The sums, of each item and over users, merge by addition; intervals are not computed in
+parts, as a resample of users needs the lists of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._decisions.summary import in_slices, keys
+from .._plan.per_query import like
+from .._table.setup import Setup
+from ..errors import InvalidOption
+from .lists import ITEM, lists_of
+from .recount import Asked, Recount, evaluated, users_of
+from .tables_beside import Beside, Catalog, Past
+
+__all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
+
+SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
+"""The columns of a part's sums beside the slices and the item, which is null for a sum over users; the sum of users."""
+
+TABLE = {
+    "metric": pl.String(),
+    "value": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "n_queries": pl.UInt32(),
+    "n_items": pl.Int64(),
+}
+"""The columns of catalog metrics, beside the slices."""
+
+WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Catalog metrics to compute in parts.
+
+    Attributes
+    ----------
+    metrics
+        The metrics.
+    setup
+        The roles of columns, and the policies.
+    by
+        The columns whose values slice the users.
+    beside
+        The catalog and the past interactions.
+    """
+
+    metrics: tuple[Call, ...]
+    setup: Setup
+    by: tuple[str, ...]
+    beside: Beside
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """No metric that reads labels."""
+        return ()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns to read in addition to those with a role."""
+        return {*self.by}
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the sums of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: a slice needs the counts of all its items."""
+        return [*self.slices]
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
+        import numpy as np
+
+        catalog, past = self.beside.read(self.setup, frame.schema)
+        counted = Asked(self.metrics, catalog.size, past is not None).counted
+        lists = catalog.within(like(frame, lists_of(frame, self.setup, self.by).lazy(), self.setup))
+        schema = {name: lists.schema[name] for name in (*keys(self.by), ITEM)} | {SUM: pl.String(), VALUE: pl.Float64()}
+        found = [pl.DataFrame(schema=schema)]
+        for part in in_slices(lists, self.by):
+            users = users_of(part, self.setup.roles.query)
+            recount = Recount(part, self.setup.roles.query, users, counted, past)
+            ones = np.ones(recount.n)
+            items = recount.table(ones).select(ITEM, *counted.items)
+            items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
+            items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
+            numbers = {**recount.numbers(ones), USERS: float(recount.n)}
+            over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
+            both = pl.concat([items, over_users], how="diagonal")
+            where = [pl.lit(part[at][0], dtype=part.schema[at]).alias(at) for at in keys(self.by)]
+            found.append(both.select(*where, pl.col(ITEM).cast(schema[ITEM]), SUM, VALUE))
+        return pl.concat(found)
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The metrics of the table, from the sums of its parts."""
+        catalog, past = self._beside(parts)
+        asked = Asked(self.metrics, catalog.size, past is not None)
+        counted = asked.counted
+        sums = added(parts)
+        rows: list[tuple[object, ...]] = []
+        for part in in_slices(sums, self.by) if sums.height else ():
+            over_users = part.filter(pl.col(ITEM).is_null())
+            numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
+            table = part.filter(pl.col(ITEM).is_not_null())
+            columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in counted.items}
+            table = table.group_by(ITEM).agg(**columns).sort(ITEM)
+            if past is not None:
+                table = table.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
+            catalog.refuse_more(table.height)
+            where = part.select(keys(self.by)).row(0) if self.by else ()
+            rows += [
+                (*where, call.text, value, int(numbers[USERS]), catalog.size)
+                for call, value in zip(self.metrics, evaluated(asked, table, numbers, check=True), strict=True)
+            ]
+        of_slices = {name: parts.schema[at] for at, name in self.slices.items()}
+        found = pl.DataFrame(rows, {**of_slices, **WITHOUT_INTERVALS}, orient="row")
+        return found.with_columns(pl.col("value").fill_nan(None))
+
+    def _beside(self, parts: pl.DataFrame) -> tuple[Catalog, Past | None]:
+        """The catalog and the past, which were checked with each part."""
+        return self.beside.read(self.setup, pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+
+    def size(self, parts: pl.DataFrame) -> int | None:
+        """The number of items in the catalog."""
+        return self._beside(parts)[0].size
+
+
+def added(parts: pl.DataFrame) -> pl.DataFrame:
+    """The sums of parts, added up."""
+    return parts.group_by(pl.exclude(VALUE), maintain_order=True).agg(pl.col(VALUE).sum())
+
+
+@dataclass(frozen=True, repr=False)
+class ItemCounts:
+    """What parts of a table add to catalog metrics of the whole; ``df.rank.item_counts`` makes it.
+
+    Attributes
+    ----------
+    sums
+        A row per slice, sum and item.
+    """
+
+    parts: Parts
+    sums: pl.DataFrame
+
+    def merge(self, *others: ItemCounts) -> ItemCounts:
+        """The counts of these parts and others together, of the same metrics and the same catalog."""
+        for other in others:
+            same = (other.parts.metrics, other.parts.by) == (self.parts.metrics, self.parts.by)
+            if not same or other._size != self._size:
+                raise InvalidOption(
+                    f"counts of {other!r} do not merge with those of {self!r}; count all parts with the same metrics, items "
+                    "and slices"
+                )
+        return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))
+
+    def catalog(self) -> pl.DataFrame:
+        """The metrics of all parts together, as ``df.rank.catalog`` with ``ci=None`` gives them: a Polars DataFrame."""
+        return self.parts.merge(self.sums)
+
+    @cached_property
+    def _size(self) -> int | None:
+        return self.parts.size(self.sums)
+
+    def __repr__(self) -> str:
+        users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
+        texts: Sequence[str] = [call.text for call in self.parts.metrics]
+        size = "" if self._size is None else f" of {self._size:,}"
+        items = self.sums[ITEM].drop_nulls().n_unique()
+        return f"<ItemCounts of {', '.join(texts)}: {users:,} users, {items:,}{size} items>"

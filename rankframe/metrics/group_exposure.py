@@ -1,0 +1,299 @@
+"""Fairness of exposure: how the attention that a ranking gives to its documents is shared among groups of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import polars as pl
+
+from .._catalog.registry import metric
+from .._words.ranking import Proportion, Range, Ranking, RankWeight
+from ..errors import InvalidOption
+
+__all__ = ["awrf", "group_exposure", "ndkl", "rkl", "rnd", "rrd"]
+
+GroupName: TypeAlias = str | int
+Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+
+def in_group(r: Ranking, group: GroupName) -> pl.Expr:
+    """1.0 for a document of the group, 0.0 for one of another group, null for one without a group."""
+    return (r.group == str(group)).cast(pl.Float64)
+
+
+@metric(display="group exposure", bounds=(0, 1), labels=False, needs=("group",))
+def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight: RankWeight = "log2") -> pl.Expr:
+    r"""Group exposure: the share of a group of documents in the attention that the ranks get.
+
+    .. math:: \frac{\sum_{i=1}^{k} w_i [i \in g]}{\sum_{i=1}^{k} w_i}
+
+    ``on(group=...)`` names the column of the documents' groups; a document without a group is in none.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    group
+        The group, by the text of its name.
+    weight
+        The weight w of rank i: ``"log2"``, 1 / log2(i + 1); ``"equal"``; or a number p between 0 and 1, p^(i - 1).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null for an empty list.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; Biega et al., Equity of attention, SIGIR 2018.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)["group_exposure(group=F,weight=0.5)"].item()
+    0.3333333333333333
+    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")["group_exposure(group=F,weight=equal)"].item()
+    0.5
+    """
+    weights = r.weight_of_rank(weight)
+    divisor = r.divided_by(pl.lit(1.0), k, over=1 / weights)
+    within = in_group(r, group).fill_null(0.0)
+    return r.total(within, k, weight=weights) / pl.when(divisor > 0).then(divisor)
+
+
+def _is_similarity(distance: str = "abs", **_: object) -> bool:
+    return distance == "jsd"
+
+
+@metric(display="AWRF", bounds=(0, 1), labels=False, needs=("group",), higher_is_better=_is_similarity, adds_up=False)
+def awrf(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    group: GroupName | None = None,
+    target: Literal["documents", "equal"] | Proportion = "documents",
+    distance: Literal["abs", "jsd"] = "abs",
+    weight: RankWeight = "log2",
+) -> pl.Expr:
+    r"""Attention-weighted rank fairness: how far the groups' exposure is from a target.
+
+    .. math:: \frac{1}{2} \sum_g |E_g - t_g|
+
+    The exposure E is a group's share of the weights of all ranks whose documents have a group, which ``on(group=...)`` names.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    group
+        The group to compare with all others, by the text of its name; ``None`` takes each group by itself.
+    target
+        The share that a group should have: ``"documents"``, its share of the query's documents, retrieved or not;
+        ``"equal"``, the same for each group of the query; or a number, for `group`.
+    distance
+        ``"abs"``, half the sum of the absolute differences, which is that of one group among two, 0 at best; ``"jsd"``, 1 minus the Jensen-Shannon divergence in bits, 1 at best.
+    weight
+        As for ``group_exposure``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null for a list in which no document has a group.
+
+    References
+    ----------
+    Sapiezynski et al., Quantifying the impact of user attention on fair group representation in ranked lists, WWW 2019;
+    Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022; Ekstrand et al., Overview of the TREC 2022 fair
+    ranking track.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> round(df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6)  # 1/2 - 1/3
+    0.166667
+    """
+    kind, wanted = kinds(r, group, target, "awrf")
+    weights = pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+    return r.largest(r.compared_shares(kind, weights, wanted, distance))
+
+
+def kinds(r: Ranking, group: GroupName | None, target: str | float, metric: str) -> tuple[pl.Expr, str | float]:
+    """The groups that are compared, as text: each by itself, or whether a document is in the one named; and the target."""
+    if group is None:
+        if not isinstance(target, str):
+            raise InvalidOption(
+                f"{metric}(target={target}): target is the share of one group, and none is named; write "
+                f"{metric}(group=M,target={target})."
+            )
+        return r.group, target
+    return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
+
+
+@metric(display="NDKL", labels=False, needs=("group",), higher_is_better=False)
+def ndkl(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    group: GroupName | None = None,
+    target: Literal["documents", "equal"] | Inner = "documents",
+) -> pl.Expr:
+    r"""Normalized discounted KL divergence of the groups' shares in the first ranks from a target, in nats.
+
+    .. math:: \frac{\sum_{i=1}^{k} \mathrm{KL}(s_i \| t) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i + 1)}
+
+    The shares s of the groups, which ``on(group=...)`` names, are those among the first i documents that have a group.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    group
+        The group to compare with all others, by the text of its name; ``None`` takes each group by itself.
+    target
+        As for ``awrf``; a number is above 0 and below 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on, 0 at best; null for an empty list.
+
+    References
+    ----------
+    Geyik et al., Fairness-aware ranking in search and recommendation systems, KDD 2019.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> round(df.rank.on(group="by").ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
+    0.425001
+    """
+    kind, wanted = kinds(r, group, target, "ndkl")
+    over = (r.rank + 1).log(2)
+    divisor = r.divided_by(pl.lit(1.0), k, over=over)
+    return r.total(r.divergence(kind, wanted), k, over=over) / pl.when(divisor > 0).then(divisor)
+
+
+def _of_cut_points(r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]) -> pl.Expr:
+    """The sum of the distances at the cut points, over the greater one of the orders with the group first, or last."""
+    within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
+    n, protected = r.n_retrieved, r.whole(within)
+    at = (r.rank % step == 0).fill_null(False)
+
+    def total(found: pl.Expr) -> pl.Expr:
+        """The discounted sum for the numbers of documents of the group that are found down to each rank."""
+        return r.whole(pl.when(at).then(_distance(found, r.rank, protected, n, kind) / r.rank.log(2)).otherwise(0.0))
+
+    first, last = pl.min_horizontal(r.rank, protected), (r.rank - (n - protected)).clip(lower_bound=0.0)
+    most = pl.max_horizontal(total(first), total(last))
+    return pl.when(most > 0).then(total(r.so_far(within)) / most)
+
+
+def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str) -> pl.Expr:
+    if kind == "share":
+        return (found / rank - protected / n).abs()
+    if kind == "ratio":
+        defined = (rank > found) & (n > protected)
+        return pl.when(defined).then((found / (rank - found) - protected / (n - protected)).abs()).otherwise(0.0)
+    here, whole = found / rank, protected / n
+    parts = [(here, whole), (1 - here, 1 - whole)]
+    terms = [pl.when((x > 0) & (y > 0)).then(x * (x / y).log(2)).otherwise(0.0) for x, y in parts]
+    return terms[0] + terms[1]
+
+
+Step: TypeAlias = Annotated[int, Range(least=2)]
+
+
+@metric(display="rND", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
+def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+    r"""Normalized discounted difference: how a group's share in the first ranks differs from its share in all.
+
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i} - \frac{S}{n} \right|
+
+    Of the n documents of the list S are of the group, of the first i documents S_i. Z is the greater value of the orders
+    with the group first and with the group last.
+
+    Parameters
+    ----------
+    group
+        The protected group, by the text of its name, in the column of ``on(group=...)``; documents without a group are
+        not in it.
+    step
+        The distance of the cut points.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on, 0 at best; null for a list shorter than `step`, or with documents of the group or of
+    others alone.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]})
+    >>> df.rank.on(group="by").rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
+    1.0
+    """
+    return _of_cut_points(r, group, step, "share")
+
+
+@metric(display="rKL", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
+def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+    r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in all.
+
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \mathrm{KL}\left(\frac{S_i}{i} \middle\| \frac{S}{n}\right)
+
+    Parameters
+    ----------
+    group, step
+        As for ``rnd``.
+
+    Returns
+    -------
+    One Float64 per query, as for ``rnd``.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
+    >>> df.rank.on(group="by").rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
+    0.0
+    """
+    return _of_cut_points(r, group, step, "divergence")
+
+
+@metric(display="rRD", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
+def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+    r"""Normalized discounted ratio difference: how a group's ratio to the others in the first ranks differs from that in all.
+
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i - S_i} - \frac{S}{n - S} \right|
+
+    A cut point at which a divisor is 0 adds 0.
+
+    Parameters
+    ----------
+    group, step
+        As for ``rnd``.
+
+    Returns
+    -------
+    One Float64 per query, as for ``rnd``; above 1 for orders with a greater value than both extreme ones.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
+    >>> df.rank.on(group="by").rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
+    0.0
+    """
+    return _of_cut_points(r, group, step, "ratio")

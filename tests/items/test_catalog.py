@@ -1,0 +1,330 @@
+"""Catalog metrics: against plain Python, laws that hold for all of them, and tables that hurt."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+
+from .oracles import ORACLES, popularity_lift
+
+SEEDS = range(6)
+METRICS = sorted(ORACLES)
+CATALOG = [f"i{i}" for i in range(30)]
+
+
+def drawn(seed: int, users: int = 12) -> tuple[pl.DataFrame, dict[object, list[str]]]:
+    """Lists of random lengths, some of them empty, and the table of them, its rows in random order."""
+    draw = random.Random(seed)
+    lists: dict[object, list[str]] = {}
+    rows: list[tuple[str, str, float | None]] = []
+    for user in (f"u{i}" for i in range(users)):
+        lists[user] = draw.sample(CATALOG[: draw.choice([5, 10, 25])], draw.randint(0, 5))
+        rows += [(user, item, -float(place)) for place, item in enumerate(lists[user])]
+        rows.append((user, "i29", None))  # an item that is not shown, as a judged one may be
+    draw.shuffle(rows)
+    return pl.DataFrame(rows, {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row"), lists
+
+
+def values(frame: Any, *metrics: str, **options: Any) -> dict[str, float | None]:
+    found = frame.rank.catalog(*metrics, **{"items": CATALOG, "ci": None, **options}).lazy().collect()
+    return dict(zip(found["metric"], found["value"], strict=True))
+
+
+def close(found: float | None, expected: float) -> bool:
+    return found is None if math.isnan(expected) else found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_the_values_are_those_of_plain_python(seed: int, k: int | None) -> None:
+    frame, lists = drawn(seed)
+    cut = {user: items[:k] for user, items in lists.items()}
+    at = "" if k is None else f"@{k}"
+    found = values(frame, *(name + at for name in METRICS))
+    for name in METRICS:
+        assert close(found[name + at], ORACLES[name](cut, CATALOG)), name
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_popularity_lift_is_that_of_plain_python(seed: int) -> None:
+    frame, lists = drawn(seed)
+    draw = random.Random(seed + 100)
+    past = {f"u{i}": {*draw.sample(CATALOG[:12], draw.randint(1, 4))} for i in range(3, 20)}
+    train = pl.DataFrame([(u, i) for u, items in past.items() for i in items] * 2, ["query_id", "doc_id"], orient="row")
+    found = values(frame, "popularity_lift@3", interactions=train)["popularity_lift@3"]
+    assert close(found, popularity_lift({u: items[:3] for u, items in lists.items()}, {**past}))
+
+
+def test_every_catalog_metric_has_an_oracle() -> None:
+    assert {*ORACLES, "popularity_lift"} == {*rf.CATALOG_METRICS}
+
+
+# laws
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_item_that_nobody_is_shown_lowers_coverage_and_raises_gini(seed: int) -> None:
+    frame, _ = drawn(seed)
+    names = ("coverage", "gini", "exposure_gini")
+    before, after = (values(frame, *names, items=items) for items in (CATALOG, [*CATALOG, "new"]))
+    assert after["coverage"] < before["coverage"]  # type: ignore[operator]
+    assert after["gini"] > before["gini"]  # type: ignore[operator]
+    assert after["exposure_gini"] > before["exposure_gini"]  # type: ignore[operator]
+
+
+def test_lists_that_all_show_all_items_are_covered_equal_and_not_personal() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abba"), "score": [2, 1, 2, 1]})
+    names = ("coverage", "gini", "entropy", "personalization")
+    assert values(frame, *names, items=2) == pytest.approx(dict(zip(names, (1.0, 0.0, 1.0, 0.0), strict=True)))
+
+
+def test_an_item_that_takes_all_places_has_a_normalized_gini_of_1() -> None:
+    frame = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1]})
+    assert values(frame, "gini(normalized=True)", items=7) == {"gini(normalized=True)": pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_order_of_rows_changes_neither_values_nor_intervals(seed: int) -> None:
+    frame, _ = drawn(seed)
+    found, again = (
+        x.rank.catalog(*METRICS, items=CATALOG, resamples=120)
+        for x in (frame, frame.sample(fraction=1, shuffle=True, seed=seed))
+    )
+    assert_frame_equal(found, again, check_exact=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_names_of_users_and_items_do_not_matter(seed: int) -> None:
+    frame, _ = drawn(seed)
+    numbered = frame.with_columns(
+        (-pl.col("query_id").str.slice(1).cast(pl.Int64)).alias("query_id"),
+        pl.col("doc_id").str.slice(1).cast(pl.Int32),
+    )
+    assert values(numbered, *METRICS, items=30) == pytest.approx(values(frame, *METRICS), nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_slice_equals_the_table(seed: int) -> None:
+    frame, _ = drawn(seed)
+    table = frame.rank.catalog(*METRICS, items=CATALOG, resamples=100)
+    sliced = frame.with_columns(day=pl.lit("mo")).rank.catalog(*METRICS, items=CATALOG, by="day", resamples=100)
+    assert sliced.columns == ["day", *table.columns]
+    assert_frame_equal(sliced.drop("day"), table, check_exact=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_slice_equals_a_table_of_its_own(seed: int) -> None:
+    frame, _ = drawn(seed)
+    frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]))
+    found = frame.rank.catalog(*METRICS, items=CATALOG, by="side", resamples=100)
+    for (side,), part in frame.group_by("side"):
+        alone = part.rank.catalog(*METRICS, items=CATALOG, resamples=100)
+        assert_frame_equal(found.filter(pl.col("side") == side).drop("side"), alone, check_exact=True)
+
+
+def test_the_runs_of_a_table_are_slices() -> None:
+    frame, _ = drawn(1)
+    runs = pl.concat([frame.with_columns(run=pl.lit("old")), frame.head(9).with_columns(run=pl.lit("new"))])
+    found = runs.rank.on(query=["run", "query_id"]).catalog("coverage", items=CATALOG, by="run", ci=None)
+    assert found["run"].to_list() == ["old", "new"]
+    assert found["value"].to_list() == [values(x, "coverage")["coverage"] for x in (frame, frame.head(9))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_kinds_of_frames_give_the_same(seed: int) -> None:
+    frame, _ = drawn(seed)
+    found = frame.rank.catalog(*METRICS, items=CATALOG, resamples=100)
+    lazy = frame.lazy().rank.catalog(*METRICS, items=pl.LazyFrame({"doc_id": CATALOG}), resamples=100)
+    assert lazy.collect_schema() == found.schema
+    assert_frame_equal(lazy.collect(), found, check_exact=True)
+    pandas = frame.to_pandas()
+    for items in (CATALOG, pd.Series(CATALOG), pd.DataFrame({"doc_id": CATALOG, "other": 1}), pl.Series(CATALOG)):
+        of_pandas = pandas.rank.catalog(*METRICS, items=items, resamples=100)
+        assert of_pandas["metric"].to_list() == found["metric"].to_list()
+        for name in ("value", "ci_low", "ci_high"):
+            assert of_pandas[name].to_list() == pytest.approx(found[name].fill_null(math.nan).to_list(), nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_values_and_ends_stay_within_the_bounds_and_the_interval_holds_the_value(seed: int) -> None:
+    frame, _ = drawn(seed)
+    found = frame.rank.catalog(*METRICS, items=CATALOG, resamples=200)
+    for row in found.iter_rows(named=True):
+        low, high = rf.CATALOG_METRICS[row["metric"]].bounds
+        assert (low or 0) <= row["ci_low"] <= row["value"] <= row["ci_high"] <= (math.inf if high is None else high)
+
+
+def test_equal_seeds_give_equal_intervals_and_others_do_not() -> None:
+    frame, _ = drawn(0)
+    ends = [frame.rank.catalog("entropy", resamples=150, seed=seed).row(0) for seed in (3, 3, 4)]
+    assert ends[0] == ends[1] != ends[2]
+
+
+def test_a_metric_of_ones_own_is_measured_with_an_interval() -> None:
+    @rf.catalog_metric("most", bounds=(0, 1))
+    def top_share(e: rf.Exposure, k: int | None = None) -> pl.Expr:
+        """The share of the item shown most often."""
+        return e.share(k).max()
+
+    try:
+        frame = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2, 1, 2, 1]})
+        assert values(frame, "most@2", items=None) == {"top_share@2": 0.5}
+        found = frame.rank.catalog(top_share, resamples=99)
+        assert found["metric"].to_list() == ["top_share"]
+        assert found["ci_low"].item() is not None
+    finally:
+        rf.unregister(top_share)
+    assert "top_share" not in rf.CATALOG_METRICS
+
+
+# tables that hurt
+
+
+def test_empty_lists_cover_nothing_and_have_no_shares() -> None:
+    frame = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": pl.Series([None, None], dtype=pl.Float64)})
+    found = frame.rank.catalog(*METRICS, items=CATALOG, unknown_items="drop", resamples=50)
+    by_name = dict(zip(found["metric"], found["value"], strict=True))
+    assert by_name == {
+        **dict.fromkeys(("coverage", "aggregate_diversity", "user_coverage"), 0.0),
+        **dict.fromkeys(("gini", "exposure_gini", "entropy", "hhi", "simpson", "personalization"), None),
+    }
+    assert found["n_queries"].to_list() == [2] * len(METRICS)
+
+
+def test_one_user_has_no_personalization_and_no_interval() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
+    found = frame.rank.catalog("personalization", "coverage", items=4)
+    assert found.select("value", "ci_low", "ci_high").rows() == [(None, None, None), (0.5, None, None)]
+
+
+def test_a_table_without_rows_has_users_and_values_of_nothing() -> None:
+    frame = pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64})
+    found = frame.rank.catalog("aggregate_diversity", "gini", items=4)
+    assert found.select("value", "n_queries").rows() == [(0.0, 0), (None, 0)]
+
+
+def test_a_null_user_is_a_user() -> None:
+    frame = pl.DataFrame({"query_id": [1, None], "doc_id": ["a", "b"], "score": [2.0, 1]})
+    found = frame.rank.catalog("personalization", "user_coverage", ci=None)
+    assert found.select("value", "n_queries").rows() == [(1.0, 2), (1.0, 2)]
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(CATALOG)])
+def test_categories_are_compared_with_a_list_of_texts(kind: pl.DataType) -> None:
+    frame, _ = drawn(2)
+    as_categories = frame.with_columns(pl.col("doc_id").cast(kind))
+    assert values(as_categories, *METRICS) == pytest.approx(values(frame, *METRICS))
+
+
+def test_ties_follow_the_policy_of_the_table() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
+    assert frame.rank.exposure(k=1)["doc_id"].to_list() == ["b"]
+    assert frame.rank.on(ties="doc_asc").exposure(k=1)["doc_id"].to_list() == ["a"]
+
+
+def test_unknown_items_are_left_out_if_asked_and_the_others_keep_their_ranks() -> None:
+    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["strange", "a", "a"], "score": [2.0, 1, 1]})
+    options = {"items": ["a", "b"], "unknown_items": "drop"}
+    found = values(frame, "coverage@1", "coverage@2", "user_coverage@1", "user_coverage@2", **options)
+    assert found == {"coverage@1": 0.5, "coverage@2": 0.5, "user_coverage@1": 0.5, "user_coverage@2": 1.0}
+
+
+LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1], "group": ["x", "y", "x"]})
+
+
+@pytest.mark.parametrize(
+    ("asks", "message"),
+    [
+        (lambda r: r.catalog("coverage@10"), "coverage@10 divides by the number of items"),
+        (lambda r: r.catalog("gini"), "say items=1000"),
+        (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
+        (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
+        (lambda r: r.catalog("coverage", items=0), "from 1 on"),
+        (lambda r: r.catalog("coverage", items=True), "is no catalog"),
+        (lambda r: r.catalog("coverage", items=2.5), "is no catalog"),
+        (lambda r: r.catalog("coverage", items="abc"), "is no catalog"),
+        (lambda r: r.catalog("coverage", items=[]), "holds no item"),
+        (lambda r: r.catalog("coverage", items=["a", None]), "column 'doc_id' is null"),
+        (lambda r: r.catalog("coverage", items=["a", 1]), "no ids of one type"),
+        (lambda r: r.catalog("coverage", items=[1, 2]), "is String in the table and Int64 in items"),
+        (lambda r: r.catalog("coverage", items=["a"]), r"1 rows show 1 items that the catalog lacks \('b'\)"),
+        (lambda r: r.catalog("coverage", items=pl.DataFrame({"doc_id": [1]})), "is String in the table and Int64 in items"),
+        (lambda r: r.catalog("coverage", items=pl.DataFrame({"item_id": ["a"]})), r"items\.rename\(\{'item_id': 'doc_id'\}\)"),
+        (lambda r: r.catalog("popularity_lift", interactions=3), "is no frame"),
+        (lambda r: r.catalog("popularity_lift", interactions=pl.DataFrame({"x": [1]})), "interactions has x"),
+        (lambda r: r.catalog("ndcg@10"), "unknown metric 'ndcg'"),
+        (lambda r: r.catalog("coverage(relevant=2)", items=9), "looks at no labels"),
+        (lambda r: r.catalog("coverage@0", items=9), "a whole number from 1 on"),
+        (lambda r: r.catalog("exposure_gini(weight=lg)", items=9), "one of 'count', 'log2', 'rbp'"),
+        (lambda r: r.catalog(), "no metric given"),
+        (lambda r: r.catalog("entropy", by="group"), "several values of 'group'"),
+        (lambda r: r.catalog("entropy", by="grup"), "Did you mean 'group'"),
+        (lambda r: r.catalog("entropy", ci=2), "between 0 and 1"),
+        (lambda r: r.catalog("entropy", unknown_items="keep"), "write one of 'error', 'drop'"),
+        (lambda r: r.exposure(k=0), "a whole number from 1 on"),
+        (lambda r: r.exposure(weight="lg2"), r"Did you mean 'log2'\?"),
+        (lambda r: r.exposure(weight="rbp(p=2)"), "above 0 and below 1"),
+        (lambda r: r.exposure(weight="rbp(p=x)"), "above 0 and below 1"),
+        (lambda r: r.exposure(weight=2), "write one of"),
+        (lambda r: r.on(ties="expected").exposure(), "with_ranks needs one"),
+        (lambda r: r.on(doc=None).exposure(), "no column names the items"),
+    ],
+)  # fmt: skip
+def test_what_has_no_answer_is_refused_with_advice(asks: Any, message: str) -> None:
+    with pytest.raises(rf.RankframeError, match=message):
+        asks(LISTS.rank)
+
+
+def test_an_item_that_is_null_is_refused() -> None:
+    frame = LISTS.with_columns(doc_id=pl.Series([None, "b", "a"]))
+    with pytest.raises(rf.InvalidData, match=r"df\.drop_nulls\('doc_id'\) \(found in 1 row\)"):
+        frame.rank.exposure()
+    with pytest.raises(rf.InvalidData, match=r"df\.dropna\(subset=\['doc_id'\]\)"):
+        frame.to_pandas().rank.exposure()
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="column 'doc_id' is null"):
+        frame.lazy().rank.exposure().collect()
+
+
+def test_a_null_item_that_is_not_shown_does_not_matter() -> None:
+    frame = LISTS.with_columns(doc_id=pl.Series([None, "b", "a"]), score=pl.Series([None, 1.0, 1.0]))
+    assert frame.rank.exposure()["doc_id"].to_list() == ["a", "b"]
+
+
+def test_a_formula_with_a_value_per_item_is_refused() -> None:
+    @rf.catalog_metric
+    def per_item(e: rf.Exposure) -> pl.Expr:
+        return e.shown()
+
+    try:
+        with pytest.raises(rf.InvalidOption, match="per_item gives 2 values, one for each item"):
+            LISTS.rank.catalog("per_item")
+    finally:
+        rf.unregister("per_item")
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: rf.catalog_metric("Coverage")(lambda e: e.n_items),
+        lambda: rf.catalog_metric(3),
+        lambda: rf.catalog_metric("x")(lambda e: e.n_items),
+    ],
+)
+def test_a_declaration_that_clashes_is_refused(declare: Any) -> None:
+    before = dict(rf.CATALOG_METRICS)
+    with pytest.raises(rf.InvalidOption):
+        declare()
+    assert dict(rf.CATALOG_METRICS) == before
+
+
+def test_the_librarys_own_catalog_metrics_stay() -> None:
+    with pytest.raises(rf.InvalidOption, match="which stays"):
+        rf.unregister("coverage")

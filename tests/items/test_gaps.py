@@ -1,0 +1,196 @@
+"""Gaps between groups of users: figures against plain Python, intervals and tests, what is shown, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+
+def users(values: dict[str | None, list[float | None]], **more: Any) -> pl.DataFrame:
+    """Lists whose reciprocal rank is each value: 1, 0.5 or 0; null for a user without a relevant item."""
+    rows: list[tuple[int, str, float, int, str | None]] = []
+    number = itertools.count()
+    for group, of_group in values.items():
+        for value in of_group:
+            user = next(number)
+            labels = {1.0: (1, 0), 0.5: (0, 1), None: (0, 0)}[value]
+            rows += [
+                (user, doc, score, label, group) for doc, score, label in zip("ab", (2.0, 1.0), labels, strict=True)
+            ]
+    return pl.DataFrame(rows, ["query_id", "doc_id", "score", "label", "group"], orient="row")
+
+
+THREE = users({"x": [1.0, 1.0, 0.5, 0.5], "y": [0.5] * 4, "z": [1.0, 0.5, 0.5, 0.5]})
+OPTIONS: dict[str, Any] = {"by": "group", "resamples": 199}
+
+
+def figures(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    table = frame.rank.gaps("rr", **{**OPTIONS, **options}).table
+    return dict(table.select("gap", "value").iter_rows())
+
+
+def test_the_figures_are_those_of_the_groups_means() -> None:
+    means = [0.75, 0.5, 0.625]
+    pairs = [abs(a - b) for a, b in itertools.combinations(means, 2)]
+    assert figures(THREE) == pytest.approx(
+        {
+            "difference": 0.25,
+            "ratio": 0.5 / 0.75,
+            "relative_std": statistics.pstdev(means) / statistics.mean(means),
+            "mean_difference": statistics.mean(pairs),
+        }
+    )
+
+
+def test_the_best_and_the_worst_group_are_named_with_their_means() -> None:
+    row = THREE.rank.gaps("rr", **OPTIONS).table.row(0, named=True)
+    assert {name: row[name] for name in ("best", "worst", "best_mean", "worst_mean", "n_groups", "n_queries")} == {
+        "best": "x", "worst": "y", "best_mean": 0.75, "worst_mean": 0.5, "n_groups": 3, "n_queries": 12,
+    }  # fmt: skip
+
+
+def test_the_best_group_of_a_metric_whose_lower_value_is_better_is_the_lowest() -> None:
+    row = THREE.rank.gaps("fall_out", **OPTIONS).table.row(0, named=True)
+    assert not rf.METRICS["fall_out"].higher_is_better
+    assert row["best_mean"] <= row["worst_mean"]
+
+
+def test_groups_stand_with_their_means_the_best_first() -> None:
+    groups = THREE.rank.gaps("rr", **OPTIONS).groups
+    assert groups.rows() == [("rr", "x", 0.75, 4), ("rr", "z", 0.625, 4), ("rr", "y", 0.5, 4)]
+
+
+def test_users_without_a_value_do_not_count() -> None:
+    frame = users({"x": [1.0, None, 1.0], "y": [0.5, 0.5, None]})
+    table = frame.rank.on(no_relevant="null").gaps("rr", **OPTIONS).table
+    assert table["value"][0] == 0.5
+    assert table["n_queries"][0] == 4
+
+
+def test_null_is_a_group() -> None:
+    frame = users({"x": [1.0, 1.0], None: [0.5, 0.5]})
+    assert frame.rank.gaps("rr", **OPTIONS).table["worst"][0] == "null"
+
+
+def test_several_columns_make_groups_of_their_combinations() -> None:
+    frame = THREE.with_columns(parity=pl.col("query_id") % 2)
+    found = frame.rank.gaps("rr", by=["group", "parity"], resamples=99)
+    assert found.table["n_groups"][0] == 6
+    assert found.groups.columns == ["metric", "group", "parity", "mean", "n_queries"]
+
+
+def test_a_gap_that_every_assignment_of_users_has_is_chance() -> None:
+    frame = users({"x": [1.0] * 3, "y": [1.0] * 3})
+    table = frame.rank.gaps("rr", **OPTIONS).table
+    assert table["value"].to_list() == [0.0, 1.0, 0.0, 0.0]
+    assert table["p_value"].to_list() == [1.0] * 4
+
+
+def test_the_p_value_is_near_that_of_all_assignments() -> None:
+    values = {"x": [1.0, 1.0, 1.0, 0.5], "y": [0.5, 0.5, 0.5, 1.0]}
+    everyone = [x for of_group in values.values() for x in of_group]
+    gaps = []
+    for chosen in itertools.combinations(range(8), 4):
+        inside = [everyone[i] for i in chosen]
+        outside = [everyone[i] for i in range(8) if i not in chosen]
+        gaps.append(abs(statistics.mean(inside) - statistics.mean(outside)))
+    exact = sum(gap >= 0.25 - 1e-9 for gap in gaps) / len(gaps)
+    p = users(values).rank.gaps("rr", by="group", resamples=4_000).table["p_value"][0]
+    assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4_000))
+
+
+def test_p_values_of_several_metrics_are_corrected_figure_by_figure() -> None:
+    table = THREE.rank.gaps("rr", "map", "ndcg@1", **OPTIONS).table
+    for gap in ("difference", "ratio"):
+        rows = table.filter(gap=gap).sort("p_value")
+        holm, least = [], 0.0
+        for i, p in enumerate(rows["p_value"]):
+            least = max(least, min(1.0, p * (3 - i)))
+            holm.append(least)
+        assert rows["p_adjusted"].to_list() == pytest.approx(holm)
+
+
+def test_the_order_of_rows_and_the_kind_of_frame_change_nothing() -> None:
+    found = THREE.rank.gaps("rr", "map", **OPTIONS)
+    shuffled = THREE.sample(fraction=1, shuffle=True, seed=3).rank.gaps("rr", "map", **OPTIONS)
+    assert shuffled.table.equals(found.table)
+    lazy = THREE.lazy().rank.gaps("rr", "map", **OPTIONS)
+    assert lazy.table.collect().equals(found.table)
+    pandas = THREE.to_pandas().rank.gaps("rr", "map", **OPTIONS)
+    assert pandas.table["value"].to_list() == found.table["value"].to_list()
+    assert pandas.groups["group"].to_list() == found.groups["group"].to_list()
+
+
+def test_a_group_of_one_user_has_no_interval() -> None:
+    frame = users({"x": [1.0], "y": [0.5, 1.0]})
+    row = frame.rank.gaps("rr", **OPTIONS).table.row(0, named=True)
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (0.25, None, None)
+
+
+def test_an_interval_of_a_clear_gap_is_that_of_the_difference_of_two_means() -> None:
+    draw = random.Random(1)
+    values: dict[str | None, list[float | None]] = {
+        "x": [draw.choice([1.0, 1.0, 1.0, 0.5]) for _ in range(400)],
+        "y": [draw.choice([1.0, 0.5, 0.5, 0.5]) for _ in range(400)],
+    }
+    row = users(values).rank.gaps("rr", by="group", resamples=2_000).table.row(0, named=True)
+    error = math.sqrt(sum(statistics.pvariance([x or 0 for x in of_group]) / 400 for of_group in values.values()))
+    assert row["ci_low"] == pytest.approx(row["value"] - 1.96 * error, abs=0.2 * error)
+    assert row["ci_high"] == pytest.approx(row["value"] + 1.96 * error, abs=0.2 * error)
+
+
+def test_the_sentence_names_the_groups_the_gap_and_how_sure_it_is() -> None:
+    frame = users({"old": [1.0] * 30, "young": [0.5] * 30})
+    found = frame.rank.gaps("rr", **OPTIONS)
+    first = repr(found).splitlines()[0]
+    assert first == (
+        "rr is best for group old and worst for young, 1.000 and 0.500: a gap of 0.500 [0.500, 0.500], p = 0.005, "
+        "2 groups of 60 queries"
+    )
+    assert first in found._repr_html_()
+
+
+def test_a_gap_that_may_be_chance_is_called_so() -> None:
+    first = repr(THREE.rank.gaps("rr", **OPTIONS)).splitlines()[0]
+    assert first.startswith("No significant gap of rr between groups of group: 0.250 [")
+
+
+def test_no_value_at_all_is_said() -> None:
+    frame = users({"x": [None, None], "y": [None, None]})
+    found = frame.rank.on(no_relevant="null").gaps("rr", **OPTIONS)
+    assert found.table["value"].to_list() == [None] * 4
+    assert repr(found).startswith("No gap of rr between groups of group: fewer than two groups have a value")
+
+
+def test_one_group_is_refused() -> None:
+    with pytest.raises(rf.InvalidData, match="all users are in one group"):
+        users({"x": [1.0, 0.5]}).rank.gaps("rr", **OPTIONS)
+
+
+def test_a_user_in_two_groups_is_refused() -> None:
+    frame = THREE.with_columns(group=pl.int_range(24) % 2)
+    with pytest.raises(rf.InvalidData, match="a query has several values of 'group'"):
+        frame.rank.gaps("rr", **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": []}, "say which column tells the groups of users apart, as by='age'"),
+        ({"by": "group", "ci": None}, "a gap has an interval"),
+        ({"by": "group", "correction": "bonferroni"}, "write one of"),
+        ({"by": "grup"}, "Did you mean 'group'"),
+        ({"by": "group", "resamples": 3}, "resamples"),
+    ],
+)
+def test_options_out_of_their_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.RankframeError, match=message):
+        THREE.rank.gaps("rr", **options)

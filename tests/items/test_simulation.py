@@ -1,0 +1,93 @@
+"""How often intervals of catalog metrics and of gaps hold the true value, and tests see what is not there, by simulation.
+
+Minutes: `pytest -m simulation -s tests/items` prints the figures of docs/catalog_metrics.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankframe as rf  # noqa: F401 - registers .rank
+
+pytestmark = pytest.mark.simulation
+
+EXPERIMENTS, RESAMPLES, DEPTH = 200, 200, 10
+METRICS = [f"{name}@{DEPTH}" for name in ("coverage", "gini", "entropy", "hhi", "personalization", "exposure_gini")]
+
+
+def lists(rng: np.random.Generator, users: int, items: int) -> pl.DataFrame:
+    """Lists of users with tastes of their own, from items whose popularity falls by the 0.8th power of their rank."""
+    popularity = -0.8 * np.log(np.arange(1, items + 1))
+    liking = popularity + rng.standard_normal((users, items)) + rng.gumbel(size=(users, items))
+    shown = np.argsort(-liking, axis=1)[:, :DEPTH]
+    return pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(users), DEPTH),
+            "doc_id": shown.ravel(),
+            "score": np.tile(np.arange(DEPTH, 0.0, -1), users),
+        }
+    )
+
+
+@pytest.mark.parametrize(("users", "items"), [(50, 1000), (200, 1000), (500, 1000)])
+def test_intervals_of_catalog_metrics_hold_the_mean_over_tables_about_as_often_as_they_say(
+    users: int, items: int
+) -> None:
+    rng = np.random.default_rng(users)
+    plain = [lists(rng, users, items).rank.catalog(*METRICS, items=items, ci=None)["value"] for _ in range(1000)]
+    truth = np.mean([x.to_numpy() for x in plain], axis=0)
+    held = np.zeros(len(METRICS))
+    for seed in range(EXPERIMENTS):
+        found = lists(rng, users, items).rank.catalog(*METRICS, items=items, resamples=RESAMPLES, seed=seed)
+        held += (found["ci_low"].to_numpy() <= truth) & (truth <= found["ci_high"].to_numpy())
+    rates = dict(zip(METRICS, held / EXPERIMENTS, strict=True))
+    print(
+        users,
+        items,
+        {name: (round(rate, 3), round(float(x), 3)) for (name, rate), x in zip(rates.items(), truth, strict=True)},
+    )
+    noise = 3 * math.sqrt(0.95 * 0.05 / EXPERIMENTS)
+    assert all(rate >= 0.90 - noise for rate in rates.values())
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5])
+def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_than_they_say(apart: float) -> None:
+    rng = np.random.default_rng(7)
+    names, alarms = METRICS[:4], np.zeros(4)
+    for seed in range(100):
+        both = [lists(rng, 60, 300), lists(rng, 60, 300 if not apart else 100)]
+        runs = pl.concat(x.with_columns(run=pl.lit(run)) for run, x in zip(("a", "b"), both, strict=True))
+        found = runs.rank.compare_catalog(
+            *names, items=300, run="run", baseline="a", correction=None, resamples=39, seed=seed
+        )
+        alarms += found["p_value"].to_numpy() <= 0.05
+    rates = dict(zip(names, (alarms / 100).round(3).tolist(), strict=True))
+    print("differences seen", apart, rates)
+    noise = 3 * math.sqrt(0.95 * 0.05 / 100)
+    assert all(rate > 0.9 if apart else rate <= 0.05 + noise for rate in rates.values())
+
+
+@pytest.mark.parametrize("groups", [2, 5])
+@pytest.mark.parametrize("step", [0.0, 0.1])
+def test_intervals_of_gaps_hold_the_gap_and_tests_see_it(groups: int, step: float) -> None:
+    rng = np.random.default_rng(groups)
+    rates = 0.3 + step * np.arange(groups)
+    figures = {"difference": step * (groups - 1), "ratio": rates[0] / rates[-1]}
+    held, seen = dict.fromkeys(figures, 0), dict.fromkeys(figures, 0)
+    for seed in range(EXPERIMENTS):
+        group = np.arange(100 * groups) % groups
+        users = pl.DataFrame({"query_id": np.arange(100 * groups), "score": 1.0, "group": group})
+        users = users.with_columns(label=(rng.random(100 * groups) < rates[group]).astype(int))
+        table = users.rank.gaps("rr", by="group", resamples=RESAMPLES, seed=seed).table
+        for row in table.filter(pl.col("gap").is_in([*figures])).iter_rows(named=True):
+            held[row["gap"]] += row["ci_low"] <= figures[row["gap"]] <= row["ci_high"]
+            seen[row["gap"]] += row["p_value"] <= 0.05
+    shares = {name: (held[name] / EXPERIMENTS, seen[name] / EXPERIMENTS) for name in figures}
+    print("gaps", groups, step, "held, seen:", shares)
+    noise = 3 * math.sqrt(0.95 * 0.05 / EXPERIMENTS)
+    assert all(rate >= 0.90 - noise for rate, _ in shares.values())
+    assert step > 0 or all(rate <= 0.05 + noise for _, rate in shares.values())

@@ -1,0 +1,65 @@
+"""Recommendations without the items that users chose before."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+
+LISTS = pl.DataFrame(
+    {
+        "query_id": [2, 1, 1, 2, 3],
+        "doc_id": ["b", "a", "b", "a", "c"],
+        "score": [1.0, 2, 1, 2, 1],
+        "note": list("vwxyz"),
+    }
+)
+TRAIN = pl.DataFrame({"when": [1, 2, 3, 4], "query_id": [1, 1, 2, 9], "doc_id": ["a", "a", "b", "c"]})
+
+
+def test_rows_whose_pair_was_seen_are_left_out_and_the_others_keep_their_order_and_columns() -> None:
+    assert_frame_equal(LISTS.rank.without(TRAIN), LISTS[[2, 3, 4]])
+
+
+def test_a_plan_leaves_out_the_same_rows() -> None:
+    found = LISTS.lazy().rank.without(TRAIN.lazy()).collect()
+    assert_frame_equal(found, LISTS[[2, 3, 4]], check_row_order=False)
+
+
+def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
+    frame = LISTS.to_pandas().set_axis(list("pqrst"))
+    found = frame.rank.without(TRAIN.to_pandas())
+    pd.testing.assert_frame_equal(found, frame.loc[list("rst")])
+    found["note"] = "changed"
+    assert frame["note"].to_list() == list("vwxyz")
+
+
+def test_pairs_without_a_run_hold_for_every_run() -> None:
+    runs = pl.concat([LISTS.with_columns(run=pl.lit("old")), LISTS.with_columns(run=pl.lit("new"))])
+    found = runs.rank.on(query=["run", "query_id"]).without(TRAIN)
+    assert found["run"].to_list() == ["old"] * 3 + ["new"] * 3
+
+
+def test_no_pair_seen_leaves_all_rows() -> None:
+    assert_frame_equal(LISTS.rank.without(TRAIN.clear()), LISTS)
+
+
+def test_ids_of_another_type_are_refused_with_the_cast_that_helps() -> None:
+    texts = TRAIN.with_columns(pl.col("query_id").cast(pl.String))
+    with pytest.raises(rf.InvalidData, match="is Int64 in the table and String in train") as caught:
+        LISTS.rank.without(texts)
+    assert "df.with_columns(pl.col('query_id').cast(pl.String))" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [None, "train", [("a", 1)]])
+def test_what_is_no_frame_is_refused(given: object) -> None:
+    with pytest.raises(rf.InvalidOption, match="is no frame"):
+        LISTS.rank.without(given)
+
+
+def test_a_column_under_another_name_is_to_be_renamed() -> None:
+    with pytest.raises(rf.MissingColumn, match=r"train\.rename\(\{'item_id': 'doc_id'\}\)"):
+        LISTS.rank.without(TRAIN.rename({"doc_id": "item_id"}))

@@ -1,0 +1,83 @@
+"""The worked values of catalog metrics and exposure: a small table whose numbers can be checked by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+
+LISTS = pl.DataFrame(
+    {"query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, "doc_id": list("cdebdfcde"), "score": [3.0, 2.0, 1.0] * 3}
+)
+TRAIN = pl.DataFrame({"query_id": ["u1", "u1", "u2", "u2", "u3", "u3", "u4", "u4"], "doc_id": list("abacabad")})
+CATALOG = pl.DataFrame({"doc_id": list("abcdef")})
+
+# counts of the six items: a 0, b 1, c 2, d 3, e 2, f 1
+VALUES = {
+    "coverage@3": 5 / 6,
+    "user_coverage@3": 1.0,
+    "user_coverage(least=4)@3": 0.0,
+    "gini@3": 0.351852,
+    "gini(normalized=True)@3": 0.422222,
+    "entropy@3": 2.197160,
+    "hhi@3": 0.234568,
+    "simpson@3": 0.765432,
+    "personalization@3": 0.444444,
+    "aggregate_diversity@3": 5.0,
+    "popularity_lift@3": -0.725490,
+    # exposure by 1, 0.63093, 0.5: a 0, b 1, c 2, d 1.892789, e 1, f 0.5; in rising order 0 .5 1 1 1.892789 2
+    "exposure_gini@3": (-5 * 0 - 3 * 0.5 - 1 + 1 + 3 * 3 * 0.6309297535714574 + 5 * 2) / (6 * (4.5 + 1.8927892607143721)),
+    # exposure by .5, .25, .125: a 0, b .5, c 1, d .75, e .25, f .125
+    "exposure_gini(weight=rbp,p=0.5)@3": (-3 * 0.125 - 0.25 + 0.5 + 3 * 0.75 + 5 * 1) / (6 * 2.625),
+    "exposure_gini(weight=count)@3": 0.351852,
+}  # fmt: skip
+
+
+def value_of(frame: pl.DataFrame, metric: str, **options: object) -> float | None:
+    found = frame.rank.catalog(metric, ci=None, **options)
+    assert found["metric"].to_list() == [metric]
+    value: float | None = found["value"].item()
+    return value
+
+
+@pytest.mark.parametrize("metric", VALUES)
+def test_a_catalog_metric_has_its_worked_value(metric: str) -> None:
+    assert value_of(LISTS, metric, items=CATALOG, interactions=TRAIN) == pytest.approx(VALUES[metric], abs=5e-7)
+
+
+def test_every_catalog_metric_has_a_worked_value() -> None:
+    assert {rf.parse(text, rf.CATALOG_METRICS)[0].metric.name for text in VALUES} == set(rf.CATALOG_METRICS)
+
+
+@pytest.mark.parametrize("metric", VALUES)
+def test_the_text_of_a_catalog_metric_reads_back_to_the_same_call(metric: str) -> None:
+    (call,) = rf.parse(metric, rf.CATALOG_METRICS)
+    assert call.text == metric
+    assert rf.parse(call.text, rf.CATALOG_METRICS) == [call]
+
+
+def test_exposure_counts_adds_up_weights_and_shares_them() -> None:
+    labels = LISTS.with_columns(label=pl.Series([0, 1, 0, 1, 0, 0, 0, 0, 1]))
+    found = labels.rank.exposure(k=2, weight="rbp(p=0.5)")
+    # ranks 1 and 2 count .5 and .25: c is twice first, d three times second, b once first
+    assert found.rows() == [
+        ("c", 2, 1.0, 1.0 / 2.25, 0),
+        ("d", 3, 0.75, 0.75 / 2.25, 1),
+        ("b", 1, 0.5, 0.5 / 2.25, 1),
+    ]
+
+
+def test_a_discount_by_the_logarithm_gives_rank_2_less_than_two_thirds() -> None:
+    found = LISTS.rank.exposure(k=2, weight="log2")
+    assert found["exposure"].to_list() == pytest.approx([2.0, 3 * 0.6309297535714574, 1.0])
+
+
+def test_without_labels_nothing_is_known_of_relevance() -> None:
+    assert LISTS.rank.exposure()["relevant_shown"].to_list() == [None] * 5
+
+
+def test_a_depth_cuts_the_lists() -> None:
+    # of the top 1: c twice, b once
+    assert value_of(LISTS, "coverage@1", items=6) == pytest.approx(2 / 6)
+    assert value_of(LISTS, "personalization@1") == pytest.approx(1 - 1 / 3)  # one of three pairs is alike

@@ -1,0 +1,351 @@
+"""Recommenders' metrics of single queries: worked values, options, hostile tables, and the roles that they read."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe.__main__ import main
+
+RECS = pl.DataFrame(
+    {
+        "query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3,
+        "doc_id": [*"cde", *"bdf", *"cde"],
+        "score": [3.0, 2.0, 1.0] * 3,
+    }
+)
+RELEVANT = {("u1", "d"), ("u2", "b"), ("u3", "e"), ("u3", "f")}
+JUDGED = pl.concat(
+    [
+        RECS.with_columns(
+            label=pl.Series(
+                [int(pair in RELEVANT) for pair in RECS.select("query_id", "doc_id").rows()], dtype=pl.Int64
+            )
+        ),
+        pl.DataFrame(
+            {"query_id": ["u3"], "doc_id": ["f"], "score": [None], "label": [1]}, schema_overrides={"score": pl.Float64}
+        ),
+    ]
+)
+TRAIN = pl.DataFrame({"query_id": ["u1", "u1", "u2", "u2", "u3", "u3", "u4", "u4"], "doc_id": [*"abacabad"]})
+"""Popularity: a 4, b 2, c 1, d 1; four users, eight interactions."""
+
+
+def values(df: pl.DataFrame, text: str, **roles: Any) -> list[float | None]:
+    found: pl.DataFrame = df.rank.on(**roles).evaluate(text)
+    return found.sort("query_id")[text].to_list()
+
+
+WORKED: list[tuple[str, list[float]]] = [
+    ("mean_popularity@3", [2 / 3, 1.0, 2 / 3]),
+    ("mean_popularity(normalize=True)@3", [2 / 24, 1 / 8, 2 / 24]),
+    ("novelty@3", [2.0, 5 / 3, 2.0]),
+    ("novelty(base=interactions,unseen_items=zero)@3", [2.0, 5 / 3, 2.0]),
+    ("novelty(base=interactions,unseen_items=skip)@3", [3.0, 2.5, 3.0]),
+    ("surprisal@3", [1.0, 5 / 6, 1.0]),
+    ("unseen@3", [1.0, 1.0, 1.0]),
+    ("efd(relevance=False)@3", [3.0, 2.530721, 3.0]),
+]
+"""RecTools', recommenders', RePlay's and Elliot's values of the example."""
+
+
+@pytest.mark.parametrize(("text", "wanted"), WORKED)
+def test_the_worked_example_has_the_values_of_the_tools(text: str, wanted: list[float]) -> None:
+    assert values(RECS, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
+    assert values(JUDGED, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("efd@3", [0.888246, 0.938557, 0.703918]), ("epc@3", [0.222061, 0.234639, 0.234639])]
+)
+def test_discovery_of_the_worked_example_has_elliots_values(text: str, wanted: list[float]) -> None:
+    assert values(JUDGED, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_mean_over_the_users_of_the_worked_example_is_the_tools_mean() -> None:
+    mean = RECS.rank.on(interactions=TRAIN).mean("mean_popularity@3", "novelty@3", "surprisal@3")
+    assert mean.row(0)[-3:] == pytest.approx((0.777778, 1.888889, 0.944444), abs=1e-6)
+
+
+def test_unexpectedness_of_the_worked_example_has_replays_values() -> None:
+    base = pl.when(pl.col("doc_id").is_in(["a", "b", "c"])).then(1.0)
+    assert values(RECS.with_columns(base=base), "unexpectedness@3", base="base") == pytest.approx([2 / 3] * 3)
+
+
+def test_the_percentile_of_popularity_is_the_mean_rank_over_the_number_of_items() -> None:
+    # c and d share ranks 1 and 2 of 4 items, b has rank 3; e and f, in no interaction, count 0
+    assert values(RECS, "popularity_percentile", interactions=TRAIN) == pytest.approx(
+        [(1.5 + 1.5) / 12, (3 + 1.5) / 12, (1.5 + 1.5) / 12]
+    )
+
+
+def test_the_tail_starts_below_the_item_with_which_the_head_reaches_its_share() -> None:
+    # a and b have 6 of 8 interactions, c and d are equally popular: with them 80% are reached
+    assert values(RECS, "tail_share", interactions=TRAIN) == pytest.approx([1 / 3, 1 / 3, 1 / 3])  # e, f, e
+    assert values(RECS, "tail_share(head=0.75)", interactions=TRAIN) == pytest.approx([1, 2 / 3, 1])  # all but a and b
+    assert values(RECS, "tail_share(tail=0.5)", interactions=TRAIN) == pytest.approx([1, 2 / 3, 1])
+    assert str(rf.parse("APLT@3")[0]) == "tail_share(unseen_items=zero)@3"
+
+
+CATALOG = pl.DataFrame(
+    {
+        "doc_id": [*"abcdef"],
+        "x": [1, 1, 0, 0, 0, 1],
+        "y": [0, 0, 1, 1, 0, 1],
+        "z": [1, 0, 0, 1, 1, 0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("ild@3", [0.528595, 0.597631, 0.528595]),
+        ("ild(distance=hamming)@3", [4 / 3, 2.0, 4 / 3]),
+        ("serendipity@3", [0.0555556, 0.0555556, 0.2222222]),
+        ("serendipity(against=co_occurrence,relevance=False)@3", [0.833333, 0.798816, 0.833333]),
+        ("serendipity(against=features)@3", [0.75, 0.646447, 0.646447]),
+    ],
+)
+def test_diversity_and_serendipity_of_the_worked_example_have_the_values_of_the_tools(
+    text: str, wanted: list[float]
+) -> None:
+    roles = {"interactions": TRAIN, "items": CATALOG, "features": ["x", "y", "z"]}
+    assert values(JUDGED, text, **roles) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_evidentlys_diversity_divides_by_the_number_of_items() -> None:
+    found = values(RECS, "ild(divisor=list)@2", items=CATALOG, features=["x", "y", "z"])
+    assert found == pytest.approx([(1 - 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2])  # one pair of two items
+
+
+def test_calibration_of_the_worked_example_is_stecks() -> None:
+    train = pl.DataFrame({"query_id": [1] * 10, "doc_id": [f"i{i}" for i in range(10)]})
+    items = pl.DataFrame({"doc_id": [*train["doc_id"], "new"], "genre": ["A"] * 7 + ["B"] * 3 + ["A"]})
+    df = pl.DataFrame({"query_id": [1], "doc_id": ["new"], "score": [1.0]})
+    ranker = df.rank.on(interactions=train, items=items, category="genre")
+    assert ranker.calibration()["calibration"].to_list() == pytest.approx([1.133982], abs=1e-6)
+    assert ranker.calibration(unit="bits").to_series(1).to_list() == pytest.approx([1.635990], abs=1e-6)
+
+
+SIX = pl.DataFrame({"query_id": [1] * 6, "doc_id": [*"abcdef"], "score": [6, 5, 4, 3, 2, 1], "by": [*"MMFMFF"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("group_exposure(group=M)", 0.623847),
+        ("group_exposure(group=F)", 0.376153),
+        ("group_exposure(group=M,weight=0.85)", 0.593431),
+        ("group_exposure(group=F,weight=0.85)", 0.406569),
+        ("awrf(group=F,target=0.5)", 0.123847),
+        ("awrf(group=F)", 0.123847),
+        ("awrf", 0.123847),
+        ("awrf(target=equal,distance=jsd)", 0.988733),
+        ("awrf(group=F,target=0.5,distance=jsd)", 0.988733),
+        ("ndkl", 0.370058),
+        ("ndkl(group=F,target=0.5)", 0.370058),
+    ],
+)
+def test_exposure_of_the_six_worked_documents_has_the_values_of_the_papers(text: str, wanted: float) -> None:
+    assert values(SIX, text, group="by") == pytest.approx([wanted], abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("rnd", 0.4), ("rkl", 0.118709), ("rrd", 0.571429)])
+def test_the_measures_of_yang_and_stoyanovich_have_their_worked_values(name: str, wanted: float) -> None:
+    by = [0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 1]
+    df = pl.DataFrame({"query_id": 1, "doc_id": range(20), "score": range(20, 0, -1), "by": by})
+    assert values(df, f"{name}(group=1)", group="by") == pytest.approx([wanted], abs=1e-6)
+    assert values(df.head(9), f"{name}(group=1)", group="by") == [None]  # shorter than the first cut point
+
+
+# Hostile tables -----------------------------------------------------------------------------------------------------
+
+ROLES: dict[str, Any] = {
+    "interactions": TRAIN, "items": CATALOG.with_columns(genre=pl.lit("g"), by=pl.lit("M")), "features": ["x", "y", "z"],
+    "category": "genre", "group": "by", "base": "x",
+}  # fmt: skip
+ONE_EACH = [
+    "mean_popularity", "popularity_percentile", "novelty", "surprisal", "unseen", "unexpectedness", "tail_share", "efd", "epc",
+    "ild", "category_diversity", "category_entropy", "serendipity", "serendipity(against=co_occurrence)",
+    "serendipity(against=features)", "calibration", "group_exposure(group=M)", "awrf", "ndkl", "rnd(group=M)", "rkl(group=M)",
+    "rrd(group=M)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ONE_EACH)
+def test_an_empty_list_has_no_value(text: str) -> None:
+    df = JUDGED.with_columns(score=pl.when(pl.col("query_id") != "u1").then("score"))
+    assert values(df, text, **ROLES)[0] is None
+    assert values(df.clear(), text, **ROLES) == []
+    assert df.clear().lazy().rank.on(**ROLES).evaluate(text).collect().is_empty()
+
+
+def test_a_cold_user_has_seen_nothing_and_is_not_measured_against_a_past() -> None:
+    df = JUDGED.with_columns(query_id=pl.col("query_id").replace({"u1": "nobody"}))
+    found = df.rank.on(**ROLES).evaluate(*ONE_EACH).filter(query_id="nobody").row(0, named=True)
+    assert found["unseen"] == 1
+    undefined = ["serendipity(against=co_occurrence)", "serendipity(against=features)", "calibration"]
+    assert [found[text] for text in undefined] == [None] * 3
+    assert found["novelty"] == 2  # which depends on items alone
+
+
+def test_repeated_interactions_count_once() -> None:
+    twice = pl.concat([TRAIN, TRAIN.head(3), TRAIN])
+    texts = ["mean_popularity(normalize=True)", "novelty", "novelty(base=interactions)", "unseen", "tail_share"]
+    wanted = RECS.rank.on(interactions=TRAIN).evaluate(*texts)
+    assert RECS.rank.on(interactions=twice).evaluate(*texts).equals(wanted)
+
+
+def test_counts_of_items_do_for_metrics_of_popularity() -> None:
+    counts = pl.DataFrame({"doc_id": [*"abcdz"], "n": [4, 2, 1, 1, 0]})
+    texts = ["mean_popularity", "mean_popularity(normalize=True)", "novelty(base=interactions)", "tail_share", "efd"]
+    wanted = JUDGED.rank.on(interactions=TRAIN).evaluate(*texts)
+    assert JUDGED.rank.on(interactions=counts).evaluate(*texts).equals(wanted)
+
+
+def test_items_that_nobody_had_are_refused_if_the_option_says_so() -> None:
+    for form in (RECS, RECS.lazy()):
+        with pytest.raises(rf.InvalidData, match="a document is in no interaction; unseen_items='rarest'") as caught:
+            form.rank.on(interactions=TRAIN).novelty(unseen_items="error").lazy().collect()
+        assert "found: label" not in str(caught.value)
+    # items below the cutoff are not asked for
+    assert values(RECS, "novelty(unseen_items=error)@2", interactions=TRAIN) == pytest.approx([2, 1.5, 2])
+
+
+@pytest.mark.parametrize("bad", [None, math.nan, math.inf])
+def test_missing_features_of_a_listed_item_are_refused(bad: float | None) -> None:
+    df = RECS.with_columns(x=pl.when(pl.col("doc_id") != "e").then(1.0).otherwise(bad))
+    with pytest.raises(rf.InvalidData, match="the features of a document are null, NaN, infinite"):
+        df.rank.on(features="x").ild()
+    assert values(df, "ild@2", features="x") == [0, 0, 0]
+
+
+def test_lists_of_several_lengths_are_no_features() -> None:
+    df = RECS.with_columns(v=pl.when(pl.col("doc_id") == "c").then(pl.lit([1.0])).otherwise(pl.lit([1.0, 2.0])))
+    with pytest.raises(rf.InvalidData, match="lists of several lengths"):
+        df.rank.on(features="v").ild()
+
+
+def test_an_item_without_features_other_than_0_is_at_distance_1_from_all_others() -> None:
+    df = RECS.with_columns(x=(pl.col("doc_id") != "e").cast(pl.Int8))
+    assert values(df, "ild", features="x") == pytest.approx([2 / 3, 0, 2 / 3])
+
+
+def test_null_groups_are_in_no_group() -> None:
+    df = SIX.with_columns(by=pl.when(pl.col("doc_id") != "a").then("by"))
+    weights = [1 / math.log2(i + 1) for i in range(1, 7)]
+    in_m = weights[1] + weights[3]
+    assert values(df, "group_exposure(group=M)", group="by") == pytest.approx([in_m / sum(weights)])
+    assert values(df, "awrf(group=M)", group="by") == pytest.approx([abs(in_m / sum(weights[1:]) - 2 / 5)])
+    nobody = SIX.with_columns(by=pl.lit(None, dtype=pl.String))
+    assert values(nobody, "awrf", group="by") == [None]
+    assert values(nobody, "ndkl", group="by") == [0]
+
+
+def test_items_without_categories_have_none() -> None:
+    df = RECS.with_columns(genre=pl.lit(None, dtype=pl.List(pl.String)))
+    assert values(df, "category_diversity", category="genre") == [0, 0, 0]
+    assert values(df, "category_entropy", category="genre") == [None, None, None]
+
+
+def test_ids_of_other_whole_and_text_types_are_compared() -> None:
+    df = RECS.with_columns(doc_id=pl.col("doc_id").cast(pl.Categorical))
+    assert values(df, "novelty", interactions=TRAIN) == pytest.approx([2, 5 / 3, 2])
+    number = {doc: i for i, doc in enumerate("abcdef")}
+    ids = [x.with_columns(doc_id=pl.col("doc_id").replace_strict(number)) for x in (RECS, TRAIN)]
+    for kind in (pl.UInt8, pl.Int32, pl.UInt64):
+        assert values(ids[0], "unseen", interactions=ids[1].cast({"doc_id": kind})) == [1, 1, 1]
+        assert values(ids[0], "novelty", interactions=ids[1].cast({"doc_id": kind})) == pytest.approx([2, 5 / 3, 2])
+
+
+@pytest.mark.parametrize("name", [name for name, metric in rf.METRICS.items() if metric.needs])
+def test_a_metric_needs_the_roles_that_it_declares(name: str) -> None:
+    metric = rf.METRICS[name]
+    options = {"group": "M"} if "group" in metric.parameters else {}
+    needed = {role: ROLES[role] for role in metric.needs}
+    for role in metric.needs:
+        lacking = {other: x for other, x in ROLES.items() if other in metric.needs and other != role}
+        lacking = {other: x for other, x in lacking.items() if other != "category" or "items" in lacking}
+        with pytest.raises(rf.InvalidOption, match=rf"{name}.*: it needs .*; say df\.rank\.on\((\w+)="):
+            getattr(JUDGED.rank.on(**lacking), name)(**options)
+    df = JUDGED.with_columns(x=pl.lit(1.0), y=0, z=0, by=pl.lit("M"), genre=pl.lit("g"))
+    assert getattr(df.rank.on(**needed), name)(**options).height == 3
+
+
+def test_a_ranker_with_other_tables_is_pickled_with_them() -> None:
+    setup = pickle.loads(pickle.dumps(RECS.rank.on(**ROLES)._setup))
+    assert setup.background.interactions.frame.equals(TRAIN)
+    assert (
+        RECS.rank.on(interactions=setup.background.interactions)
+        .novelty()
+        .equals(RECS.rank.on(interactions=TRAIN).novelty())
+    )
+
+
+def test_the_catalog_may_be_a_number_or_ids() -> None:
+    wanted = values(JUDGED, "serendipity@3", interactions=TRAIN, items=CATALOG)
+    for items in (
+        6,
+        [*"abcdef"],
+        pl.Series([*"abcdefa"]),
+        CATALOG.select("doc_id").lazy(),
+        CATALOG.to_pandas()["doc_id"],
+    ):
+        assert values(JUDGED, "serendipity@3", interactions=TRAIN, items=items) == wanted
+    with pytest.raises(rf.InvalidOption, match=r"^items=0: 0 is not read; give a frame with a row for each item"):
+        JUDGED.rank.on(items=0)
+
+
+def test_decisions_and_slices_work_on_tables_without_labels() -> None:
+    df = RECS.with_columns(new=-pl.col("score"), part=pl.col("query_id").replace({"u3": "u1"}))
+    ranker = df.rank.on(interactions=TRAIN)
+    means = ranker.summarize("novelty@2", by="part", ci=None).sort("part")
+    assert means["mean"].to_list() == pytest.approx([2.0, 1.5])
+    table = ranker.compare("novelty@1", "unseen", runs=["score", "new"], resamples=99).table
+    assert table["difference"].to_list() == pytest.approx([1 / 3, 0])
+    verdict = ranker.gate({"novelty@1": 0.01}, runs=["score", "new"], baseline="score", resamples=99)
+    assert verdict.table["difference"].to_list() == pytest.approx([1 / 3])
+    assert verdict.moved["doc_id"].to_list() == ["b", "f"]  # in the second user's list the first item changes
+
+
+def test_a_report_of_a_table_without_labels_tells_of_the_other_tables(tmp_path: Path) -> None:
+    df = RECS.with_columns(new=-pl.col("score"))
+    path = df.rank.on(interactions=TRAIN, items=6).report(tmp_path / "a.html", "novelty@2", runs=["score", "new"])
+    page = Path(path).read_text(encoding="utf-8")
+    assert "8 rows of query_id, doc_id" in page
+    assert (
+        df.rank.on(interactions=TRAIN)
+        .compare("novelty", runs=["score", "new"], resamples=99)
+        .settings["policies"]["interactions"]
+    )
+
+
+def test_the_command_line_reads_the_other_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number = {"u1": 1, "u2": 2, "u3": 3, "u4": 4}
+    names = {"query_id": "user", "doc_id": "item"}
+    for name, df in {"run": JUDGED, "train": TRAIN, "items": CATALOG.with_columns(genre=pl.lit("g"))}.items():
+        if "query_id" in df.columns:  # ids of a text file are text there, and numbers in a table beside it
+            df = df.with_columns(pl.col("query_id").replace_strict(number))
+        df.rename(names, strict=False).write_csv(tmp_path / f"{name}.csv")
+    asked = ["novelty@3", "unseen", "serendipity@3", "category_diversity", "ild@3"]
+    arguments = ["--query", "user", "--doc", "item", "--interactions", str(tmp_path / "train.csv"), "--items"]
+    arguments += [str(tmp_path / "items.csv"), "--category", "genre", "--features", "x,y,z", "--format", "csv"]
+    assert main(["evaluate", str(tmp_path / "run.csv"), "-m", ",".join(asked), *arguments]) == 0
+    rows = [line.split(",")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    found = {metric: float(mean) for metric, mean in rows}
+    assert found["novelty@3"] == pytest.approx(1.888889, abs=1e-6)
+    assert found["serendipity@3"] == pytest.approx((0.0555556 * 2 + 0.2222222) / 3, abs=1e-6)
+    assert found["ild@3"] == pytest.approx((0.528595 * 2 + 0.597631) / 3, abs=1e-6)
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(tmp_path / "run.csv"), "--interactions", "train.txt"])
+    assert "'train.txt' ends in none of .parquet, .csv, .tsv, .ndjson" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")])
+    assert "no.csv' cannot be read" in capsys.readouterr().err
