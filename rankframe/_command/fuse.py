@@ -1,4 +1,4 @@
-"""``rankframe fuse``: several runs brought to one, written as a run or as a table."""
+"""``rankframe fuse`` and ``rankframe tune``: several runs brought to one, and the weights to do it with."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from .command import Answer, Command, Parser
 from .options import FORMATS, add_files, add_format, columns_read, ranker
 from .output import Table
 from .parameters import add_parameters, values_of
-from .reading import runs_of
+from .reading import judged, runs_of
 
-__all__ = ["COMMAND"]
+__all__ = ["FUSE", "TUNE"]
 
-EXAMPLES = (
+OF_FUSE = (
     "rankframe fuse bm25.run dense.run --method rrf -o fused.run",
     "rankframe fuse bm25.run dense.run --method 'wsum(weights=[0.7,0.3])' --normalize min_max --depth 100 -o fused.run",
     "rankframe fuse table.parquet --runs bm25,ltr --method comb_mnz --normalize min_max -o fused.parquet",
     "rankframe fuse bm25.run dense.run --qrels qrels.txt --format csv > fused.csv",
 )
+OF_TUNE = (
+    "rankframe tune bm25.run dense.run --qrels qrels.txt --method wsum --normalize min_max -m ndcg@10 --folds 2",
+    "rankframe tune table.parquet --runs bm25,ltr --method rrf --method comb_mnz --normalize min_max --folds 2 --format csv",
+)
 TREC = {".run": "trec", ".trec": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
 
-def options(sub: Parser) -> None:
+def options_of_fuse(sub: Parser) -> None:
     """What is fused, and how it is written."""
     add_files(sub)
     sub.add_argument(
@@ -42,6 +46,22 @@ def options(sub: Parser) -> None:
         "--weights", type=numbers, metavar="NUMBER,NUMBER", help="a weight for each run, in the order of the runs"
     )
     add_format(sub, (*FORMATS, "trec"), endings=TREC)
+
+
+def options_of_tune(sub: Parser) -> None:
+    """What is tuned, and by which metric."""
+    add_files(sub)
+    sub.add_argument(
+        "--method",
+        action="append",
+        required=True,
+        metavar="METHOD",
+        help="the method whose open weights and options are tuned; may be repeated, to choose one of several",
+    )
+    sub.add_argument("-m", "--metric", default="ndcg@10", metavar="METRIC", help="the metric; default: ndcg@10")
+    add_parameters(sub, PolarsRanker.tune, without=("metric", "options"))
+    sub.set_defaults(options=None)
+    add_format(sub)
 
 
 def numbers(text: str) -> list[float]:
@@ -69,11 +89,31 @@ def fuse(arguments: argparse.Namespace) -> Answer:
     return Answer(text.getvalue().decode())
 
 
-COMMAND = Command(
+def tune(arguments: argparse.Namespace) -> Answer:
+    """What was chosen, and what it gains on queries that were not used to choose."""
+    settings = values_of(arguments, PolarsRanker.tune)
+    reads = columns_read(arguments, lambda ranker: ranker.evaluate(arguments.metric))
+    found = judged(arguments, {*reads, *(arguments.runs or ()), *filter(None, [arguments.run])})
+    methods = arguments.method[0] if len(arguments.method) == 1 else arguments.method
+    tuned = ranker(found.table, arguments).tune(methods, runs=found.runs, run=found.run, **settings)
+    if arguments.format == "table":
+        return Answer(repr(tuned))
+    return Answer(Table(tuned.table, [f"chosen: {tuned.text}"]))
+
+
+FUSE = Command(
     "fuse",
     "[options] RUN [RUN ...]",
     "bring several runs to one, with a fused score per document",
-    EXAMPLES,
-    options,
+    OF_FUSE,
+    options_of_fuse,
     fuse,
+)
+TUNE = Command(
+    "tune",
+    "[options] RUN [RUN ...]",
+    "choose the weights of a fusion by cross-validation over the queries",
+    OF_TUNE,
+    options_of_tune,
+    tune,
 )

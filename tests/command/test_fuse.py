@@ -113,3 +113,21 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
 )
 def test_a_mistake_gets_advice(out: Out, words: list[str], said: str) -> None:
     assert said in out(*words, code=2)
+
+
+def test_a_method_is_tuned_by_cross_validation(capsys: pytest.CaptureFixture[str]) -> None:
+    # By hand: a has its relevant document at ranks 2 and 1, b at rank 1 and not at all.
+    words = ["tune", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "rr", "--folds", "2", "--resamples", "99"]
+    options = ["--method", "wsum", "--normalize", "min_max", "--step", "0.5"]
+    assert main([*words, *options, "--format", "csv"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    means = {row[0]: float(row[-4]) for row in rows[1:] if row[0] in "ab"}
+    assert means == {"a": 0.75, "b": 0.5}
+    assert main([*words, *options]) == 0
+    assert "rr out of fold" in capsys.readouterr().out
+
+
+def test_several_methods_are_tuned_together(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tune", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "rr", "--folds", "2", "--resamples", "99"]
+    assert main([*words, "--method", "rrf(k=1)", "--method", "comb_mnz(normalize=min_max)"]) == 0
+    assert "chosen among" in capsys.readouterr().out

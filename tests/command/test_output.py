@@ -36,6 +36,7 @@ TABLES = {
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
     "fuse": "fuse bm25.run dense.run",
+    "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
     "metrics": "metrics",
