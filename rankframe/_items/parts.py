@@ -17,9 +17,9 @@ from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
 from .._table.setup import Setup
 from ..errors import InvalidOption
+from .catalog_and_past import Catalog, Past, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import Asked, Recount, evaluated, users_of
-from .tables_beside import Beside, Catalog, Past
 
 __all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
 
@@ -51,14 +51,14 @@ class Parts:
         The roles of columns, and the policies.
     by
         The columns whose values slice the users.
-    beside
-        The catalog and the past interactions.
+    unknown_items
+        What becomes of items that are shown, but are not in the catalog.
     """
 
     metrics: tuple[Call, ...]
     setup: Setup
     by: tuple[str, ...]
-    beside: Beside
+    unknown_items: Unknown = "error"
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -84,7 +84,7 @@ class Parts:
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
         import numpy as np
 
-        catalog, past = self.beside.read(self.setup, frame.schema)
+        catalog, past = catalog_and_past(self.setup, frame.schema, self.unknown_items)
         counted = Asked(self.metrics, catalog.size, past is not None).counted
         lists = catalog.within(like(frame, lists_of(frame, self.setup, self.by).lazy(), self.setup))
         schema = {name: lists.schema[name] for name in (*keys(self.by), ITEM)} | {SUM: pl.String(), VALUE: pl.Float64()}
@@ -117,7 +117,7 @@ class Parts:
             columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in counted.items}
             table = table.group_by(ITEM).agg(**columns).sort(ITEM)
             if past is not None:
-                table = table.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
+                table = table.with_columns(past.popularity(table[ITEM]).alias("#popularity"))
             catalog.refuse_more(table.height)
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [
@@ -130,7 +130,8 @@ class Parts:
 
     def _beside(self, parts: pl.DataFrame) -> tuple[Catalog, Past | None]:
         """The catalog and the past, which were checked with each part."""
-        return self.beside.read(self.setup, pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+        schema = pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]})
+        return catalog_and_past(self.setup, schema, self.unknown_items)
 
     def size(self, parts: pl.DataFrame) -> int | None:
         """The number of items in the catalog."""

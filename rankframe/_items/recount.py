@@ -12,8 +12,8 @@ from .._catalog.call import Call
 from .._words.exposure import Counted, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
+from .catalog_and_past import Past
 from .lists import ITEM, RANK
-from .tables_beside import Past
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,8 +106,8 @@ class Recount:
         rows = lists.filter(shown).join(of_users, on=query, nulls_equal=True)
         items = rows.select(ITEM).unique().sort(ITEM).with_row_index(PLACE)
         if past is not None:
-            items = items.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
-            of_users = of_users.join(past.mean, on=past.users, how="left", nulls_equal=True, maintain_order="left")
+            items = items.with_columns(past.popularity(items[ITEM]).alias("#popularity"))
+            of_users = of_users.with_columns(past.mean_of(of_users).alias("#past"))
         self.items = items
         rows = rows.join(items, on=ITEM).sort(PLACE, USER)
         self.rows: dict[int | None, Rows] = {}

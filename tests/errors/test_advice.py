@@ -18,12 +18,12 @@ import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
 from rankframe._items import catalog as items_catalog
+from rankframe._items import catalog_and_past, recount
 from rankframe._items import compare as items_compare
 from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
-from rankframe._items import recount, tables_beside
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
@@ -481,7 +481,7 @@ CASES = {
     ),
     "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
     "an interval in parts": Case(
-        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), None, None, 'error', WITH_INTERVALS, 'hhi')",
+        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), 'error', WITH_INTERVALS, 'hhi')",
         "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
@@ -744,7 +744,7 @@ MODULES: list[ModuleType] = [
     items_lists,
     items_parts,
     recount,
-    tables_beside,
+    catalog_and_past,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 
