@@ -116,7 +116,7 @@ def catalog(
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
     ci
-        The confidence of the intervals; ``None`` for no intervals and no resampling.
+        The confidence of the intervals. ``None`` for no intervals and no resampling.
     unknown_items
         What becomes of items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` counts
         without them; the other items keep their ranks.

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from .._support.option_kinds import Range
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, Verbatim, option
 
 __all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
 
@@ -133,7 +133,9 @@ class Exposure:
             raise InvalidOption(
                 f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say ",
                 option(items=1000),
-                ", their number, or items=catalog, a frame or a list of their ids",
+                ", their number, or ",
+                option(items=Verbatim("catalog")),
+                ", a frame or a list of their ids",
             )
         return pl.lit(float(self._size))
 
@@ -172,6 +174,7 @@ class Exposure:
     def _require_past(self) -> None:
         if not self._past:
             raise InvalidOption(
-                f"{self.text} compares with what users chose before; say interactions=train, a frame with a row per user and "
-                "item"
+                f"{self.text} compares with what users chose before; say ",
+                option(interactions=Verbatim("train")),
+                ", a frame with a row per user and item",
             )
