@@ -31,13 +31,12 @@ def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
     for call in calls:
         if call.relevant is not None:
-            raise InvalidOption(f"{call.text} looks at no labels; leave relevant= out")
+            raise InvalidOption(f"{call.text} looks at no labels; leave the option relevant out")
     return calls
 
 
 def in_parts(
     setup: Setup,
-    judged: bool,
     largest_label: float | None,
     by: Sequence[str],
     unknown_items: Unknown,

@@ -203,7 +203,7 @@ class Items(Side):
         given = _frame(given)
         found = given.lazy().collect() if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else _listed(given)
         if found.is_empty():
-            raise InvalidOption("items= holds no item; give all items that could be shown, or their number")
+            raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
         return cls(found)
 
     @property
@@ -374,10 +374,11 @@ def _listed(given: Any) -> pl.DataFrame:
     listed = given if isinstance(given, pl.Series) else given.tolist() if hasattr(given, "tolist") else given
     if isinstance(listed, (str, bytes)) or not isinstance(listed, (pl.Series, Collection)):
         raise InvalidOption(
-            f"items={shown(given)} is no catalog; give the number of items, a frame with a row for each item, or a list of ids"
+            option(items=given),
+            " is no catalog; give the number of items, a frame with a row for each item, or a list of ids",
         )
     try:
         column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
     except (TypeError, pl.exceptions.PolarsError):
-        raise InvalidOption(f"items={shown(given)} holds values that are no ids of one type; give all of one") from None
+        raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one") from None
     return column.to_frame()

@@ -481,7 +481,7 @@ CASES = {
     ),
     "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
     "an interval in parts": Case(
-        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), 'error', WITH_INTERVALS, 'hhi')",
+        "OK", "items_catalog.in_parts(setup.Setup(), None, (), 'error', WITH_INTERVALS, 'hhi')",
         "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
