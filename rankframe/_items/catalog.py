@@ -67,7 +67,7 @@ def catalog(
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
     of_items, past = catalog_and_past(setup, schema, unknown_items)
-    asked = Asked(tuple(calls), of_items.size, past is not None)
+    asked = Asked(tuple(calls), of_items.size, past is not None, of_items.groups)
     counted = asked.counted  # raises what a metric lacks before anything runs
     lists = lists_of(frame, setup, by)
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
@@ -78,7 +78,7 @@ def catalog(
         with Progress("resampling users", resampling.progress) as progress:
             for part in slices:
                 users = users_of(part, setup.roles.query)
-                recount = Recount(part, setup.roles.query, users, counted, past)
+                recount = Recount(part, setup.roles.query, users, counted, past, of_items.groups)
                 values = recount.plain(asked)
                 ends = _ends(recount, asked, values, resampling, progress)
                 where = part.select(keys(by)).row(0) if by else ()

@@ -32,11 +32,14 @@ class Catalog:
         The items; ``None`` if only their number is known.
     drops
         Whether items that are shown, but are not in the catalog, are left out of the lists, and not refused.
+    groups
+        The group of each item as text, under the names ``#item`` and ``#group``; ``None`` if the catalog has no groups.
     """
 
     size: int | None = None
     ids: pl.Series | None = None
     drops: bool = False
+    groups: pl.DataFrame | None = None
 
     def refuse_more(self, n: int) -> None:
         """Refuse a number of items that are shown that is more than the catalog has."""
@@ -97,4 +100,10 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     if background.items is None or isinstance(background.items, int):
         return Catalog(background.items), past
     ids = background.items.ids(doc)
-    return Catalog(len(ids), ids, unknown_items == "drop"), past
+    group = setup.roles.group
+    if group is None or not background.has(group):
+        return Catalog(len(ids), ids, unknown_items == "drop"), past
+    groups = background.items.column(group, doc).select(
+        pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
+    )
+    return Catalog(len(ids), ids, unknown_items == "drop", groups), past

@@ -15,6 +15,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
+from .._table.background import looked_up
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .catalog_and_past import Catalog, Past, Unknown, catalog_and_past
@@ -85,13 +86,13 @@ class Parts:
         import numpy as np
 
         catalog, past = catalog_and_past(self.setup, frame.schema, self.unknown_items)
-        counted = Asked(self.metrics, catalog.size, past is not None).counted
+        counted = Asked(self.metrics, catalog.size, past is not None, catalog.groups).counted
         lists = catalog.within(like(frame, lists_of(frame, self.setup, self.by).lazy(), self.setup))
         schema = {name: lists.schema[name] for name in (*keys(self.by), ITEM)} | {SUM: pl.String(), VALUE: pl.Float64()}
         found = [pl.DataFrame(schema=schema)]
         for part in in_slices(lists, self.by):
             users = users_of(part, self.setup.roles.query)
-            recount = Recount(part, self.setup.roles.query, users, counted, past)
+            recount = Recount(part, self.setup.roles.query, users, counted, past, catalog.groups)
             ones = np.ones(recount.n)
             items = recount.table(ones).select(ITEM, *counted.items)
             items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
@@ -106,7 +107,7 @@ class Parts:
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
         catalog, past = self._beside(parts)
-        asked = Asked(self.metrics, catalog.size, past is not None)
+        asked = Asked(self.metrics, catalog.size, past is not None, catalog.groups)
         counted = asked.counted
         sums = added(parts)
         rows: list[tuple[object, ...]] = []
@@ -118,6 +119,8 @@ class Parts:
             table = table.group_by(ITEM).agg(**columns).sort(ITEM)
             if past is not None:
                 table = table.with_columns(past.popularity(table[ITEM]).alias("#popularity"))
+            if catalog.groups is not None:
+                table = table.with_columns(looked_up(table.select(ITEM), catalog.groups, [ITEM]).alias("#group"))
             catalog.refuse_more(table.height)
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [

@@ -438,6 +438,10 @@ CASES = {
     "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
     # what all users are shown
     "a catalog of unknown size": Case("OK", "df.rank.catalog('coverage@10')", "df.rank.catalog('coverage@10', ADVICE)", r"(items=1000)"),
+    "groups without a catalog": Case(
+        "OK", "df.rank.catalog('group_exposure_ratio')",
+        "(lambda catalog: ADVICE.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
+    ),
     "popularity without a past": Case(
         "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
         r"(interactions=train)",
@@ -632,6 +636,7 @@ FRAMES = {
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
     "QRELS_Q": QRELS.with_columns(pl.format("q{}", "query_id").alias("query_id")),
     "OTHER_QUERY": QRELS.rename({"query_id": "qid"}),
+    "PROVIDERS": pl.DataFrame({"doc_id": ["a", "b", "c"], "provider": ["x", "y", "x"]}),
     "OTHER_NAMES": QRELS.rename({"query_id": "qid", "doc_id": "docno", "label": "rel"}),
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 
-from .oracles import ORACLES, popularity_lift
+from .oracles import ORACLES, group_exposure_ratio, popularity_lift
 
 SEEDS = range(6)
 METRICS = sorted(ORACLES)
@@ -63,8 +63,25 @@ def test_popularity_lift_is_that_of_plain_python(seed: int) -> None:
     assert close(found, popularity_lift({u: items[:3] for u, items in lists.items()}, {**past}))
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(seed: int) -> None:
+    frame, lists = drawn(seed)
+    draw = random.Random(seed)
+    groups = {item: draw.choice(["x", "y", "z", None]) for item in CATALOG}
+    items = pl.DataFrame({"doc_id": [*groups], "maker": [*groups.values()]})
+    expected = group_exposure_ratio({user: shown[:3] for user, shown in lists.items()}, groups)
+    ranker = frame.rank.on(items=items, group="maker")
+    found = ranker.catalog("group_exposure_ratio@3", resamples=99).row(0, named=True)
+    assert close(found["value"], expected)
+    assert 0 <= found["ci_low"] <= expected <= found["ci_high"] <= 1
+    users = pl.col("query_id").is_in([*lists][:5])
+    days = [part.rank.on(items=items, group="maker") for part in (frame.filter(users), frame.filter(~users))]
+    one, other = (day.item_counts("group_exposure_ratio@3") for day in days)
+    assert close(one.merge(other).catalog()["value"].item(), expected)
+
+
 def test_every_catalog_metric_has_an_oracle() -> None:
-    assert {*ORACLES, "popularity_lift"} == {*rf.CATALOG_METRICS}
+    assert {*ORACLES, "popularity_lift", "group_exposure_ratio"} == {*rf.CATALOG_METRICS}
 
 
 # laws
@@ -310,6 +327,8 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
     [
         (lambda r: r.catalog("coverage@10"), "coverage@10 divides by the number of items"),
         (lambda r: r.catalog("gini"), "say items=1000"),
+        (lambda r: r.catalog("group_exposure_ratio", items=["a", "b"]), "name the column of groups in the catalog"),
+        (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "name the column of groups in the catalog"),
         (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
         (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
         (lambda r: r.catalog("coverage", items=0), "from 1 on"),
