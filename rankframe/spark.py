@@ -19,7 +19,7 @@ import polars as pl
 
 from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
-from ._decisions.resampling import SummaryMethod, SummaryResampling
+from ._decisions.resampling import Resampling, SummaryMethod, SummaryResampling
 from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
@@ -27,6 +27,8 @@ from ._engines.engine import run as run_on
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
 from ._fusion.fuse import fuse as fuse_verb
+from ._items.catalog import catalog as catalog_verb
+from ._items.catalog_and_past import Unknown
 from ._plan.per_query import refuse_names
 from ._support.extras import load
 from ._table.setup import Setup
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["evaluate", "fuse", "mean", "summarize", "with_metrics"]
+__all__ = ["catalog", "evaluate", "fuse", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -215,6 +217,42 @@ def mean(
     """
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
     return _of_runs(SparkEngine(buckets), df, bound(options, mean), Runs.of(runs, run), by, mean_verb, metrics, two)
+
+
+def catalog(
+    df: DataFrame,
+    *metrics: verbs.Request,
+    by: str | Sequence[str] | None = None,
+    unknown_items: Unknown = "error",
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """Metrics of the items that all users are shown, as ``df.rank.catalog`` with ``ci=None`` gives them.
+
+    Every bucket sends its counts of items, which merge by addition. Intervals, which draw users of the whole table, are not
+    computed.
+
+    Parameters
+    ----------
+    df, buckets, **options
+        As for :func:`evaluate`. ``items=`` and ``interactions=`` among the options are Polars or pandas tables, a list or a
+        number, as for ``df.rank.on``; Spark sends them to every worker.
+    *metrics, by, unknown_items
+        As for ``df.rank.catalog``.
+
+    Returns
+    -------
+    A Spark table: the slice's columns, ``metric`` (string), ``value`` (double), ``n_queries`` and ``n_items`` (long). Its rows
+    have no defined order.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.catalog``.
+    """
+    without_interval = Resampling(None, "percentile", 1, 0, False)
+    args = names_of(by), unknown_items, without_interval, *metrics
+    return run_on(SparkEngine(buckets), df, bound(options, catalog), catalog_verb, *args)
 
 
 def _of_runs(

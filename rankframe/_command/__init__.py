@@ -18,7 +18,7 @@ import rankframe as rf
 
 from .._text.user_text import visible
 from ..errors import RankframeError
-from . import check, conventions, curve, decide, demo, evaluate, fuse, listing, report, trec_eval
+from . import check, conventions, curve, decide, demo, evaluate, fuse, listing, recommenders, report, trec_eval
 from .command import Answer, Parser, epilog
 from .options import with_names
 from .output import warnings_as_notes
@@ -36,6 +36,8 @@ COMMANDS = (
     curve.COMMAND,
     fuse.FUSE,
     fuse.TUNE,
+    recommenders.CATALOG,
+    recommenders.GAPS,
     check.COMMAND,
     conventions.COMMAND,
     report.COMMAND,

@@ -20,14 +20,16 @@ USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5
 
 def metrics(arguments: argparse.Namespace) -> Answer:
     """One line per metric: its name, its other names, and what it is."""
+    found = {**rf.METRICS, **rf.CATALOG_METRICS}
     table = pl.DataFrame(
         {
-            "metric": list(rf.METRICS),
-            "other names": [", ".join(metric.aliases) for metric in rf.METRICS.values()],
-            "what it is": [metric.doc.partition("\n")[0] for metric in rf.METRICS.values()],
+            "metric": list(found),
+            "other names": [", ".join(metric.aliases) for metric in found.values()],
+            "what it is": [metric.doc.partition("\n")[0] for metric in found.values()],
         }
     )
-    return Answer(Table(table, [USAGE]))
+    of_catalog = f"rankframe catalog takes {', '.join(rf.CATALOG_METRICS)}; other commands take the other metrics."
+    return Answer(Table(table, [USAGE, of_catalog]))
 
 
 COMMAND = Command(

@@ -37,6 +37,7 @@ __all__ = [
     "require_rows",
     "runs_and_judgments",
     "runs_of",
+    "shown_lists",
     "table_of",
     "with_baseline",
 ]
@@ -119,6 +120,15 @@ def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
     tables = _of_one_type([table_of(arguments, path, reads) for path in arguments.files])
     named = (t.with_columns(pl.lit(name).alias("run")) for name, t in zip(_names(arguments.files), tables, strict=True))
     return Judged(pl.concat(named, how="diagonal_relaxed"), None, "run")
+
+
+def shown_lists(arguments: argparse.Namespace, reads: Collection[str]) -> pl.DataFrame:
+    """Read one run, joined with judgments if they are given."""
+    if arguments.qrels is not None:
+        return judged(arguments, reads).table
+    by = _slices(arguments)
+    table = table_of(arguments, arguments.files[0], {*reads, *by})
+    return _sliced(table, [table], by)
 
 
 def others_of(arguments: argparse.Namespace) -> dict[str, str]:

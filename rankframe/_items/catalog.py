@@ -17,11 +17,11 @@ from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
+from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
 from .recount import Asked, Recount, users_of
-from .tables_beside import Beside, Unknown
 
 __all__ = ["catalog", "catalog_calls", "item_counts"]
 
@@ -31,17 +31,14 @@ def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
     for call in calls:
         if call.relevant is not None:
-            raise InvalidOption(f"{call.text} looks at no labels; leave relevant= out")
+            raise InvalidOption(f"{call.text} looks at no labels; leave the option relevant out")
     return calls
 
 
 def in_parts(
     setup: Setup,
-    judged: bool,
     largest_label: float | None,
     by: Sequence[str],
-    items: Any,
-    interactions: Any,
     unknown_items: Unknown,
     resampling: Resampling,
     *requests: Request | Call,
@@ -53,7 +50,7 @@ def in_parts(
         )
     calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
-    return Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+    return Parts(tuple(calls), setup, tuple(by), unknown_items)
 
 
 @verb(gives="table", reads=["by"], labels=False, in_parts=in_parts)
@@ -61,8 +58,6 @@ def catalog(
     frame: Frame,
     setup: Setup,
     by: Sequence[str],
-    items: Any,
-    interactions: Any,
     unknown_items: Unknown,
     resampling: Resampling,
     *requests: Request | Call,
@@ -71,8 +66,8 @@ def catalog(
     calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
-    of_items, past = Beside(items, interactions, unknown_items).read(setup, schema)
-    asked = Asked(tuple(calls), of_items.size, past is not None)
+    of_items, past = catalog_and_past(setup, schema, unknown_items)
+    asked = Asked(tuple(calls), of_items.size, past is not None, of_items.groups)
     counted = asked.counted  # raises what a metric lacks before anything runs
     lists = lists_of(frame, setup, by)
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
@@ -83,7 +78,7 @@ def catalog(
         with Progress("resampling users", resampling.progress) as progress:
             for part in slices:
                 users = users_of(part, setup.roles.query)
-                recount = Recount(part, setup.roles.query, users, counted, past)
+                recount = Recount(part, setup.roles.query, users, counted, past, of_items.groups)
                 values = recount.plain(asked)
                 ends = _ends(recount, asked, values, resampling, progress)
                 where = part.select(keys(by)).row(0) if by else ()
@@ -110,15 +105,13 @@ def item_counts(
     frame: pl.DataFrame,
     setup: Setup,
     by: Sequence[str],
-    items: Any,
-    interactions: Any,
     unknown_items: Unknown,
     *requests: Request | Call,
 ) -> ItemCounts:
     """The sums of a part of a table, for catalog metrics of the whole."""
     calls = catalog_calls(requests, "item_counts('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
-    parts = Parts(tuple(calls), setup, tuple(by), Beside(items, interactions, unknown_items))
+    parts = Parts(tuple(calls), setup, tuple(by), unknown_items)
     return ItemCounts(parts, parts.part(frame))
 
 

@@ -21,10 +21,10 @@ from .._table.setup import Setup
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .catalog import catalog_calls
+from .catalog_and_past import Past, Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
 from .recount import Asked, Recount, users_of
-from .tables_beside import Beside, Past, Unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,8 +60,6 @@ def compare_catalog(
     design: Design,
     significance: Significance,
     resampling: Resampling,
-    items: Any,
-    interactions: Any,
     unknown_items: Unknown,
     *requests: Request,
 ) -> Frame:
@@ -71,8 +69,8 @@ def compare_catalog(
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
-    catalog, past = Beside(items, interactions, unknown_items).read(setup, eager.schema)
-    asked = Asked(tuple(calls), catalog.size, past is not None)
+    catalog, past = catalog_and_past(setup, eager.schema, unknown_items)
+    asked = Asked(tuple(calls), catalog.size, past is not None, catalog.groups)
     query = [*design.runs.queries(setup).roles.query]
     found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by))
     found = catalog.within(found)
@@ -110,7 +108,7 @@ class Lists:
         """The lists of the runs, to be counted with a weight for each user of the first run, then of the next."""
         users = pl.concat(self.users.select(pl.lit(run).alias(RUN), *self.query) for run in runs)
         rows = self.lists.filter(pl.col(RUN).is_in(runs))
-        return Recount(rows, [RUN, *self.query], users, self.asked.counted, self.past)
+        return Recount(rows, [RUN, *self.query], users, self.asked.counted, self.past, self.asked.groups)
 
     def difference(self, of_pair: Recount, first: Floats) -> Floats:
         """The values of the second run less those of the first, each user's first list counting as often as `first` says.

@@ -139,9 +139,7 @@ class Exposures:
         return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
 
 
-def in_parts(
-    setup: Setup, judged: bool, largest_label: float | None, weighing: Weighing, by: Sequence[str]
-) -> Exposures:
+def in_parts(setup: Setup, largest_label: float | None, weighing: Weighing, by: Sequence[str]) -> Exposures:
     """The table of a call of `exposure`, to compute part by part."""
     return Exposures(setup, weighing, tuple(by))
 

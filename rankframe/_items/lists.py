@@ -9,12 +9,13 @@ import polars as pl
 
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import Frame, like
+from .._table.background import NAMELESS, refuse_nameless
 from .._table.setup import Setup
 from .._table.table import failing
 from .._verbs.verbs import with_ranks
-from ..errors import Code, InvalidData, InvalidOption, on
+from ..errors import InvalidOption, on
 
-__all__ = ["ITEM", "RANK", "RELEVANT", "item_column", "lists_of", "refuse_nameless"]
+__all__ = ["ITEM", "RANK", "RELEVANT", "item_column", "lists_of"]
 
 F = TypeVar("F", bound=Frame)
 
@@ -42,7 +43,7 @@ def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), *, relevant: bool =
     ranked = with_ranks(frame, setup, RANK)
     if isinstance(ranked, pl.DataFrame):
         refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
-    nameless = failing([(pl.col(doc).is_null() & pl.col(RANK).is_not_null(), NAMELESS.format(doc))])
+    nameless = failing([(pl.col(doc).is_null() & pl.col(RANK).is_not_null(), NAMELESS.format(doc, "item", "item"))])
     lists = ranked.lazy().select(
         *setup.roles.query,
         pl.col(doc).alias(ITEM),
@@ -55,13 +56,3 @@ def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), *, relevant: bool =
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
         lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
     return like(frame, lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *[RELEVANT] * relevant), setup)
-
-
-NAMELESS = "column {!r} is null, so nobody knows which item is meant; give every item its id, or leave such rows out"
-
-
-def refuse_nameless(rows: pl.DataFrame, doc: str, frame: str = "df") -> None:
-    """Refuse rows that name no item."""
-    if n := rows[doc].null_count():
-        code = Code(f"{frame}.drop_nulls({doc!r})", f"{frame}.dropna(subset=[{doc!r}])", phrase=", with {}")
-        raise InvalidData(NAMELESS.format(doc), code, f" (found in {n} row{'' if n == 1 else 's'})")

@@ -18,13 +18,14 @@ from . import compare as _compare
 from . import exposure as _exposure
 from . import gaps as _gaps
 from . import seen
+from .catalog_and_past import Unknown
 from .gaps import Gaps
 from .parts import ItemCounts
-from .tables_beside import Unknown
 
 __all__ = ["catalog", "compare_catalog", "exposure", "gaps", "item_counts", "without"]
 
 R = TypeVar("R")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -34,6 +35,12 @@ class Worker(Protocol):
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         """Return the result of `work` on the table, a Polars DataFrame."""
         ...
+
+
+def _beside(ranker: S, items: object, interactions: object) -> S:
+    """The ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
+    bound: S = cast(Any, ranker)._on({"items": items, "interactions": interactions})
+    return bound
 
 
 def exposure(
@@ -101,14 +108,15 @@ def catalog(
         declared with ``@rf.catalog_metric``.
     items
         The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
-        their ids. It is never taken from the lists, which do not show what nobody is shown.
+        their ids; default: that of ``on(items=...)``. It is never taken from the lists, which do not show what nobody is
+        shown.
     interactions
         What users chose before, which popularity_lift needs: a frame with the columns of users and items; repeated pairs
-        count once.
+        count once. Default: that of ``on(interactions=...)``.
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
     ci
-        The confidence of the intervals; ``None`` for no intervals and no resampling.
+        The confidence of the intervals. ``None`` for no intervals and no resampling.
     unknown_items
         What becomes of items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` counts
         without them; the other items keep their ranks.
@@ -147,7 +155,8 @@ def catalog(
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
     """
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    return ranker._run(_catalog.catalog, names_of(by), items, interactions, unknown_items, resampling, *metrics)
+    bound = _beside(ranker, items, interactions)
+    return bound._run(_catalog.catalog, names_of(by), unknown_items, resampling, *metrics)
 
 
 def compare_catalog(
@@ -212,8 +221,9 @@ def compare_catalog(
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
     significance = Significance("permutation", correction, family)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    options = significance, resampling, items, interactions, unknown_items
-    return ranker._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
+    options = significance, resampling, unknown_items
+    bound = _beside(ranker, items, interactions)
+    return bound._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
 
 
 def item_counts(
@@ -252,7 +262,8 @@ def item_counts(
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@2', 'gini@2'], [0.75, 0.375])
     """
-    return ranker._work(_catalog.item_counts, names_of(by), names_of(by), items, interactions, unknown_items, *metrics)
+    bound = _beside(ranker, items, interactions)
+    return bound._work(_catalog.item_counts, names_of(by), names_of(by), unknown_items, *metrics)
 
 
 def without(ranker: Runner[R], train: object) -> R:

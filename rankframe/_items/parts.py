@@ -15,11 +15,12 @@ import polars as pl
 from .._catalog.call import Call
 from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
+from .._table.background import looked_up
 from .._table.setup import Setup
 from ..errors import InvalidOption
+from .catalog_and_past import Catalog, Past, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import Asked, Recount, evaluated, users_of
-from .tables_beside import Beside, Catalog, Past
 
 __all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
 
@@ -51,14 +52,14 @@ class Parts:
         The roles of columns, and the policies.
     by
         The columns whose values slice the users.
-    beside
-        The catalog and the past interactions.
+    unknown_items
+        What becomes of items that are shown, but are not in the catalog.
     """
 
     metrics: tuple[Call, ...]
     setup: Setup
     by: tuple[str, ...]
-    beside: Beside
+    unknown_items: Unknown = "error"
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -84,14 +85,14 @@ class Parts:
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
         import numpy as np
 
-        catalog, past = self.beside.read(self.setup, frame.schema)
-        counted = Asked(self.metrics, catalog.size, past is not None).counted
+        catalog, past = catalog_and_past(self.setup, frame.schema, self.unknown_items)
+        counted = Asked(self.metrics, catalog.size, past is not None, catalog.groups).counted
         lists = catalog.within(like(frame, lists_of(frame, self.setup, self.by).lazy(), self.setup))
         schema = {name: lists.schema[name] for name in (*keys(self.by), ITEM)} | {SUM: pl.String(), VALUE: pl.Float64()}
         found = [pl.DataFrame(schema=schema)]
         for part in in_slices(lists, self.by):
             users = users_of(part, self.setup.roles.query)
-            recount = Recount(part, self.setup.roles.query, users, counted, past)
+            recount = Recount(part, self.setup.roles.query, users, counted, past, catalog.groups)
             ones = np.ones(recount.n)
             items = recount.table(ones).select(ITEM, *counted.items)
             items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
@@ -106,7 +107,7 @@ class Parts:
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
         catalog, past = self._beside(parts)
-        asked = Asked(self.metrics, catalog.size, past is not None)
+        asked = Asked(self.metrics, catalog.size, past is not None, catalog.groups)
         counted = asked.counted
         sums = added(parts)
         rows: list[tuple[object, ...]] = []
@@ -117,7 +118,9 @@ class Parts:
             columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in counted.items}
             table = table.group_by(ITEM).agg(**columns).sort(ITEM)
             if past is not None:
-                table = table.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
+                table = table.with_columns(past.popularity(table[ITEM]).alias("#popularity"))
+            if catalog.groups is not None:
+                table = table.with_columns(looked_up(table.select(ITEM), catalog.groups, [ITEM]).alias("#group"))
             catalog.refuse_more(table.height)
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [
@@ -130,7 +133,8 @@ class Parts:
 
     def _beside(self, parts: pl.DataFrame) -> tuple[Catalog, Past | None]:
         """The catalog and the past, which were checked with each part."""
-        return self.beside.read(self.setup, pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+        schema = pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]})
+        return catalog_and_past(self.setup, schema, self.unknown_items)
 
     def size(self, parts: pl.DataFrame) -> int | None:
         """The number of items in the catalog."""

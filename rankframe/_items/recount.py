@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
+from .._table.background import looked_up
 from .._words.exposure import Counted, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
+from .catalog_and_past import Past
 from .lists import ITEM, RANK
-from .tables_beside import Past
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,17 +40,25 @@ class Asked:
         The number of items in the catalog, if it is known.
     past
         Whether past interactions are known.
+    groups
+        The group of each item of the catalog, if they are known.
     """
 
     calls: tuple[Call, ...]
     size: int | None
     past: bool
+    groups: pl.DataFrame | None = None
 
     def formulas(self, figures: Mapping[str, float] | None = None) -> tuple[list[pl.Expr], Counted]:
         """The values as expressions over the items' sums, and the sums that they ask for; `figures` are those over users."""
         counted = Counted()
+        groups = (
+            None
+            if self.groups is None
+            else dict(self.groups["#group"].drop_nulls().value_counts().sort("#group").rows())
+        )
         values = [
-            call.metric.formula(Exposure(call.text, counted, self.size, self.past, figures), **call.arguments)
+            call.metric.formula(Exposure(call.text, counted, self.size, self.past, figures, groups), **call.arguments)
             .cast(pl.Float64)
             .alias(call.text)
             for call in self.calls
@@ -90,10 +99,18 @@ class Recount:
         The sums to count.
     past
         What users chose before.
+    groups
+        The group of each item of the catalog.
     """
 
     def __init__(
-        self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, counted: Counted, past: Past | None
+        self,
+        lists: pl.DataFrame,
+        query: Sequence[str],
+        users: pl.DataFrame,
+        counted: Counted,
+        past: Past | None,
+        groups: pl.DataFrame | None,
     ) -> None:
         import numpy as np
 
@@ -106,8 +123,10 @@ class Recount:
         rows = lists.filter(shown).join(of_users, on=query, nulls_equal=True)
         items = rows.select(ITEM).unique().sort(ITEM).with_row_index(PLACE)
         if past is not None:
-            items = items.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
-            of_users = of_users.join(past.mean, on=past.users, how="left", nulls_equal=True, maintain_order="left")
+            items = items.with_columns(past.popularity(items[ITEM]).alias("#popularity"))
+            of_users = of_users.with_columns(past.mean_of(of_users).alias("#past"))
+        if groups is not None:
+            items = items.with_columns(looked_up(items.select(ITEM), groups, [ITEM]).alias("#group"))
         self.items = items
         rows = rows.join(items, on=ITEM).sort(PLACE, USER)
         self.rows: dict[int | None, Rows] = {}

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import polars as pl
 
 from .._plan.per_query import Frame, like
+from .._table.background import common_type, pairs_of
 from .._table.setup import Setup
 from .._table.table import Table
 from .._verbs.declaration import verb
-from .tables_beside import require_pairs
+from .lists import item_column
 
 __all__ = ["without"]
 
@@ -20,7 +21,10 @@ def without(frame: Frame, setup: Setup, train: Any) -> Frame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
     schema = frame.collect_schema()
     Table.of(setup, schema, label=False)
-    pairs, users, doc = require_pairs(train, setup, schema, "train")
+    doc = item_column(setup, schema)
+    pairs, users = pairs_of(train, schema, setup.roles.query, doc, "train")
+    others, names = pairs.collect_schema(), [*users, doc]
+    key = [pl.col(name).cast(common_type(schema[name], others[name])) for name in names]
     order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-    rows = frame.lazy().join(pairs, on=[*users, doc], how="anti", nulls_equal=True, maintain_order=order)
+    rows = frame.lazy().join(pairs, left_on=key, right_on=key, how="anti", nulls_equal=True, maintain_order=order)
     return like(frame, rows, setup)

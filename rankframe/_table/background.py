@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, nearest, on, option, shown
-from .steps import cast, renamed
+from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
+from .roles import require, require_all
+from .steps import of_one_type
 
-__all__ = ["SIZE", "Background", "History", "Interactions", "Items", "looked_up"]
+__all__ = [
+    "NAMELESS",
+    "SIZE",
+    "Background",
+    "History",
+    "Interactions",
+    "Items",
+    "common_type",
+    "looked_up",
+    "pairs_of",
+    "refuse_nameless",
+]
 
 COUNT = "n"
 """The column of counts, where interactions are given as counts of items."""
 
 SIZE = "#n"
 """The number of users of an item, in counts of our own."""
+
+LISTED = "#item"
+"""The column of items that came as ids in a list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +70,9 @@ class Interactions(Side):
     @classmethod
     def of(cls, given: object) -> Interactions:
         """The interactions in a Polars frame."""
-        return given if isinstance(given, Interactions) else cls(_frame("interactions", given))
+        if isinstance(given, Interactions):
+            return given
+        return cls(_rows(given, "interactions", "of users and items, or of items with their counts as n").collect())
 
     def named(self, query: Sequence[str], doc: str) -> History:
         """The interactions by the names of the columns of users and items."""
@@ -92,23 +110,11 @@ class History:
     @classmethod
     def of(cls, frame: pl.DataFrame, query: Sequence[str], doc: str) -> History:
         """Check the columns, and count."""
-        key = tuple(name for name in query if name in frame.columns)
-        if doc not in frame.columns or not (key or COUNT in frame.columns):
-            lacking = [*([] if key or COUNT in frame.columns else query), *([] if doc in frame.columns else [doc])]
-            raise MissingColumn(
-                f"interactions have no column {', '.join(map(repr, lacking))}; they have {', '.join(frame.columns)}. Give "
-                "them the table's names of users and items",
-                _renamed(lacking, frame, "interactions"),
-            )
+        key = _key(frame.schema, query, doc, "interactions", counts=True)
         if not frame.height:
             raise InvalidData("interactions have no row; give the rows of users and items of the past")
         for name in (*key, doc):
-            missing = frame[name].null_count()
-            if missing:
-                raise InvalidData(
-                    f"interactions hold null in column {name!r}, in {missing:,} rows; leave those out, as with ",
-                    Code(f"interactions.drop_nulls({name!r})", f"interactions.dropna(subset=[{name!r}])"),
-                )
+            refuse_nameless(frame, name, "interactions", "item" if name == doc else "user")
         if key:
             pairs = frame.select(*key, doc).unique(maintain_order=True)
             counts = pairs.group_by(doc, maintain_order=True).agg(pl.len().cast(pl.Float64).alias(SIZE))
@@ -187,26 +193,53 @@ class Items(Side):
 
     @classmethod
     def of(cls, given: object) -> Items | int:
-        """A frame, ids in a list or a Series, or the number of items alone."""
+        """A frame with a row for each item, the ids of items in a list, an array or a Series, or the number of items alone."""
         if isinstance(given, Items):
             return given
-        if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-            return given
-        if isinstance(given, (list, tuple, set, frozenset)):
-            given = pl.Series("#item", list(given))
-        if isinstance(given, pl.Series):
-            return cls(given.alias("#item").to_frame())
-        return cls(_frame("items", given))
+        if isinstance(given, Integral) and not isinstance(given, bool):
+            if given < 1:
+                raise InvalidOption(option(items=int(given)), " leaves no item to show; write their number, from 1 on")
+            return int(given)
+        given = _frame(given)
+        found = given.lazy().collect() if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else _listed(given)
+        if found.is_empty():
+            raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
+        return cls(found)
+
+    @property
+    def listed(self) -> bool:
+        """Whether the items came as ids in a list."""
+        return self.frame.columns == [LISTED]
 
     def ids(self, doc: str) -> pl.Series:
         """The items, each once."""
-        name = "#item" if self.frame.columns == ["#item"] else doc
-        if name not in self.frame.columns:
-            raise MissingColumn(
-                f"items have no column {doc!r}; they have {', '.join(self.frame.columns)}. Give them the table's name of items",
-                _renamed([doc], self.frame, "items"),
+        key = "ids", doc
+        if key not in self.kept:
+            name = LISTED if self.listed else doc
+            require(self.frame.schema, name, "doc", "items")
+            refuse_nameless(self.frame.rename({name: doc}), doc, "items")
+            self.kept[key] = self.frame[name].alias(doc).unique(maintain_order=True)
+        found: pl.Series = self.kept[key]
+        return found
+
+    def check(self, schema: pl.Schema, doc: str) -> None:
+        """Refuse items whose ids cannot be compared with those of the ranker's table."""
+        if not self.listed:
+            if doc in self.frame.columns:
+                _comparable(doc, schema, self.frame.schema, "items")
+            return
+        one, other = schema[doc], self.frame.schema[LISTED]
+        if not _share(one, other):
+            to = pl.String() if one in WORDS else one
+            in_pandas = "str" if to == pl.String else repr(str(to).lower())
+            raise InvalidData(
+                f"column {doc!r} is {one} in the table and {other} in items; cast the latter",
+                Code(
+                    f"pl.Series(items).cast(pl.{to})",
+                    f"pd.Series(items).astype({in_pandas})",
+                    phrase=", as in items={}",
+                ),
             )
-        return self.frame[name].drop_nulls().unique(maintain_order=True)
 
     def column(self, name: str, doc: str) -> pl.DataFrame:
         """A row per item: the item and a property."""
@@ -245,8 +278,8 @@ class Background:
             history = self.interactions.named(query, doc)
             for name in (*history.key, doc):
                 _comparable(name, schema, history.pairs.schema, "interactions")
-        if isinstance(self.items, Items) and doc in self.items.frame.columns:
-            _comparable(doc, schema, self.items.frame.schema, "items")
+        if isinstance(self.items, Items):
+            self.items.check(schema, doc)
 
 
 def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Series:
@@ -265,6 +298,8 @@ WORDS = (pl.String, pl.Categorical, pl.Enum)
 
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     """The type in which ids of two tables are compared."""
+    if pl.Null in (one, other):
+        return other if one == pl.Null else one
     if one in WORDS and other in WORDS:
         return pl.String()
     if one.is_integer() and other.is_integer():
@@ -272,26 +307,78 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     return one
 
 
+def _share(one: pl.DataType, other: pl.DataType) -> bool:
+    """Whether ids of the two types can be equal."""
+    return common_type(one, other) == common_type(other, one)
+
+
 def _comparable(name: str, schema: pl.Schema, others: pl.Schema, whose: str) -> None:
     one, other = schema[name], others[name]
-    if common_type(one, other) == common_type(other, one) or pl.Null in (one, other):
-        return
-    raise InvalidData(
-        f"column {name!r} holds {one} in the table and {other} in {whose}, so that no id is in both; cast it",
-        replace(cast(name, one, frame=whose), phrase=", as in {}"),
-    )
+    if not _share(one, other):
+        raise InvalidData(
+            f"column {name!r} is {one} in the table and {other} in {whose}; ",
+            *of_one_type(name, {"df": one, whose: other}),
+        )
 
 
-def _frame(role: str, given: object) -> pl.DataFrame:
-    if isinstance(given, (pl.DataFrame, pl.LazyFrame)):
-        return given.lazy().collect()
-    wanted: Text = (
-        "a frame of users and items, or of items with their counts as n"
-        if role == "interactions"
-        else "a frame with a row for each item, a list of their ids, or their number"
-    )
-    raise InvalidOption(option(**{role: given}), f": {shown(given)} is not read; give ", wanted)
+NAMELESS = "column {!r} is null, so nobody knows which {} is meant; give every {} its id, or leave such rows out"
 
 
-def _renamed(lacking: Sequence[str], frame: pl.DataFrame, whose: str) -> Text:
-    return renamed({nearest(name, frame.columns) or f"the column of {name}": name for name in lacking}, frame=whose)
+def refuse_nameless(rows: pl.DataFrame, name: str, frame: str = "df", of: str = "item") -> None:
+    """Refuse rows that name no item, or no user."""
+    if n := rows[name].null_count():
+        code = Code(f"{frame}.drop_nulls({name!r})", f"{frame}.dropna(subset=[{name!r}])", phrase=", with {}")
+        raise InvalidData(NAMELESS.format(name, of, of), code, f" (found in {n} row{'' if n == 1 else 's'})")
+
+
+def pairs_of(
+    given: object, schema: pl.Schema, query: Sequence[str], doc: str, whose: str
+) -> tuple[pl.LazyFrame, list[str]]:
+    """The pairs of user and item of another table, each once, with its columns of users.
+
+    Columns that only tell runs or days apart may be missing there: its pairs then hold for each of them.
+    """
+    rows = _rows(given, whose, "with a row per user and item")
+    others = rows.collect_schema()
+    users = _key(others, query, doc, whose)
+    for name in (*users, doc):
+        _comparable(name, schema, others, whose)
+    return rows.select(*users, doc).unique(), [*users]
+
+
+def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, counts: bool = False) -> tuple[str, ...]:
+    """The columns of users in another table, which must have one, or counts of items in their place, and that of items."""
+    users = tuple(name for name in query if name in others)
+    lacking = [] if users or (counts and COUNT in others) else [(query[-1], "query")]
+    require_all(others, [*lacking, (doc, "doc")], whose)
+    return users
+
+
+def _frame(given: object) -> object:
+    """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
+    if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
+        return given
+    return pl.DataFrame(given) if hasattr(given, "columns") else given
+
+
+def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
+    """The rows of a table beside the ranker's own."""
+    found = _frame(given)
+    if not isinstance(found, (pl.DataFrame, pl.LazyFrame)):
+        raise InvalidOption(f"{whose}={shown(given)} is no frame; give one {wanted}")
+    return found.lazy()
+
+
+def _listed(given: Any) -> pl.DataFrame:
+    """Ids in a Series, a list or an array as a column."""
+    listed = given if isinstance(given, pl.Series) else given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(listed, (str, bytes)) or not isinstance(listed, (pl.Series, Collection)):
+        raise InvalidOption(
+            option(items=given),
+            " is no catalog; give the number of items, a frame with a row for each item, or a list of ids",
+        )
+    try:
+        column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
+    except (TypeError, pl.exceptions.PolarsError):
+        raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one") from None
+    return column.to_frame()

@@ -19,6 +19,7 @@ __all__ = [
     "comparison_text",
     "fitted_html",
     "fitted_text",
+    "gap_lines",
     "gaps_html",
     "gaps_text",
     "tuned_html",
@@ -89,19 +90,19 @@ def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> G
 def gaps_text(of: Any) -> str:
     """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
     rows = records(of.table)
-    return "\n".join([*(visible(line) for line in _of_metrics(rows, of.settings)), "", text(_of_gaps(of, rows))])
+    return "\n".join([*map(visible, gap_lines(of)), "", text(_of_gaps(of, rows))])
 
 
 def gaps_html(of: Any) -> str:
     """Gaps as HTML in the colours of the page."""
     rows = records(of.table)
-    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _of_metrics(rows, of.settings))
+    lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in gap_lines(of))
     return lines + html(_of_gaps(of, rows))
 
 
-def _of_metrics(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """The sentence of each metric."""
-    return [gap_sentence(row, settings) for row in rows if row["gap"] == "difference"]
+def gap_lines(of: Any) -> list[str]:
+    """The sentence of each metric's gap."""
+    return [gap_sentence(row, of.settings) for row in records(of.table) if row["gap"] == "difference"]
 
 
 def _of_gaps(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from .._support.option_kinds import Range
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, Verbatim, on, option
 
 __all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
 
@@ -91,12 +91,14 @@ class Exposure:
         size: int | None,
         past: bool,
         figures: Mapping[str, float] | None = None,
+        groups: Mapping[str, int] | None = None,
     ) -> None:
         self.text = text
         self.counted = counted
         self._size = size
         self._past = past
         self._figures = figures or {}
+        self._groups = groups
 
     # items
 
@@ -124,6 +126,16 @@ class Exposure:
         self._require_past()
         return pl.col("#popularity")
 
+    def per_group(self, x: pl.Expr) -> list[pl.Expr]:
+        """The sum of `x` over the items of each group, divided by the number of items that the group has in the catalog."""
+        if not self._groups:
+            raise InvalidOption(
+                f"{self.text} compares groups of items; name the column of groups in the catalog, as ",
+                on(group="provider", items=Verbatim("catalog")),
+            )
+        group = pl.col("#group")
+        return [x.filter(group == name).sum() / n for name, n in self._groups.items()]
+
     # numbers
 
     @property
@@ -133,7 +145,9 @@ class Exposure:
             raise InvalidOption(
                 f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say ",
                 option(items=1000),
-                ", their number, or items=catalog, a frame or a list of their ids",
+                ", their number, or ",
+                option(items=Verbatim("catalog")),
+                ", a frame or a list of their ids",
             )
         return pl.lit(float(self._size))
 
@@ -172,6 +186,7 @@ class Exposure:
     def _require_past(self) -> None:
         if not self._past:
             raise InvalidOption(
-                f"{self.text} compares with what users chose before; say interactions=train, a frame with a row per user and "
-                "item"
+                f"{self.text} compares with what users chose before; say ",
+                option(interactions=Verbatim("train")),
+                ", a frame with a row per user and item",
             )

@@ -66,6 +66,10 @@ UNREACHED = (
         "gate({'ndcg@10'",
         "power('ndcg@10'",
         "differences('ndcg@10'",
+        "catalog('coverage@10'",
+        "item_counts('coverage@10'",
+        "compare_catalog('coverage@10'",
+        "gaps('ndcg@10'",
         "slices('ndcg@10'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in

@@ -45,6 +45,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.concat(run.select(columns) for run in of_runs).write_csv("runs.csv")
     clicks = judged.select(pl.col("query_id").alias("session"), pl.col("doc_id").alias("item"), "score", clicks="label")
     clicks.write_csv("clicks.csv")
+    table.select("doc_id").unique().write_csv("catalog.csv")
+    judged.select("query_id", "doc_id").head(99).write_csv("train.csv")
+    judged.select("query_id", "doc_id", "label", market="digit").write_parquet("market.parquet")
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:

@@ -37,6 +37,8 @@ TABLES = {
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
     "fuse": "fuse bm25.run dense.run",
     "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
+    "catalog": "catalog bm25.run --items 5 --resamples 99",
+    "gaps": "gaps market.csv -m rr --by market --resamples 99",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
     "metrics": "metrics",
@@ -51,6 +53,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("dense.run").write_text(DENSE)
     Path("tied.run").write_text("q1 Q0 <a> 0 1 t\nq1 Q0 b&_é 0 1 t\n")
     Path("qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
+    Path("market.csv").write_text("query_id,doc_id,score,label,market\n1,a,2,1,x\n2,a,2,0,y\n2,b,1,1,y\n3,a,2,1,y\n")
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, format: str, 
     assert out(f"{line} {target}") == ""
     assert Path(f"t.{ending}").read_bytes() == printed.encode()
     assert sorted(path.name for path in Path().iterdir()) == sorted(
-        ["bm25.run", "dense.run", "qrels.txt", "tied.run", f"t.{ending}"]
+        ["bm25.run", "dense.run", "market.csv", "qrels.txt", "tied.run", f"t.{ending}"]
     )
 
 

@@ -152,7 +152,19 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
     assert {command.name for command in COMMANDS} > FORMATS.keys()
     with_csv = {name for name, formats in FORMATS.items() if "csv" in formats}
     assert with_csv == {name for name, formats in FORMATS.items() if "safe-csv" in formats}
-    assert with_csv == {"evaluate", "compare", "power", "curve", "fuse", "tune", "check", "conventions", "metrics"}
+    assert with_csv == {
+        "evaluate",
+        "compare",
+        "power",
+        "curve",
+        "fuse",
+        "tune",
+        "catalog",
+        "gaps",
+        "check",
+        "conventions",
+        "metrics",
+    }
 
 
 @pytest.mark.parametrize(

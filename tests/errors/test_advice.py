@@ -19,12 +19,12 @@ from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, 
 from rankframe._decisions.resampling import Resampling
 from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
+from rankframe._items import catalog_and_past, recount
 from rankframe._items import compare as items_compare
 from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
-from rankframe._items import recount, tables_beside
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
@@ -441,6 +441,10 @@ CASES = {
     "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
     # what all users are shown
     "a catalog of unknown size": Case("OK", "df.rank.catalog('coverage@10')", "df.rank.catalog('coverage@10', ADVICE)", r"(items=1000)"),
+    "groups without a catalog": Case(
+        "OK", "df.rank.catalog('group_exposure_ratio')",
+        "(lambda catalog: ADVICE.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
+    ),
     "popularity without a past": Case(
         "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
         r"(interactions=train)",
@@ -484,7 +488,7 @@ CASES = {
     ),
     "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
     "an interval in parts": Case(
-        "OK", "items_catalog.in_parts(setup.Setup(), False, None, (), None, None, 'error', WITH_INTERVALS, 'hhi')",
+        "OK", "items_catalog.in_parts(setup.Setup(), None, (), 'error', WITH_INTERVALS, 'hhi')",
         "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
@@ -675,6 +679,7 @@ FRAMES = {
     "QRELS_TEXT": QRELS.with_columns(pl.col("query_id").cast(pl.String)),
     "QRELS_Q": QRELS.with_columns(pl.format("q{}", "query_id").alias("query_id")),
     "OTHER_QUERY": QRELS.rename({"query_id": "qid"}),
+    "PROVIDERS": pl.DataFrame({"doc_id": ["a", "b", "c"], "provider": ["x", "y", "x"]}),
     "OTHER_NAMES": QRELS.rename({"query_id": "qid", "doc_id": "docno", "label": "rel"}),
     "OTHER_LABEL": QRELS.rename({"label": "rel"}),
     "QRELS_TWICE": pl.concat([QRELS, QRELS]).with_columns(note=pl.int_range(6)),
@@ -792,7 +797,7 @@ MODULES: list[ModuleType] = [
     items_lists,
     items_parts,
     recount,
-    tables_beside,
+    catalog_and_past,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 

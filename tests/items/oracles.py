@@ -76,6 +76,18 @@ def popularity_lift(lists: Lists, past: Mapping[object, set[object]]) -> float:
     return (math.fsum(shown) / len(shown)) / (math.fsum(before) / len(before)) - 1
 
 
+def group_exposure_ratio(lists: Lists, groups: Mapping[object, str | None]) -> float:
+    each = dict.fromkeys({group for group in groups.values() if group is not None}, 0.0)
+    for items in lists.values():
+        for place, item in enumerate(items):
+            group = groups[item]
+            if group is not None:
+                each[group] += 1 / math.log2(place + 2)
+    sizes = Counter(groups.values())
+    shares = [x / sizes[group] for group, x in each.items()]
+    return min(shares) / max(shares) if max(shares) else math.nan
+
+
 ORACLES = {
     "coverage": coverage,
     "aggregate_diversity": aggregate_diversity,

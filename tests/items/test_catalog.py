@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 
-from .oracles import ORACLES, popularity_lift
+from .oracles import ORACLES, group_exposure_ratio, popularity_lift
 
 SEEDS = range(6)
 METRICS = sorted(ORACLES)
@@ -63,8 +63,25 @@ def test_popularity_lift_is_that_of_plain_python(seed: int) -> None:
     assert close(found, popularity_lift({u: items[:3] for u, items in lists.items()}, {**past}))
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(seed: int) -> None:
+    frame, lists = drawn(seed)
+    draw = random.Random(seed)
+    groups = {item: draw.choice(["x", "y", "z", None]) for item in CATALOG}
+    items = pl.DataFrame({"doc_id": [*groups], "maker": [*groups.values()]})
+    expected = group_exposure_ratio({user: shown[:3] for user, shown in lists.items()}, groups)
+    ranker = frame.rank.on(items=items, group="maker")
+    found = ranker.catalog("group_exposure_ratio@3", resamples=99).row(0, named=True)
+    assert close(found["value"], expected)
+    assert 0 <= found["ci_low"] <= expected <= found["ci_high"] <= 1
+    users = pl.col("query_id").is_in([*lists][:5])
+    days = [part.rank.on(items=items, group="maker") for part in (frame.filter(users), frame.filter(~users))]
+    one, other = (day.item_counts("group_exposure_ratio@3") for day in days)
+    assert close(one.merge(other).catalog()["value"].item(), expected)
+
+
 def test_every_catalog_metric_has_an_oracle() -> None:
-    assert {*ORACLES, "popularity_lift"} == {*rf.CATALOG_METRICS}
+    assert {*ORACLES, "popularity_lift", "group_exposure_ratio"} == {*rf.CATALOG_METRICS}
 
 
 # laws
@@ -237,6 +254,71 @@ def test_unknown_items_are_left_out_if_asked_and_the_others_keep_their_ranks() -
     assert found == {"coverage@1": 0.5, "coverage@2": 0.5, "user_coverage@1": 0.5, "user_coverage@2": 1.0}
 
 
+PAST = pl.DataFrame({"query_id": ["u0", "u1", "u1"], "doc_id": ["i0", "i0", "i1"]})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tables_that_on_names_are_those_of_arguments(seed: int) -> None:
+    frame, _ = drawn(seed)
+    asked = "coverage@3", "gini@3", "popularity_lift@3"
+    expected = frame.rank.catalog(*asked, items=CATALOG, interactions=PAST, ci=None)
+    bound: dict[str, Any] = {"items": CATALOG, "interactions": PAST}
+    assert_frame_equal(frame.rank.on(**bound).catalog(*asked, ci=None), expected)
+    assert_frame_equal(frame.lazy().rank.on(**bound).catalog(*asked, ci=None).collect(), expected)
+    in_pandas: Any = frame.to_pandas().rank
+    found = in_pandas.on(items=CATALOG, interactions=PAST.to_pandas()).catalog(*asked, ci=None)
+    assert found["value"].to_list() == pytest.approx(expected["value"].to_list(), rel=1e-15, nan_ok=True)
+    counted = frame.rank.on(items=CATALOG, interactions=PAST).item_counts(*asked).catalog()
+    assert_frame_equal(counted, expected)
+
+
+def test_a_table_that_is_an_argument_takes_precedence_over_that_of_on() -> None:
+    frame, _ = drawn(0)
+    bound = frame.rank.on(items=999, interactions=PAST.head(1))
+    found = bound.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
+    expected = frame.rank.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
+    assert_frame_equal(found, expected)
+
+
+def test_a_comparison_of_runs_takes_the_tables_of_on() -> None:
+    frame = drawn(0)[0].with_columns(new=pl.col("score") * -1)
+    asked = "coverage@1", "popularity_lift@1"
+    found = frame.rank.on(items=CATALOG, interactions=PAST).compare_catalog(*asked, runs=["score", "new"], resamples=99)
+    expected = frame.rank.compare_catalog(*asked, items=CATALOG, interactions=PAST, runs=["score", "new"], resamples=99)
+    assert_frame_equal(found, expected)
+
+
+def test_one_table_of_interactions_serves_metrics_of_users_and_of_the_catalog() -> None:
+    frame = pl.DataFrame({"query_id": ["u0", "u1"], "doc_id": ["i1", "i0"], "score": [1.0, 1.0]})
+    ranker = frame.rank.on(items=["i0", "i1", "i2", "i3"], interactions=PAST)
+    assert ranker.evaluate("mean_popularity")["mean_popularity"].to_list() == [1.0, 2.0]
+    # of two users with a past one has i1, both have i0: lists 1/2 and 1; pasts 1 and 3/4
+    found = ranker.catalog("coverage", "popularity_lift", ci=None)["value"].to_list()
+    assert found == [0.5, pytest.approx((0.75 - 0.875) / 0.875)]
+
+
+def test_counts_of_items_are_no_past_for_metrics_of_the_catalog() -> None:
+    counts = pl.DataFrame({"doc_id": ["i0"], "n": [3]})
+    ranker = drawn(0)[0].rank.on(interactions=counts)
+    assert ranker.catalog("aggregate_diversity", ci=None).height == 1
+    with pytest.raises(rf.InvalidOption, match="a frame with a row per user and item"):
+        ranker.catalog("popularity_lift")
+
+
+@pytest.mark.parametrize("narrow", [pl.Int32, pl.UInt8])
+def test_whole_numbers_of_another_width_are_the_same_items_and_users(narrow: type[pl.DataType]) -> None:
+    frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2.0, 1, 1]})
+    past = pl.DataFrame({"query_id": [1, 2], "doc_id": [1, 2]}, schema={"query_id": narrow, "doc_id": narrow})
+    expected = values(frame, "coverage", "popularity_lift", items=[1, 2, 3], interactions=past.cast(pl.Int64))
+    found = values(frame, "coverage", "popularity_lift", items=pl.Series([1, 2, 3], dtype=narrow), interactions=past)
+    assert found == expected
+    assert (
+        frame.rank.without(past)["doc_id"].to_list()
+        == frame.rank.without(past.cast(pl.Int64))["doc_id"].to_list()
+        == [2, 1]
+    )
+
+
 LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1], "group": ["x", "y", "x"]})
 
 
@@ -245,13 +327,15 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
     [
         (lambda r: r.catalog("coverage@10"), "coverage@10 divides by the number of items"),
         (lambda r: r.catalog("gini"), "say items=1000"),
+        (lambda r: r.catalog("group_exposure_ratio", items=["a", "b"]), "name the column of groups in the catalog"),
+        (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "name the column of groups in the catalog"),
         (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
         (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
         (lambda r: r.catalog("coverage", items=0), "from 1 on"),
         (lambda r: r.catalog("coverage", items=True), "is no catalog"),
         (lambda r: r.catalog("coverage", items=2.5), "is no catalog"),
         (lambda r: r.catalog("coverage", items="abc"), "is no catalog"),
-        (lambda r: r.catalog("coverage", items=[]), "holds no item"),
+        (lambda r: r.catalog("coverage", items=[]), r"^items=\[\] holds no item"),
         (lambda r: r.catalog("coverage", items=["a", None]), "column 'doc_id' is null"),
         (lambda r: r.catalog("coverage", items=["a", 1]), "no ids of one type"),
         (lambda r: r.catalog("coverage", items=[1, 2]), "is String in the table and Int64 in items"),

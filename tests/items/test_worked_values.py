@@ -11,7 +11,7 @@ LISTS = pl.DataFrame(
     {"query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, "doc_id": list("cdebdfcde"), "score": [3.0, 2.0, 1.0] * 3}
 )
 TRAIN = pl.DataFrame({"query_id": ["u1", "u1", "u2", "u2", "u3", "u3", "u4", "u4"], "doc_id": list("abacabad")})
-CATALOG = pl.DataFrame({"doc_id": list("abcdef")})
+CATALOG = pl.DataFrame({"doc_id": list("abcdef"), "group": list("xyxyyx")})
 
 # counts of the six items: a 0, b 1, c 2, d 3, e 2, f 1
 VALUES = {
@@ -31,11 +31,13 @@ VALUES = {
     # exposure by .5, .25, .125: a 0, b .5, c 1, d .75, e .25, f .125
     "exposure_gini(weight=rbp,p=0.5)@3": (-3 * 0.125 - 0.25 + 0.5 + 3 * 0.75 + 5 * 1) / (6 * 2.625),
     "exposure_gini(weight=count)@3": 0.351852,
+    # shown: x (a, c, f) 0 + 2 + 1, y (b, d, e) 1 + 3 + 2
+    "group_exposure_ratio(weight=count)@3": 0.5,
 }  # fmt: skip
 
 
 def value_of(frame: pl.DataFrame, metric: str, **options: object) -> float | None:
-    found = frame.rank.catalog(metric, ci=None, **options)
+    found = frame.rank.on(group="group" if "group" in metric else None).catalog(metric, ci=None, **options)
     assert found["metric"].to_list() == [metric]
     value: float | None = found["value"].item()
     return value
@@ -44,6 +46,16 @@ def value_of(frame: pl.DataFrame, metric: str, **options: object) -> float | Non
 @pytest.mark.parametrize("metric", VALUES)
 def test_a_catalog_metric_has_its_worked_value(metric: str) -> None:
     assert value_of(LISTS, metric, items=CATALOG, interactions=TRAIN) == pytest.approx(VALUES[metric], abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("metric", "ratio"),
+    [("group_exposure_ratio", 0.602957), ("group_exposure_ratio(weight=rbp,p=0.9)", 0.782271)],
+)
+def test_two_groups_of_six_items_have_the_ratios_that_fairranktune_prints(metric: str, ratio: float) -> None:
+    frame = pl.DataFrame({"query_id": [1] * 6, "doc_id": list("abcdef"), "score": [6.0, 5, 4, 3, 2, 1]})
+    items = pl.DataFrame({"doc_id": list("abcdef"), "group": list("MMFMFF")})
+    assert value_of(frame, metric, items=items) == pytest.approx(ratio, abs=5e-7)
 
 
 def test_every_catalog_metric_has_a_worked_value() -> None:

@@ -285,6 +285,17 @@ def test_the_index_may_name_the_query() -> None:
     )
 
 
+def test_what_all_users_are_shown_is_that_of_one_frame() -> None:
+    ddf, texts = to_dask(DF, 3), ("coverage@3", "gini@3", "personalization@3")
+    items = DF["doc_id"].unique()
+    found = ddf.rank.on(items=items).catalog(*texts, ci=None).compute().set_index("metric")["value"]
+    wanted = DF.rank.catalog(*texts, items=items, ci=None)
+    assert found[list(texts)].tolist() == pytest.approx(wanted["value"].to_list(), rel=1e-12)
+    shown = ddf.rank.exposure(k=3).compute().set_index("doc_id")["shown"]
+    counted = DF.rank.exposure(k=3)
+    assert shown[counted["doc_id"].to_list()].tolist() == counted["shown"].to_list()
+
+
 @pytest.mark.parametrize("ids", [[1, 2, None], ["a", "b", None], [1.5, 2.5, None]], ids=str)
 def test_ids_of_any_type_come_back_and_a_missing_one_is_a_query(ids: list[Any]) -> None:
     df = pl.DataFrame(

@@ -220,6 +220,20 @@ def test_means_are_those_of_one_polars_frame_for_any_number_of_parts(spark: Any,
 
 
 @pytest.mark.parametrize("by", [None, "slice"])
+def test_catalog_metrics_are_those_of_one_polars_frame_for_any_number_of_buckets(spark: Any, by: Any) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
+    past = DF.select("query_id", "doc_id").unique().sort("query_id", "doc_id").gather_every(5)
+    texts = ("coverage@3", "gini@3", "personalization@3", "popularity_lift@3")
+    known: dict[str, Any] = {"items": DF["doc_id"].unique(), "interactions": past}
+    wanted = df.rank.catalog(*texts, by=by, ci=None, **known)
+    for buckets in (1, 4):
+        found = to_polars(rankframe.spark.catalog(to_spark(spark, df), *texts, by=by, buckets=buckets, **known))
+        key = [*([by] if by else []), "metric"]
+        found, expected = (x.select(wanted.columns).sort(key).cast(dict(wanted.schema)) for x in (found, wanted))
+        assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize("by", [None, "slice"])
 def test_weights_mean_what_they_mean_on_a_polars_frame(spark: Any, by: Any) -> None:
     df = DF.with_columns(
         slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)

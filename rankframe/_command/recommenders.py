@@ -1,0 +1,79 @@
+"""``rankframe catalog`` and ``rankframe gaps``: what all users are shown, and how far groups of users are apart."""
+
+from __future__ import annotations
+
+import argparse
+
+from .._rankers.polars import PolarsRanker
+from .._support.progress import Busy
+from .._text.displays import gap_lines
+from .command import Answer, Command, Parser
+from .evaluate import asked
+from .options import add_file, add_format, add_metrics, columns_read, ranker
+from .output import Table
+from .parameters import add_parameters, values_of
+from .reading import judged, shown_lists
+
+__all__ = ["CATALOG", "GAPS"]
+
+OF_CATALOG = (
+    "rankframe catalog bm25.run -m coverage@10,gini@10 --items 1000",
+    "rankframe catalog table.parquet --items catalog.csv --by market --format csv > catalog_metrics.csv",
+    "rankframe catalog table.parquet -m popularity_lift@10 --interactions train.csv --score ltr",
+)
+OF_GAPS = (
+    "rankframe gaps table.parquet -m ndcg@10 --by market",
+    "rankframe gaps bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json",
+)
+DEFAULT = ("coverage@10", "gini@10", "personalization@10")
+
+
+def options_of_catalog(sub: Parser) -> None:
+    """What is measured."""
+    add_file(sub)
+    add_metrics(sub, DEFAULT)
+    add_parameters(sub, PolarsRanker.catalog)
+    add_format(sub)
+
+
+def options_of_gaps(sub: Parser) -> None:
+    """What is measured, and between whom."""
+    add_file(sub)
+    add_metrics(sub)
+    add_parameters(sub, PolarsRanker.gaps)
+    add_format(sub)
+
+
+def catalog(arguments: argparse.Namespace) -> Answer:
+    """A row per slice and metric."""
+    options, metrics = values_of(arguments, PolarsRanker.catalog), arguments.metrics or DEFAULT
+    table = shown_lists(arguments, columns_read(arguments, lambda ranker: ranker.catalog(*metrics, **options)))
+    with Busy("counting items"):
+        return Answer(Table(ranker(table, arguments).catalog(*metrics, **options)))
+
+
+def gaps(arguments: argparse.Namespace) -> Answer:
+    """A row per metric and figure."""
+    options, metrics = values_of(arguments, PolarsRanker.gaps), asked(arguments)
+    table = judged(arguments, columns_read(arguments, lambda ranker: ranker.gaps(*metrics, **options))).table
+    with Busy("comparing groups"):
+        found = ranker(table, arguments).gaps(*metrics, **options)
+    return Answer(Table(found.table, gap_lines(found)))
+
+
+CATALOG = Command(
+    "catalog",
+    "[options] RUN",
+    "metrics of the items that all users are shown, as coverage and Gini",
+    OF_CATALOG,
+    options_of_catalog,
+    catalog,
+)
+GAPS = Command(
+    "gaps",
+    "[options] --by COLUMN RUN",
+    "how far the means of groups of queries are apart, and whether that may be chance",
+    OF_GAPS,
+    options_of_gaps,
+    gaps,
+)
