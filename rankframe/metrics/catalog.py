@@ -107,7 +107,7 @@ def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
     return index * n / (n - 1) if normalized else index
 
 
-@catalog_metric("gini_index", bounds=(0, 1), higher_is_better=False)
+@catalog_metric("gini_index", "ListGini", bounds=(0, 1), higher_is_better=False)
 def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.Expr:
     r"""The Gini index of how often each item of the catalog is shown: 0 if all are shown equally often.
 
@@ -164,7 +164,7 @@ def exposure_gini(
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
 
 
-@catalog_metric("shannon_entropy", "distributional_coverage", bounds=(0, None))
+@catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", bounds=(0, None))
 def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The Shannon entropy, in bits, of the items' shares of all places: the higher, the more evenly items are shown.
 
@@ -240,7 +240,7 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     return 1 - hhi(e, k)
 
 
-@catalog_metric("inter_user_diversity", bounds=(0, 1))
+@catalog_metric("inter_user_diversity", "PersonalizationMetric", bounds=(0, 1))
 def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""How different the lists of two users are: 1 less the mean cosine of their sets of items, over all pairs of users.
 
