@@ -106,7 +106,8 @@ class Recount:
         rows = lists.filter(shown).join(of_users, on=query, nulls_equal=True)
         items = rows.select(ITEM).unique().sort(ITEM).with_row_index(PLACE)
         if past is not None:
-            items = items.join(past.popularity, on=ITEM, how="left", maintain_order="left").fill_null(0.0)
+            items = items.join(past.popularity, on=ITEM, how="left", maintain_order="left")
+            items = items.with_columns(pl.col("#popularity").fill_null(0.0))  # ids that are numbers stay as they are
             of_users = of_users.join(past.mean, on=past.users, how="left", nulls_equal=True, maintain_order="left")
         self.items = items
         rows = rows.join(items, on=ITEM).sort(PLACE, USER)

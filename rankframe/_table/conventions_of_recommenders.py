@@ -50,7 +50,8 @@ RECOMMENDERS: Mapping[str, Convention] = {
         {
             **{name: {} for name in ("precision", "recall", "f1", "f_beta", "hit_rate", "rr", "map")},
             "ndcg": {"gain": "binary", "ideal": "perfect"},
-            **{name: {} for name in ("mean_popularity", "novelty", "serendipity", "aggregate_diversity")},
+            **{name: {} for name in ("mean_popularity", "novelty", "aggregate_diversity")},
+            "serendipity": {"no_relevant": "zero"},
             "ild": {"distance": "hamming"},
         },
         "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, and "

@@ -61,7 +61,11 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "users": "popularity is a share of the users",
         "interactions": "popularity is a share of the interactions",
     },
-    "distance": {...: "the distance of items is {}"},
+    "distance": {
+        "cosine": "the distance of two items is 1 less the cosine of their features",
+        "hamming": "the distance of two items is the number of features in which they differ",
+        "euclidean": "the distance of two items is that of their features",
+    },
     "against": {
         "popularity": "an item surprises by being less popular than its rank tells",
         "co_occurrence": "an item surprises by sharing few users with those that the user had",
@@ -69,7 +73,13 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "relevance": {False: "items count whatever their labels"},
     "tail": {...: "the tail is {} of the items"},
-    "weight": {...: "ranks have the weight {}"},
+    "weight": {
+        "equal": "all ranks count the same",
+        "count": "all ranks count the same",
+        "log2": "a rank counts 1 / log2(rank + 1)",
+        "rbp": "a rank counts as a reader who goes on with probability p reaches it",
+        ...: "a rank counts {}^(rank - 1)",
+    },
     "p": {...: "the reader goes on with probability {}"},
     "tied": {...: "a pair with equal scores counts {}"},
 }
