@@ -53,6 +53,7 @@ RECOMMENDERS: Mapping[str, Convention] = {
             **{name: {} for name in ("mean_popularity", "novelty", "aggregate_diversity")},
             "serendipity": {"no_relevant": "zero"},
             "ild": {"distance": "hamming"},
+            "user_coverage": {},
         },
         "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, and "
         "r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
@@ -154,12 +155,12 @@ RECOMMENDERS: Mapping[str, Convention] = {
         {
             **{name: {"unseen_items": "skip"} for name in ("mean_popularity", "novelty")},
             "ild": {"divisor": "list"},
-            "serendipity": {"against": "features"},
+            "serendipity": {"against": "features", "no_relevant": "null"},
             "personalization": {},
         },
         "version 0.7; k is always given; tied items share their mean rank; normalize_arp divides by the popularity of the "
-        "most popular item; personalization takes all lists for lists of k items; users without a relevant "
-        "recommendation are left out of serendipity",
+        "most popular item; personalization takes all lists for lists of k items; serendipity "
+        "leaves out users without a relevant recommendation, also those with a relevant item that was not recommended",
         (),
         {
             "coverage": OF_PAST_ITEMS,

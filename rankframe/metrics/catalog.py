@@ -71,7 +71,7 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     return (e.shown(k) > 0).sum()
 
 
-@catalog_metric("user_space_coverage", "covered_users", bounds=(0, 1))
+@catalog_metric("user_space_coverage", "covered_users", "CoveredUsers", bounds=(0, 1))
 def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.Expr:
     """The share of the table's users who are shown at least `least` items.
 
@@ -137,7 +137,7 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
     return _gini(e.shown(k), e.n_items, normalized)
 
 
-@catalog_metric(bounds=(0, 1), higher_is_better=False)
+@catalog_metric("ExposureGini", bounds=(0, 1), higher_is_better=False)
 def exposure_gini(
     e: Exposure, k: int | None = None, *, weight: Weight = "log2", p: Persistence = 0.8, normalized: bool = False
 ) -> pl.Expr:

@@ -26,6 +26,7 @@ NATS = 3 * 3 / 9 / 3 * math.log(9 / 3) + 2 * 2 / 9 * math.log(9 / 2) + 2 / 9 * m
 PRINTED = {
     ("rectools", "coverage@3"): 5,
     ("rectools", "aggregate_diversity@3"): 5,
+    ("rectools", "user_coverage@3"): 1,
     ("rectools", "mean_popularity@3"): 7 / 9,
     ("rectools", "novelty@3"): 17 / 9,
     ("rectools", "serendipity@3"): 1 / 9,

@@ -47,6 +47,8 @@ def rectools(metric: str, table: Table) -> float:
     relevant, catalog, k = recs[recs["label"] > 0][["user_id", "item_id"]], list(table.features.index), table.k
     if metric in ("coverage", "aggregate_diversity"):
         return metrics.CatalogCoverage(k=k).calc(recs, catalog)
+    if metric == "user_coverage":
+        return metrics.CoveredUsers(k=k).calc(recs, recs[["user_id", "item_id"]])
     if metric == "mean_popularity":
         return metrics.AvgRecPopularity(k=k).calc(recs, train)
     if metric == "novelty":
@@ -139,7 +141,7 @@ def evidently(metric: str, table: Table) -> float:
         "mean_popularity": recsys.PopularityBias, "coverage": recsys.PopularityBias, "gini": recsys.PopularityBias,
     }[metric]  # fmt: skip
     report = Report([of(**options)])
-    beside = {"current_train_data": table.train.assign(rank=1.0, label=1), "current_items": items}
+    beside = {"current_train_data": table.train.merge(items, on="item").assign(rank=1.0, label=1)}
     current = table.recs.drop(columns="score").merge(items, on="item")
     report.run(reference_data=None, current_data=current, column_mapping=mapping, additional_data=beside)
     result = report._first_level_metrics[0].get_result()
