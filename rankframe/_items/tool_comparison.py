@@ -21,8 +21,8 @@ from .._table.convention import Convention, Otherwise
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
-from .._words.in_words import in_words
 from .._verbs.declaration import verb
+from .._words.in_words import in_words
 from ..errors import InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
 from .catalog import catalog
 from .seen_number import Seen

@@ -142,7 +142,8 @@ RECOMMENDERS: Mapping[str, Convention] = {
         {
             "coverage": COUNT,
             "user_coverage": Otherwise(
-                "it is the number of users with a recommendation", lambda values: values.of("user_coverage") * values.n_queries
+                "it is the number of users with a recommendation",
+                lambda values: values.of("user_coverage") * values.n_queries,
             ),
             "gini": Otherwise(
                 "it is 1 less the normalized Gini index, so that high is equal",

@@ -17,9 +17,9 @@ from rankframe._decisions.resampling import SummaryResampling
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
 from rankframe._engines.tasks import Work
+from rankframe._items import tool_comparison
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
-from rankframe._items import tool_comparison
 from rankframe._verbs import verbs
 from rankframe._verbs.declaration import verb
 from tests.support.calls import POLICIES

@@ -108,9 +108,10 @@ def test_conventions_of_catalog_metrics_are_told_without_a_table() -> None:
 
 def test_a_convention_sets_the_options_of_catalog_metrics() -> None:
     ranker = RECS.rank.on(convention="lenskit")
-    assert ranker.catalog("exposure_gini@3", items=6, ci=None).rows() == RECS.rank.catalog(
-        "exposure_gini(weight=rbp,p=0.85)@3", items=6, ci=None
-    ).rows()
+    assert (
+        ranker.catalog("exposure_gini@3", items=6, ci=None).rows()
+        == RECS.rank.catalog("exposure_gini(weight=rbp,p=0.85)@3", items=6, ci=None).rows()
+    )
     stated = ranker.catalog("exposure_gini(p=0.5)@3", items=6, ci=None)
     assert stated["metric"].item() == "exposure_gini(weight=rbp,p=0.5)@3"
     assert RECS.rank.on(convention="recbole").item_counts("gini", items=6).catalog()["metric"].item() == "gini@10"

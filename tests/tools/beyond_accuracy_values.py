@@ -124,8 +124,8 @@ def recmetrics(metric: str, table: Table) -> float:
 
 
 def evidently(metric: str, table: Table) -> float:
-    from evidently.legacy.base_metric import ColumnMapping
     from evidently.legacy import metrics as recsys
+    from evidently.legacy.base_metric import ColumnMapping
     from evidently.legacy.report import Report
 
     mapping = ColumnMapping(

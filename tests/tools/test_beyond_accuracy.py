@@ -73,7 +73,9 @@ def ours(tool: str, metric: str, given: Table) -> float:
         pl.DataFrame({name: x[name].to_list() for name in x}).rename({"user": "query_id", "item": "doc_id"})
         for x in (given.recs, given.train)
     ]
-    items = pl.DataFrame({"doc_id": list(given.features.index), **{name: given.features[name].to_list() for name in "xyz"}})
+    items = pl.DataFrame(
+        {"doc_id": list(given.features.index), **{name: given.features[name].to_list() for name in "xyz"}}
+    )
     roles = {}
     if metric in ("ild", "serendipity"):
         roles = {"features": list("xyz")}
