@@ -225,7 +225,10 @@ def tune(
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
     found = _values(query, queries, {name: unscaled(x[:, None], [metric]) for name, x in rankings.items()})
     others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    compared, _ = compared_values(found, [metric], (), [(i, 0) for i in others], significance.test, resampling)
+    (rows,) = found.slices(())
+    pairs = [(i, 0) for i in others]
+    with Progress("comparing runs", resampling.progress) as progress:
+        compared, _ = compared_values(found, [metric], rows, pairs, significance.test, resampling, progress)
     texts = [call.text for call in chosen]
     result = {
         "table": _table(found, metric, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
@@ -248,7 +251,7 @@ def tune(
         **{name: x for name, x in asdict(resampling).items() if name != "seed"},
         "search": tuning.searched(len(names)),
         "run": runs.column,
-        "runs": found.runs,
+        "runs": [name for name in found.runs if name != IN_SAMPLE],
         "unweighted": _unweighted(final).text,
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
         **settings_of(setup, table),

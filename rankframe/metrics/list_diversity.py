@@ -15,6 +15,7 @@ __all__ = ["category_diversity", "category_entropy", "ild"]
 
 @metric(
     "IntraListDiversity",
+    "intra_list_diversity",
     display="ILD",
     labels=False,
     needs=("features",),
