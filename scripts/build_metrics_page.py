@@ -78,6 +78,13 @@ SPELLINGS = {
         "RBP(p=0.9) IPrec@0.3 SetP SetR SetAP SetRelP NumRet NumRel NumRet(rel=1) Compat(p=0.95) alpha_nDCG@20 ERR_IA@20 "
         "StRecall@10 P_IA@5"
     ),
+    "RecTools": "AvgRecPopularity@10 MeanInvUserFreq@10 Serendipity@10 IntraListDiversity@10 CoveredUsers@10",
+    "RePlay": "Surprisal(divisor=k)@10 Unexpectedness(divisor=k)@10 CategoricalDiversity@10",
+    "RecBole": "AveragePopularity@10 TailPercentage@10",
+    "Microsoft's Recommenders": "distributional_coverage user_serendipity",
+    "Elliot": "EFD@10 EPC@10 APLT@10 SEntropy@10",
+    "Evidently": "NoveltyMetric@10 DiversityMetric@10 SerendipityMetric@10 PersonalizationMetric@10",
+    "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10",
 }
 """Texts of each tool; what they mean here, the page says."""
 
@@ -109,9 +116,9 @@ def names_page() -> str:
     ]
     parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("name", "means"), rows))]
     for tool, texts in SPELLINGS.items():
-        rows = [(f"`{text}`", ", ".join(link(call) for call in rf.parse(text))) for text in texts.split()]
+        rows = [(f"`{text}`", ", ".join(map(link, meant(text)))) for text in texts.split()]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
-    metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
+    metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values(), *rf.CATALOG_METRICS.values()]
     rows = [
         (linked(metric.name), ", ".join(f"`{name}`" for name in called))
         for metric in metrics
@@ -122,7 +129,9 @@ def names_page() -> str:
     rows = []
     for tool, convention in CONVENTIONS.items():
         besides = [f"{linked(name)}{said(settings)}" for name, settings in convention.metrics.items() if settings]
-        rows.append((f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), convention.note))
+        others = [f"its {linked(name)}: {other.says}" for name, other in convention.otherwise.items()]
+        apart = "; ".join([convention.note, *others]) if others else convention.note
+        rows.append((f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), apart))
     parts.append(table(("tool", "all metrics", "single metrics", "differences that no setting covers"), rows))
     return "\n".join(parts)
 
@@ -143,13 +152,22 @@ def policies() -> str:
 
 
 def linked(name: str) -> str:
-    """A metric's name, with a link to its section."""
-    return f"[`{name}`](metrics.md#{name})"
+    """A metric's name, with a link to its section, if it is one of a query's ranking."""
+    return f"`{name}`" if name in rf.CATALOG_METRICS else f"[`{name}`](metrics.md#{name})"
 
 
 def link(call: Call) -> str:
-    """A canonical text, with a link to its metric's section."""
-    return f"[`{call.text}`](metrics.md#{call.metric.name})"
+    """A canonical text, with a link to its metric's section, if it is one of a query's ranking."""
+    of_lists = call.metric.name in rf.CATALOG_METRICS
+    return f"`{call.text}`" if of_lists else f"[`{call.text}`](metrics.md#{call.metric.name})"
+
+
+def meant(text: str) -> list[Call]:
+    """The metrics that a text names, of a query's ranking or of the whole table."""
+    try:
+        return rf.parse(text)
+    except rf.UnknownMetric:
+        return rf.parse(text, rf.CATALOG_METRICS)
 
 
 def page() -> str:

@@ -11,10 +11,11 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.requests import calls_of
+from .._items.tool_comparison import conventions as compared
+from .._items.tool_comparison import explained, short
 from .._support.progress import Busy
-from .._table.conventions import CONVENTIONS, Convention
-from .._verbs.tool_comparison import conventions as compared
-from .._verbs.tool_comparison import explained, short
+from .._table.convention import Convention
+from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, columns_read, ranker
@@ -89,7 +90,7 @@ def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:
     """A row for each set of metrics that the tool counts by the same policies, and with the same options."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name, settings in convention.metrics.items():
-        of_metric = rf.METRICS[name].parameters
+        of_metric = {**rf.METRICS, **rf.CATALOG_METRICS}[name].parameters
         policies = {**convention.policies, **{key: x for key, x in settings.items() if key not in of_metric}}
         options = {key: x for key, x in settings.items() if key in of_metric}
         rows.setdefault((listed(policies), listed(options)), []).append(name)

@@ -26,13 +26,13 @@ from .recount import Asked, Recount, users_of
 __all__ = ["catalog", "catalog_calls", "item_counts"]
 
 
-def catalog_calls(requests: Sequence[Request | Call], example: str) -> list[Call]:
-    """The catalog metrics that are named."""
+def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
+    """The catalog metrics that are named, with the options of the convention."""
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
     for call in calls:
         if call.relevant is not None:
             raise InvalidOption(f"{call.text} looks at no labels; leave the option relevant out")
-    return calls
+    return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
 
 
 def in_parts(
@@ -48,7 +48,7 @@ def in_parts(
         raise InvalidOption(
             "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
         )
-    calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
+    calls = catalog_calls(requests, setup, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     return Parts(tuple(calls), setup, tuple(by), unknown_items)
 
@@ -63,7 +63,7 @@ def catalog(
     *requests: Request | Call,
 ) -> Frame:
     """One row per slice and metric: its value, an interval, and the numbers of users and of items in the catalog."""
-    calls = catalog_calls(requests, "catalog('coverage@10', items=...)")
+    calls = catalog_calls(requests, setup, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
     of_items, past = catalog_and_past(setup, schema, unknown_items)
@@ -109,7 +109,7 @@ def item_counts(
     *requests: Request | Call,
 ) -> ItemCounts:
     """The sums of a part of a table, for catalog metrics of the whole."""
-    calls = catalog_calls(requests, "item_counts('coverage@10', items=...)")
+    calls = catalog_calls(requests, setup, "item_counts('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     parts = Parts(tuple(calls), setup, tuple(by), unknown_items)
     return ItemCounts(parts, parts.part(frame))

@@ -64,7 +64,7 @@ def compare_catalog(
     *requests: Request,
 ) -> Frame:
     """Every two runs, or every run and the baseline, by each metric in each slice."""
-    calls = catalog_calls(requests, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
+    calls = catalog_calls(requests, setup, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*TABLE], design.by, "by")
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))

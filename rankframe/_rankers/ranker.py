@@ -246,7 +246,7 @@ class FrameRanker(Ranker[R]):
     judge = verb(verbs.judge)
     check = verb(verbs.check)
     agreement = verb(verbs.agreement)
-    conventions = verb(verbs.conventions)
+    conventions = verb(items.conventions)
 
     # decisions
     mean = verb(summaries.mean)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 from ..errors import InvalidOption, nearest, option
+from .convention import LIST_ONLY, Convention, Settings
+from .conventions_of_recommenders import RECOMMENDERS
 from .trec_eval import MEASURES
 
-__all__ = ["CONVENTIONS", "Convention", "convention_of"]
-
-Settings: TypeAlias = Mapping[str, Any]
+__all__ = ["CONVENTIONS", "convention_of"]
 
 ABOVE_HALF = math.nextafter(0.5, 1)
 """The least number that is above one half."""
@@ -20,31 +18,6 @@ ABOVE_HALF = math.nextafter(0.5, 1)
 ANY_GAIN: Settings = {"relevant": math.nextafter(0, 1)}
 """Of metrics that ask whether a query has any gain, not whether it has a relevant document."""
 
-
-@dataclass(frozen=True)
-class Convention:
-    """The convention of a tool: its policies, and the options and policies of each of its metrics.
-
-    Attributes
-    ----------
-    policies
-        What :meth:`on` sets for all metrics of the tool.
-    metrics
-        The tool's metrics by canonical name, each with what it has otherwise: options of the metric, or policies.
-    note
-        What of the tool no setting can repeat.
-    also
-        Other tools that count the same, and other names of the tool, for the hint in an error.
-    """
-
-    policies: Settings = field(default_factory=dict)
-    metrics: Mapping[str, Settings] = field(default_factory=dict)
-    note: str = ""
-    also: tuple[str, ...] = ()
-
-
-LIST_ONLY: Settings = {"unretrieved": "drop"}
-"""Of tools that see nothing but the list they are given."""
 
 OF_TREC_EVAL: Mapping[str, Settings] = {
     **{measure.metric: {} for measure in MEASURES.values() if measure.metric},
@@ -270,59 +243,10 @@ PRODUCTS: Mapping[str, Convention] = {
         "that it stays below 1; precision and recall are those by id; recall is NaN without a reference, and precision "
         "where nothing was retrieved",
     ),
-    "replay": Convention(
-        {"no_relevant": "null"},
-        {
-            **{name: {} for name in ("precision", "recall", "hit_rate", "rr")},
-            "map": {"divisor": "min(k,R)"},
-            "ndcg": {"gain": "binary"},
-            "auc": {**LIST_ONLY, "no_relevant": "zero"},
-        },
-        "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an item "
-        "that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item are left "
-        "out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is 1 where all "
-        "of the list are relevant",
-        ("replay_rec",),
-    ),
-    "rectools": Convention(
-        {"ties": "order", "no_relevant": "null"},
-        {
-            **{name: {} for name in ("precision", "recall", "f1", "f_beta", "hit_rate", "rr", "map")},
-            "ndcg": {"gain": "binary", "ideal": "perfect"},
-        },
-        "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, and "
-        "r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
-        "without interactions are left out",
-    ),
-    "recbole": Convention(
-        {"ties": "order", "no_relevant": "null"},
-        {
-            **{name: {"k": 10} for name in ("precision", "recall", "hit_rate", "rr")},
-            "map": {"k": 10, "divisor": "min(k,R)"},
-            "ndcg": {"k": 10, "gain": "binary"},
-        },
-        "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item to "
-        "find are left out; every item is scored, so that lists are never short; GAUC, a mean weighted by the number of "
-        "relevant items, is not repeated",
-    ),
-    "microsoft_recommenders": Convention(
-        {"ties": "order", "no_relevant": "null"},
-        {
-            "precision": {"k": 10},
-            "recall": {"k": 10},
-            "map": {"k": 10, "divisor": "min(k,R)"},
-            "ndcg": {"k": 10, "gain": "binary"},
-        },
-        "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map divides "
-        "by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations count 0 in "
-        "nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, which go above "
-        "1; r_precision_at_k, which leaves out users without a hit, is not repeated",
-        ("recommenders",),
-    ),
 }
 """The conventions of products that print metrics beside what they are for."""
 
-CONVENTIONS: Mapping[str, Convention] = {**TOOLS, **PRODUCTS}
+CONVENTIONS: Mapping[str, Convention] = {**TOOLS, **PRODUCTS, **RECOMMENDERS}
 """Every tool's convention by its name."""
 
 

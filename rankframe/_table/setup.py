@@ -195,7 +195,13 @@ class Setup:
         """The setup and the call with the convention's policies and options for the call's metric."""
         if self.convention is None:
             return self, call
-        metrics = convention_of(self.convention).metrics
+        convention = convention_of(self.convention)
+        metrics, other = convention.metrics, convention.otherwise.get(call.metric.name)
+        if other is not None:
+            raise InvalidOption(
+                f"{call.metric.name} of {self.convention} is no option here: {other.says}. conventions({str(call)!r}) "
+                f"shows it; evaluate {str(call)!r} without the convention"
+            )
         if call.metric.name not in metrics:
             raise InvalidOption(
                 f"{self.convention} has no {call.metric.name}; it has {', '.join(metrics)}. Evaluate "

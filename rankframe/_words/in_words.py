@@ -38,6 +38,8 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "min(n,R)": "it divides by the number of relevant documents, at most those retrieved",
         "R": "it divides by the number of relevant documents",
         "hits": "it divides by the number of relevant documents that were found",
+        "list": "it divides by the length of the list",
+        "pairs": "it divides by the number of pairs",
     },
     "rounding": {
         "nearest": "the number of relevant documents at a level of recall is rounded",
@@ -49,6 +51,35 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         ...: "the top of the scale is label {}",
     },
     "min_label": {None: "every label counts", ...: "labels below {} count as 0"},
+    "unseen_items": {
+        "rarest": "an item without interactions counts like the least popular one",
+        "skip": "items without interactions are left out",
+        "zero": "an item without interactions counts 0",
+        "error": "an item without interactions is refused",
+    },
+    "base": {
+        "users": "popularity is a share of the users",
+        "interactions": "popularity is a share of the interactions",
+    },
+    "distance": {
+        "cosine": "the distance of two items is 1 less the cosine of their features",
+        "hamming": "the distance of two items is the number of features in which they differ",
+        "euclidean": "the distance of two items is that of their features",
+    },
+    "against": {
+        "popularity": "an item surprises by being less popular than its rank tells",
+        "co_occurrence": "an item surprises by sharing few users with those that the user had",
+        "features": "an item surprises by features unlike those that the user had",
+    },
+    "relevance": {False: "items count whatever their labels"},
+    "tail": {...: "the tail is {} of the items"},
+    "weight": {
+        "equal": "all ranks count the same",
+        "count": "all ranks count the same",
+        "log2": "a rank counts 1 / log2(rank + 1)",
+        "rbp": "a rank counts as a reader who goes on with probability p reaches it",
+        ...: "a rank counts {}^(rank - 1)",
+    },
     "p": {...: "the reader goes on with probability {}"},
     "tied": {...: "a pair with equal scores counts {}"},
 }

@@ -72,7 +72,7 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     return (e.shown(k) > 0).sum()
 
 
-@catalog_metric("user_space_coverage", "covered_users", bounds=(0, 1))
+@catalog_metric("user_space_coverage", "covered_users", "CoveredUsers", bounds=(0, 1))
 def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.Expr:
     """The share of the table's users who are shown at least `least` items.
 
@@ -108,7 +108,7 @@ def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
     return index * n / (n - 1) if normalized else index
 
 
-@catalog_metric("gini_index", bounds=(0, 1), higher_is_better=False)
+@catalog_metric("gini_index", "ListGini", bounds=(0, 1), higher_is_better=False)
 def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.Expr:
     r"""The Gini index of how often each item of the catalog is shown: 0 if all are shown equally often.
 
@@ -138,7 +138,7 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
     return _gini(e.shown(k), e.n_items, normalized)
 
 
-@catalog_metric(bounds=(0, 1), higher_is_better=False)
+@catalog_metric("ExposureGini", bounds=(0, 1), higher_is_better=False)
 def exposure_gini(
     e: Exposure, k: int | None = None, *, weight: Weight = "log2", p: Persistence = 0.8, normalized: bool = False
 ) -> pl.Expr:
@@ -203,7 +203,7 @@ def group_exposure_ratio(
     return pl.min_horizontal(shares) / pl.max_horizontal(shares)
 
 
-@catalog_metric("shannon_entropy", "distributional_coverage", bounds=(0, None))
+@catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", bounds=(0, None))
 def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The Shannon entropy, in bits, of the items' shares of all places: the higher, the more evenly items are shown.
 
@@ -279,7 +279,7 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     return 1 - hhi(e, k)
 
 
-@catalog_metric("inter_user_diversity", bounds=(0, 1))
+@catalog_metric("inter_user_diversity", "PersonalizationMetric", bounds=(0, 1))
 def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""How different the lists of two users are: 1 less the mean cosine of their sets of items, over all pairs of users.
 

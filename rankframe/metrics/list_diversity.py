@@ -13,7 +13,14 @@ from .popularity import length
 __all__ = ["category_diversity", "category_entropy", "ild"]
 
 
-@metric("IntraListDiversity", "intra_list_diversity", display="ILD", labels=False, needs=("features",))
+@metric(
+    "IntraListDiversity",
+    "intra_list_diversity",
+    display="ILD",
+    labels=False,
+    needs=("features",),
+    spellings={"DiversityMetric": {"divisor": "list"}},
+)
 def ild(
     r: Ranking,
     k: int | None = None,
@@ -60,7 +67,12 @@ def ild(
     return r.total(distances, k) / pl.when(n > 1).then(divided)
 
 
-@metric(display="category diversity", labels=False, needs=("category",))
+@metric(
+    display="category diversity",
+    labels=False,
+    needs=("category",),
+    spellings={"CategoricalDiversity": {"divisor": "k"}},
+)
 def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -> pl.Expr:
     r"""Category diversity: the number of different categories among the recommended items, per item.
 

@@ -14,7 +14,15 @@ from .popularity import known, length, mean_of
 __all__ = ["efd", "epc", "novelty", "surprisal", "unexpectedness", "unseen"]
 
 
-@metric("miuf", "MeanInvUserFreq", "mean_self_information", display="novelty", labels=False, needs=("interactions",))
+@metric(
+    "miuf",
+    "MeanInvUserFreq",
+    "mean_self_information",
+    display="novelty",
+    labels=False,
+    needs=("interactions",),
+    spellings={"NoveltyMetric": {"unseen_items": "skip"}},
+)
 def novelty(
     r: Ranking,
     k: int | None = None,

@@ -141,7 +141,10 @@ def popularity_percentile(
     bounds=(0, 1),
     labels=False,
     needs=("interactions",),
-    spellings={"aplt": {"unseen_items": "zero"}},
+    spellings={
+        "aplt": {"unseen_items": "zero"},
+        "TailPercentage": {"tail": 0.1, "unseen_items": "zero", "divisor": "k"},
+    },
 )
 def tail_share(
     r: Ranking,

@@ -18,7 +18,16 @@ def _reads_labels(relevance: bool = True, **_: object) -> bool:
     return relevance
 
 
-@metric(display="serendipity", bounds=(None, 1), labels=_reads_labels, needs=("interactions", "items"))
+@metric(
+    display="serendipity",
+    bounds=(None, 1),
+    labels=_reads_labels,
+    needs=("interactions", "items"),
+    spellings={
+        "SerendipityMetric": {"against": "features"},
+        "user_serendipity": {"against": "co_occurrence", "relevance": False},
+    },
+)
 def serendipity(
     r: Ranking,
     k: int | None = None,

@@ -17,9 +17,10 @@ from rankframe._decisions.resampling import SummaryResampling
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
 from rankframe._engines.tasks import Work
+from rankframe._items import tool_comparison
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
-from rankframe._verbs import tool_comparison, verbs
+from rankframe._verbs import verbs
 from rankframe._verbs.declaration import verb
 from tests.support.calls import POLICIES
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table

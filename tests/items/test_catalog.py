@@ -412,3 +412,14 @@ def test_a_declaration_that_clashes_is_refused(declare: Any) -> None:
 def test_the_librarys_own_catalog_metrics_stay() -> None:
     with pytest.raises(rf.InvalidOption, match="which stays"):
         rf.unregister("coverage")
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt32, pl.String, pl.Categorical])
+def test_popularity_lift_takes_items_of_any_type(dtype: pl.DataType) -> None:
+    # by hand: items 1 and 2 are shown, 1 was chosen by 1 of 2 users, 2 by none; the users' own are as popular as 1/2
+    recs = pl.DataFrame(
+        {"query_id": [1, 1], "doc_id": pl.Series([1, 2]).cast(pl.String).cast(dtype), "score": [2.0, 1.0]}
+    )
+    train = pl.DataFrame({"query_id": [1, 2], "doc_id": pl.Series([1, 3]).cast(pl.String).cast(dtype)})
+    assert recs.rank.catalog("popularity_lift@2", interactions=train, ci=None)["value"].item() == -0.5
+    assert recs.rank.item_counts("popularity_lift@2", interactions=train).catalog()["value"].item() == -0.5

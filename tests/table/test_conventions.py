@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
+from tests.items import test_conventions_of_recommenders as oracle_of_recommenders
 from tests.support.tables import INTEGER_LABELS, Table, frame, random_table
 from tests.tools import conventions as oracle
 from tests.tools import formulas
@@ -30,7 +31,7 @@ LABELS = [*INTEGER_LABELS, 0.5, 0.25, 2.75]
 NAMES = {name for metric in rf.METRICS.values() for name in (metric.name, *metric.aliases)}
 CASES = [  # of what the tools measure, the ranks of whole label lists and the means of labels have no counterpart here
     (tool, metric)
-    for tool in CONVENTIONS
+    for tool in oracle.CONVENTIONS
     for metric in oracle.CONVENTIONS[tool]["metrics"]
     if OURS.get(metric, metric).partition("(")[0] in NAMES
 ]
@@ -112,8 +113,9 @@ def test_values_are_the_tools(tool: str, metric: str, seeds: list[int]) -> None:
 
 
 def test_every_convention_is_of_known_metrics_and_every_tool_has_one() -> None:
-    assert set(CONVENTIONS) == set(oracle.CONVENTIONS)
-    assert {name for tool in CONVENTIONS.values() for name in tool.metrics} <= set(rf.METRICS)
+    assert set(CONVENTIONS) == {*oracle.CONVENTIONS, *(tool for tool, _ in oracle_of_recommenders.PRINTED)}
+    named = {name for tool in CONVENTIONS.values() for name in (*tool.metrics, *tool.otherwise)}
+    assert named <= {*rf.METRICS, *rf.CATALOG_METRICS}
 
 
 DF = frame(random_table(5, labels=[0, 0, 1, 2]), seed=None).filter(pl.col("score").is_not_null())

@@ -5,22 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
+from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import averaged, calls_of
+from .._decisions.resampling import Resampling
 from .._plan.per_query import Frame, measure
+from .._table.background import Items
+from .._table.convention import Convention, Otherwise
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
+from .._verbs.declaration import verb
 from .._words.in_words import in_words
-from ..errors import InvalidOption, RankframeError, Spelling, asked_as, worded
-from .declaration import verb
+from ..errors import InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
+from .catalog import catalog
 from .seen_number import Seen
+from .tables_beside import Unknown
 
 __all__ = ["conventions", "explained", "short"]
 
@@ -38,6 +44,10 @@ MOST_THRESHOLDS = 20
 """Of more different labels none is tried as the least one that is relevant."""
 
 
+PLAIN = Resampling(None, "percentile", 1, 0, False)
+"""Values without intervals."""
+
+
 @verb(gives="table")
 def conventions(
     frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
@@ -46,7 +56,7 @@ def conventions(
     refuse_bounds(setup)
     call, seen = _only(text), None if observed is None else Seen.of(observed)
     numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)
-    rows = [numbers.row(OURS, setup, call), *(numbers.row(*meant) for meant in _meant(setup, call))]
+    rows = [numbers.row(OURS, setup, call), *(numbers.of_tool(*meant) for meant in _meant(call))]
     if seen is not None and not any(seen.matches(row.value) for row in rows):
         rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
     says = [row.clauses for row in rows] if seen is None else list(_sentences(rows, seen))
@@ -62,10 +72,13 @@ def explained(text: str) -> pl.DataFrame:
     """One row per tool that has the metric: all choices in which the tool differs from the defaults, without a table."""
     call, setup = _only(text), Setup()
     rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
-    for tool, theirs, meant, note in _meant(setup, call):
-        rows.append(
-            Row(tool, None, meant.text, tuple(choice for choice, _ in _choices(theirs, meant, setup, call)), note)
-        )
+    for tool, convention, other in _meant(call):
+        if other is not None:
+            rows.append(Row(tool, None, None, (), convention.note, other.says))
+            continue
+        theirs, meant = setup.on(convention=tool).resolve(call)
+        choices = tuple(choice for choice, _ in _choices(theirs, meant, setup, call))
+        rows.append(Row(tool, None, meant.text, choices, convention.note))
     told = [(row.tool, row.value, row.metric, row.differs_by, row.note, row.clauses) for row in rows]
     return pl.DataFrame(told, schema=SCHEMA, orient="row").drop("value")
 
@@ -90,13 +103,17 @@ class Choice:
 
 @dataclass(frozen=True)
 class Row:
-    """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note."""
+    """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note.
+
+    A tool that has another formula by the name of the metric has no metric here, but words.
+    """
 
     tool: str
     value: float | None
-    metric: str
+    metric: str | None
     choices: tuple[Choice, ...]
     note: str
+    formula: str = ""
 
     @property
     def differs_by(self) -> str:
@@ -105,8 +122,8 @@ class Row:
 
     @property
     def clauses(self) -> str:
-        """The choices in words."""
-        return "; ".join(choice.says for choice in self.choices)
+        """The choices, or the other formula, in words."""
+        return self.formula or "; ".join(choice.says for choice in self.choices)
 
 
 class _Numbers:
@@ -117,11 +134,26 @@ class _Numbers:
         self._found: dict[tuple[Setup, Call], float | None] = {}
 
     def value(self, setup: Setup, call: Call) -> float | None:
-        """The mean over the queries that count."""
+        """The mean over the queries that count; of a metric of the whole table, its value."""
+        if (setup, call) not in self._found and _whole(call):
+            self._found[setup, call] = of_table(self.table, setup, call, _catalog_of(setup))
         if (setup, call) not in self._found:
             of_queries = measure(self.table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
             self._found[setup, call] = of_queries.collect().item()
         return self._found[setup, call]
+
+    def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
+        """The number that a tool prints, by options of ours or by another formula."""
+        theirs = self.setup.on(convention=tool)
+        if other is None:
+            return self.row(tool, *theirs.resolve(self.call), convention.note)
+        value, note = None, convention.note
+        if other.value is not None:
+            try:
+                value = other.value(_Values(self, replace(theirs, convention=None)))
+            except RankframeError as error:
+                note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+        return Row(tool, None if value is None or math.isnan(value) else value, None, (), note, other.says)
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
         """The number that a tool with this setup and call prints, with the choices that change it."""
@@ -151,7 +183,8 @@ class _Numbers:
             for some in (convention.policies, convention.metrics.get(self.call.metric.name, {}))
             for setting in some.items()
         ]
-        labels = self.table[self.setup.roles.label].drop_nulls().unique().sort()
+        label = self.setup.roles.label
+        labels = self.table[label].drop_nulls().unique().sort() if label in self.table.columns else []
         settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
         for name, policy in declared(Policies).items():
             settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
@@ -166,9 +199,72 @@ class _Numbers:
                     yield Row(ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), "")
 
 
+@dataclass(frozen=True)
+class _Values:
+    """The values of metrics for a table, as the other formula of a tool reads them."""
+
+    numbers: _Numbers
+    setup: Setup
+
+    @property
+    def past_items(self) -> pl.Series:
+        """The items of past interactions, each once."""
+        past, roles = self.setup.background.interactions, self.setup.roles
+        doc = roles.doc_in(self.numbers.table.columns)
+        if past is None or doc is None:
+            raise InvalidOption("it reads past interactions; give them, as ", on(interactions=Verbatim("train")))
+        return past.named(roles.query, doc).counts[doc]
+
+    @property
+    def n_queries(self) -> int:
+        """The number of users."""
+        return self.numbers.table.select(self.setup.roles.query).n_unique()
+
+    def of(self, text: str, items: Any = None) -> float:
+        """The value of a metric at the cutoff that was asked for; NaN where there is none."""
+        (call,) = _named(text)
+        k = self.numbers.call.arguments.get("k")
+        call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
+        table, setup = self.numbers.table, self.setup
+        value = self.numbers.value(setup, call) if items is None else of_table(table, setup, call, items, "drop")
+        return math.nan if value is None else value
+
+
+def of_table(table: pl.DataFrame, setup: Setup, call: Call, items: Any, unknown: Unknown = "error") -> float | None:
+    """The value of a metric of the whole table."""
+    past = setup.background.interactions
+    interactions = None if past is None else past.frame
+    found = catalog(table, setup, (), items, interactions, unknown, PLAIN, call)
+    value: float | None = found["value"].item()
+    return value
+
+
+def _catalog_of(setup: Setup) -> Any:
+    """The catalog that stands beside the table: a number, or a frame or list of items."""
+    items = setup.background.items
+    if not isinstance(items, Items):
+        return items
+    return items.frame.to_series() if items.frame.columns == ["#item"] else items.frame
+
+
+def _whole(call: Call) -> bool:
+    """Whether a metric is one of the whole table."""
+    return CATALOG_METRICS.get(call.metric.name) is call.metric
+
+
+def _named(text: str) -> list[Call]:
+    """The calls that a text names, of one query's ranking or of the whole table."""
+    try:
+        return calls_of(text, example="conventions('ndcg@10')")
+    except UnknownMetric:
+        with suppress(RankframeError):
+            return calls_of(text, among=CATALOG_METRICS)
+        raise
+
+
 def _only(text: str) -> Call:
     """The metric that a text names."""
-    calls = calls_of(text)
+    calls = _named(text)
     if len(calls) != 1:
         raise InvalidOption(
             f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")
@@ -176,11 +272,12 @@ def _only(text: str) -> Call:
     return averaged(calls, "conventions('ndcg@10')")[0]
 
 
-def _meant(setup: Setup, call: Call) -> Iterator[tuple[str, Setup, Call, str]]:
-    """Each tool that has the metric, with what it means by it, and its note."""
+def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:
+    """Each tool that has the metric, or another number by its name."""
+    name = call.metric.name
     for tool, convention in CONVENTIONS.items():
-        if call.metric.name in convention.metrics:
-            yield tool, *setup.on(convention=tool).resolve(call), convention.note
+        if name in convention.metrics or name in convention.otherwise:
+            yield tool, convention, convention.otherwise.get(name)
 
 
 def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Any]]:

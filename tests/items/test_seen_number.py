@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._items.tool_comparison import explained
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import IN_WORDS as POLICIES_IN_WORDS
 from rankframe._table.policies import Policies, declared
-from rankframe._verbs.tool_comparison import explained
 from rankframe._words import ranking
 from rankframe._words.in_words import IN_WORDS, in_words
 
@@ -177,7 +177,7 @@ def test_every_word_of_a_policy_is_said_in_words() -> None:
 def test_every_word_of_an_option_that_a_tool_sets_is_said_in_words() -> None:
     for tool, convention in CONVENTIONS.items():
         for name, settings in convention.metrics.items():
-            metric = rf.METRICS[name]
+            metric = {**rf.METRICS, **rf.CATALOG_METRICS}[name]
             for option, value in settings.items():
                 assert option in declared(Policies) or option in IN_WORDS, (tool, name, option)
                 assert in_words(option, value, "x") != f"{option} is x"

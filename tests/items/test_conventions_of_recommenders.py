@@ -1,0 +1,131 @@
+"""Conventions of tools for recommenders: what each prints for the worked example, which nobody needs to run for it."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._items.tool_comparison import explained
+
+RECS = pl.DataFrame(
+    {"query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, "doc_id": list("cdebdfcde"), "score": [3.0, 2.0, 1.0] * 3}
+)
+TRAIN = pl.DataFrame({"query_id": ["u1", "u1", "u2", "u2", "u3", "u3", "u4", "u4"], "doc_id": list("abacabad")})
+"""Popularity: a 4, b 2, c 1, d 1; four users, eight interactions."""
+FEATURES = pl.DataFrame(
+    {"doc_id": list("abcdef"), "x": [1, 1, 0, 0, 0, 1], "y": [0, 0, 1, 1, 0, 1], "z": [1, 0, 0, 1, 1, 0]}
+)
+BESIDE = {"interactions": TRAIN, "items": FEATURES}
+LABELLED = RECS.with_columns(label=pl.Series([0, 1, 0, 1, 0, 0, 0, 0, 1]))
+
+# Items shown: d three times, c and e twice, b and f once, a never; those of the interactions are a to d.
+NATS = 3 * 3 / 9 / 3 * math.log(9 / 3) + 2 * 2 / 9 * math.log(9 / 2) + 2 / 9 * math.log(9)
+PRINTED = {
+    ("rectools", "coverage@3"): 5,
+    ("rectools", "aggregate_diversity@3"): 5,
+    ("rectools", "user_coverage@3"): 1,
+    ("rectools", "mean_popularity@3"): 7 / 9,
+    ("rectools", "novelty@3"): 17 / 9,
+    ("rectools", "serendipity@3"): 1 / 9,
+    ("rectools", "ild@3"): (4 / 3 + 2 + 4 / 3) / 3,
+    ("recbole", "coverage@3"): 5 / 6,
+    ("recbole", "gini@3"): 19 / 54,
+    ("recbole", "entropy@3"): NATS / 5,
+    ("recbole", "mean_popularity@3"): 7 / 9,
+    ("replay", "coverage@3"): 3 / 4,
+    ("replay", "novelty@3"): 1,
+    ("replay", "unseen@3"): 1,
+    ("replay", "surprisal@3"): 17 / 18,
+    ("microsoft_recommenders", "coverage@3"): 5 / 4,
+    ("microsoft_recommenders", "entropy@3"): NATS / math.log(2),
+    ("microsoft_recommenders", "novelty@3"): 17 / 9,
+    ("microsoft_recommenders", "serendipity@3"): (0.833333 + 0.798816 + 0.833333) / 3,
+    ("recmetrics", "coverage@3"): 83.33,
+    ("recmetrics", "personalization@3"): 4 / 9,
+    ("recmetrics", "ild@3"): (0.471405 + 0.402369 + 0.471405) / 3,
+    ("elliot", "coverage@3"): 5,
+    ("elliot", "user_coverage@3"): 3,
+    ("elliot", "gini@3"): 1 - 19 / 45,
+    ("elliot", "entropy@3"): NATS / math.log(2),
+    ("elliot", "efd@3"): (0.888246 + 0.938557 + 0.703918) / 3,
+    ("elliot", "epc@3"): (0.222061 + 0.234639 + 0.234639) / 3,
+    ("evidently", "coverage@3"): 3 / 4,
+    ("evidently", "gini@3"): 10 / 36,  # (-4 - 2 + 0 + 4 + 12) / (4 * 9) of 1, 1, 2, 2, 3
+    ("evidently", "personalization@3"): 4 / 9,
+    ("evidently", "novelty@3"): 11 / 6,  # c, d: 2 bits each; b, d: 1 and 2
+    ("evidently", "mean_popularity@3"): 7 / 6,
+    ("evidently", "serendipity@3"): (0.75 + 2 * 0.646447) / 3,
+    ("evidently", "ild@3"): (0.528595 + 0.597631 + 0.528595) / 3,  # three pairs, three items
+    ("lenskit", "gini@3"): 19 / 54,
+}
+
+
+def row(tool: str, metric: str, **beside: object) -> dict[str, object]:
+    roles = {"features": ["x", "y", "z"]} if metric.startswith(("ild", "serendipity")) else {}
+    ranker = LABELLED.rank.on(**{**BESIDE, **roles, **beside})
+    return next(x for x in ranker.conventions(metric).iter_rows(named=True) if x["tool"] == tool)
+
+
+@pytest.mark.parametrize(("tool", "metric"), PRINTED)
+def test_a_tool_prints_its_number_for_the_worked_example(tool: str, metric: str) -> None:
+    assert row(tool, metric)["value"] == pytest.approx(PRINTED[tool, metric], abs=1e-6)
+
+
+def test_another_formula_has_words_and_no_options() -> None:
+    of_replay = row("replay", "coverage@3")
+    assert (of_replay["metric"], of_replay["differs_by"]) == (None, "")
+    assert "number of items that are shown and are in the interactions" in str(of_replay["says"])
+
+
+def test_a_number_that_somebody_saw_finds_the_tool_with_another_formula() -> None:
+    found = RECS.rank.on(**BESIDE).conventions("coverage@3", observed=1.25)
+    assert found["tool"][0] == "microsoft_recommenders"
+    assert found["says"][0].startswith("1.25 is what microsoft_recommenders prints: it divides")
+    assert RECS.rank.on(**BESIDE).conventions("novelty@3", observed=99)["tool"][0] is not None  # without labels
+
+
+def test_what_a_formula_lacks_is_said_in_the_note() -> None:
+    of_replay = next(
+        x for x in RECS.rank.on(items=6).conventions("coverage@3").iter_rows(named=True) if x["tool"] == "replay"
+    )
+    assert of_replay["value"] is None
+    assert "it reads past interactions" in of_replay["note"]
+    assert row("recmetrics", "novelty@3")["value"] is None  # it raises KeyError for e and f
+    assert row("microsoft_recommenders", "ild@3")["value"] is None
+    assert "users they share" in str(row("microsoft_recommenders", "ild@3")["says"])
+    nobody = RECS.with_columns(score=pl.lit(None, pl.Float64)).rank.on(**BESIDE).conventions("gini@3")
+    assert nobody["value"].to_list() == [None] * nobody.height
+
+
+def test_conventions_of_catalog_metrics_are_told_without_a_table() -> None:
+    told = {x["tool"]: x for x in explained("coverage@10").iter_rows(named=True)}
+    assert set(told) == {"rankframe", "replay", "rectools", "recbole", "microsoft_recommenders", "recmetrics", "elliot", "evidently"}  # fmt: skip
+    assert "per cent" in told["recmetrics"]["says"]
+
+
+def test_a_convention_sets_the_options_of_catalog_metrics() -> None:
+    ranker = RECS.rank.on(convention="lenskit")
+    assert (
+        ranker.catalog("exposure_gini@3", items=6, ci=None).rows()
+        == RECS.rank.catalog("exposure_gini(weight=rbp,p=0.85)@3", items=6, ci=None).rows()
+    )
+    stated = ranker.catalog("exposure_gini(p=0.5)@3", items=6, ci=None)
+    assert stated["metric"].item() == "exposure_gini(weight=rbp,p=0.5)@3"
+    assert RECS.rank.on(convention="recbole").item_counts("gini", items=6).catalog()["metric"].item() == "gini@10"
+
+
+def test_a_convention_with_another_formula_is_refused_with_the_words() -> None:
+    with pytest.raises(rf.InvalidOption, match="coverage of rectools is no option here: it is the number of different"):
+        RECS.rank.on(convention="rectools").catalog("coverage@3", items=6)
+    with pytest.raises(rf.InvalidOption, match="novelty of replay is no option here: it is the share of items"):
+        RECS.rank.on(convention="replay", interactions=TRAIN).evaluate("novelty@3")
+
+
+def test_numbers_of_all_fronts_are_those_of_polars() -> None:
+    ours = RECS.rank.on(**BESIDE).conventions("coverage@3")
+    assert RECS.lazy().rank.on(**BESIDE).conventions("coverage@3").collect().equals(ours)
+    by_pandas = RECS.to_pandas().rank.on(interactions=TRAIN.to_pandas(), items=list("abcdef")).conventions("coverage@3")
+    assert by_pandas["value"].to_list() == ours["value"].to_list()
