@@ -254,7 +254,10 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: 
             heights = [end - start for start, end in zip(rows["y"], rows["y2"], strict=True)]
             ax.bar(rows["x"], heights, widths, bottom=rows["y"], align="edge", color=own, label=label, lw=0)
         elif mark.kind == "interval":
-            ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
+            if "x2" in rows:
+                ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
+            else:
+                ax.vlines(rows["x"], rows["y"], rows["y2"], color=own, lw=2)
         elif mark.kind == "tick":
             ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
         elif "size" in rows:
