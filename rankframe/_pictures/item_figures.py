@@ -17,7 +17,7 @@ from .._items.exposure import Weighing, exposure
 from .._items.lists import item_column
 from .._items.tables_beside import require_pairs
 from .._table.setup import Setup
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
 from .plots import deepest, nice_cutoffs, parse_one
 
@@ -79,17 +79,9 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
 
 def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, interactions: Any) -> Figure:
     """The share of exposure of items by their rank in popularity, beside their share of the past interactions."""
-    interactions = _past(setup, interactions)
-    if interactions is None:
-        raise InvalidOption(
-            "the popularity of items is that of past interactions; say ",
-            option(interactions="train"),
-            ", a frame with the columns of users and items",
-        )
     doc = item_column(setup, frame.columns)
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
-    pairs, _, _ = require_pairs(interactions, runs.queries(setup), frame.schema, "interactions")
-    counts = pairs.group_by(doc).agg(users=pl.len()).collect()
+    counts = _popularity(frame, setup, runs, interactions)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
     ranked = (
@@ -217,6 +209,23 @@ def _measured(
     return runs.each(
         frame, setup, lambda of_run: catalog_table(frame, of_run, runs.key, items, past, "error", resampling, *texts)
     )
+
+
+def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs, interactions: Any) -> pl.DataFrame:
+    """A row per item of the interactions: the item, and the number of its users."""
+    known, of_run = setup.background.interactions, runs.queries(setup)
+    doc = item_column(setup, frame.columns)
+    if interactions is not None:
+        pairs = require_pairs(interactions, of_run, frame.schema, "interactions")[0]
+        return pairs.group_by(doc).agg(users=pl.len()).collect()
+    if known is None:
+        raise InvalidOption(
+            "the popularity of items is that of past interactions; say ",
+            option(interactions=Verbatim("train")),
+            ", a frame with the columns of users and items",
+        )
+    counts = known.named(of_run.roles.query, doc).counts
+    return counts.select(doc, users=counts.columns[-1])
 
 
 def _past(setup: Setup, interactions: Any) -> Any:
