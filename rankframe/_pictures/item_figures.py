@@ -21,7 +21,7 @@ from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
 from .plots import deepest, nice_cutoffs, parse_one
 
-__all__ = ["catalog", "long_tail", "lorenz", "trade_off"]
+__all__ = ["catalog", "long_tail", "lorenz_curve", "trade_off"]
 
 POINTS = 200
 """The most points of a Lorenz curve."""
@@ -33,14 +33,14 @@ EQUAL, PAST = "all items alike", "past interactions"
 """The lines beside those of the runs."""
 
 
-def lorenz(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, items: Any) -> Figure:
+def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, items: Any) -> Figure:
     """The share of exposure that the least shown items get together: the Lorenz curve of each run, with its Gini index."""
     weighing = Weighing.of(k, weight)
     found = _exposed(frame, setup, runs, weighing)
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
     gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], items, None)
-    size = gini["n_items"].max()
+    size = max(gini["n_items"], default=0)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
     rows = [
@@ -154,7 +154,7 @@ def catalog(
         )
         for text, (call, k) in calls.items()
     ).drop_nulls("y")
-    n = found["n_queries"].max() or 0
+    n = max(found["n_queries"], default=0)
     return Figure(
         f"{', '.join(call.display for call in asked)} at every cutoff",
         f"All lists of {n:,} users together, with 95% intervals (users resampled)",
@@ -195,7 +195,7 @@ def _directed(call: Call) -> str:
 
 def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) -> pl.DataFrame:
     """The exposure of each item in each run."""
-    return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key))
+    return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key).lazy().collect())
 
 
 def _measured(
@@ -206,9 +206,12 @@ def _measured(
     if items is None and known is not None:
         items = known if isinstance(known, int) else known.ids(item_column(setup, frame.columns))
     past, resampling = _past(setup, interactions), Resampling(0.95, "percentile", 1_000, 0, progress=True)
-    return runs.each(
-        frame, setup, lambda of_run: catalog_table(frame, of_run, runs.key, items, past, "error", resampling, *texts)
-    )
+
+    def of_run(one: Setup) -> pl.DataFrame:
+        found = catalog_table(frame, one, runs.key, items, past, "error", resampling, *texts)
+        return found.lazy().collect()
+
+    return runs.each(frame, setup, of_run)
 
 
 def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs, interactions: Any) -> pl.DataFrame:

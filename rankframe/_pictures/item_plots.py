@@ -61,7 +61,9 @@ class ItemPlots(ABC):
         'Lorenz curve of exposure@2'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(title, background, ax, chosen, item_figures.lorenz, chosen.columns, chosen, k, weight, items)
+        return self._draw(
+            title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, chosen, k, weight, items
+        )
 
     @drawing
     def long_tail(

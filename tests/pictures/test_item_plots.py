@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -22,7 +23,7 @@ def points(found: pl.DataFrame, series: str) -> list[tuple[float, float]]:
 
 
 def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
-    found = item_figures.lorenz(DF, COLUMNS, RUNS, 1, "count", 4)
+    found = item_figures.lorenz_curve(DF, COLUMNS, RUNS, 1, "count", 4)
     line = marks(found, "line")
     assert points(line, "old") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.0), (0.75, 0.0), (1.0, 1.0)])
     assert points(line, "new") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (0.75, 0.5), (1.0, 1.0)])
@@ -31,7 +32,7 @@ def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
 
 
 def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
-    found = item_figures.lorenz(DF, COLUMNS, RUNS, 1, "count", 4)
+    found = item_figures.lorenz_curve(DF, COLUMNS, RUNS, 1, "count", 4)
     for run in BOTH:
         corners = points(marks(found, "line"), run)
         area = sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in itertools.pairwise(corners))
@@ -40,7 +41,7 @@ def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
 
 def test_upper_ranks_get_more_exposure_by_a_weight() -> None:
     two = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    found = item_figures.lorenz(two, COLUMNS, Runs(), None, "rbp(p=0.5)", 2)
+    found = item_figures.lorenz_curve(two, COLUMNS, Runs(), None, "rbp(p=0.5)", 2)
     assert points(marks(found, "line"), "score") == approx([(0.0, 0.0), (0.5, 1 / 3), (1.0, 1.0)])
     assert found.subtitle == "Gini 0.167"  # (2/3 - 1/3) / 2; no interval for one user
 
@@ -48,7 +49,7 @@ def test_upper_ranks_get_more_exposure_by_a_weight() -> None:
 def test_a_lorenz_curve_of_many_items_has_few_points_and_both_ends() -> None:
     n = 5_000
     many = pl.DataFrame({"query_id": 1, "doc_id": range(n), "score": range(n)})
-    line = points(marks(item_figures.lorenz(many, COLUMNS, Runs(), None, "log2", 2 * n), "line"), "score")
+    line = points(marks(item_figures.lorenz_curve(many, COLUMNS, Runs(), None, "log2", 2 * n), "line"), "score")
     assert len(line) <= item_figures.POINTS + 2
     assert (line[0], line[-1]) == ((0.0, 0.0), pytest.approx((1.0, 1.0)))
     assert [y for x, y in line if x <= 0.5] == pytest.approx([0.0] * sum(x <= 0.5 for x, _ in line))
@@ -74,7 +75,7 @@ def test_a_long_tail_shows_the_share_of_items_from_the_most_popular_one() -> Non
 def test_a_column_of_runs_draws_the_same_as_score_columns() -> None:
     of_column = Runs((), "system")
     for figure, options in (
-        (item_figures.lorenz, (1, "count", 4)),
+        (item_figures.lorenz_curve, (1, "count", 4)),
         (item_figures.long_tail, (1, "count", PAST)),
         (item_figures.catalog, (["coverage"], 4, None, None)),
         (item_figures.trade_off, ("precision@1", "rr")),
@@ -147,3 +148,12 @@ def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:
     found = item_figures.trade_off(DF, setup, RUNS, "mean_popularity@1", "rr")
     assert not rf.METRICS["mean_popularity"].higher_is_better
     assert found.x.title == "mean popularity@1 (less is better)"
+
+
+def test_a_report_draws_the_items_if_catalog_and_interactions_are_known(tmp_path: Path) -> None:
+    titles = ["Lorenz curve of exposure@1", "Exposure@1 of items by popularity"]
+    plain = OLD.rank.report(tmp_path / "plain.html", "ndcg@1", resamples=100).read_text("utf-8")
+    assert [title in plain for title in titles] == [False, False]
+    ranker = OLD.rank.on(items=4, interactions=PAST)
+    page = ranker.report(tmp_path / "page.html", "ndcg@1", resamples=100).read_text("utf-8")
+    assert [title in page for title in titles] == [True, True]
