@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._decisions.runs import Runs
-from ._pictures import plots
+from ._pictures import of_fusion, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
@@ -245,6 +245,82 @@ class Plots(ItemPlots):
         'RR against the number of judged documents'
         """
         return self._draw(title, background, ax, Runs(), plots.judged, (), metric)
+
+    @drawing
+    def contributions(
+        self,
+        method: str,
+        *,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        k: int = 10,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """What each run contributes to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+
+        Parameters
+        ----------
+        method
+            A method of fusion that is a sum, with its options, as for ``df.rank.fuse``: ``"rrf"``,
+            ``"comb_sum(normalize=min_max)"``.
+        runs, run
+            The runs, as for ``df.rank.fuse``.
+        k
+            How many fused ranks to show, at most 40.
+        title, background, ax
+            As for :meth:`curve`.
+
+        Returns
+        -------
+        A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over the queries. A table of
+        one query has a row per document.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+        >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
+        'What each run contributes to rrf'
+        """
+        chosen = Runs.of(runs, run)
+        return self._draw(title, background, ax, chosen, of_fusion.contributions, chosen.columns, chosen, method, k)
+
+    @drawing
+    def overlap(
+        self,
+        *,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        k: int | None = 10,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """The share of documents that every two runs have in common: it shows which runs find other documents than the rest.
+
+        Parameters
+        ----------
+        runs, run, k
+            As for ``df.rank.overlap``.
+        title, background, ax
+            As for :meth:`curve`.
+
+        Returns
+        -------
+        A chart or axes: a cell for every two runs, the darker the more documents they share, with the mean Jaccard index of
+        their top k.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+        >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
+        'Documents that two runs have in common'
+        """
+        chosen = Runs.of(runs, run)
+        return self._draw(title, background, ax, chosen, of_fusion.overlap, chosen.columns, chosen, k)
 
     def _draw(
         self,

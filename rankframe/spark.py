@@ -26,18 +26,20 @@ from ._engines.engine import Side
 from ._engines.engine import run as run_on
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
+from ._fusion.fuse import fuse as fuse_verb
 from ._plan.per_query import refuse_names
 from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import fresh
 from ._verbs import verbs
+from ._words.rankings import Missing
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["evaluate", "mean", "summarize", "with_metrics"]
+__all__ = ["evaluate", "fuse", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -238,6 +240,49 @@ def _of_runs(
     lit = load("pyspark.sql.functions", "spark").lit
     named = [table.select(lit(name).alias(RUN_OF_TABLE), "*") for name, table in found.items()]
     return reduce(lambda one, other: one.unionByName(other), named)
+
+
+def fuse(
+    df: DataFrame,
+    method: str,
+    *,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The rankings of several runs brought to one, with one fused score per document, as ``df.rank.fuse`` gives it.
+
+    Parameters
+    ----------
+    df
+        A table with a row per query and document, or per run, query and document.
+    method, normalize, missing, depth
+        As for ``df.rank.fuse``.
+    runs, run
+        The columns of the runs' scores; or the column that names the run of each row, whose names the call collects.
+    weights
+        As for ``df.rank.fuse``; with `run`, a mapping by the runs' names, since rows of a Spark table have no order.
+    buckets, **options
+        As for :func:`evaluate`.
+
+    Returns
+    -------
+    A Spark table: the query columns and the document in their own types, the fused score as ``score`` (double), and the
+    label in its own type if the table has one. Its rows have no defined order.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate`.
+    """
+    chosen = Runs.of(runs, run)
+    setup, engine = bound(options, fuse), SparkEngine(buckets)
+    return run_on(engine, df, setup, fuse_verb, method, chosen, normalize, weights, missing, depth)
 
 
 class SparkEngine:

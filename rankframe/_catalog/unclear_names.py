@@ -15,11 +15,8 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
 }
 """Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
 
-OF_ALL_QUERIES = {
-    "coverage", "diversity", "entropy", "exposure", "fairness", "gini", "hhi", "ild", "novelty", "personalisation",
-    "personalization", "popularity", "serendipity", "simpson", "unexpectedness",
-}  # fmt: skip
-"""Words in the names of recommenders' metrics that look at all queries at once, or at properties of items."""
+OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "personalization", "simpson"}
+"""Words in the names of recommenders' metrics that look at all queries at once."""
 
 
 def elsewhere(name: str, text: str) -> Text | None:

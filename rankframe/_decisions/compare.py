@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = npt.NDArray[np.float64]
 
-__all__ = ["Comparison", "Significance", "compare", "compared_values", "settings_of"]
+__all__ = ["Comparison", "Significance", "compare", "compared_values"]
 
 R = TypeVar("R")
 
@@ -181,28 +181,16 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")
     found = paired_values(frame, setup, calls, design)
-    return found, *compared_values(found, calls, design.by, design.pairs(found.runs), test, resampling)
-
-
-def compared_values(
-    found: PairedValues,
-    calls: Sequence[Call],
-    by: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    test: Test | None,
-    resampling: Resampling,
-) -> tuple[pl.DataFrame, int]:
-    """The same of values that are known: a row per metric, slice and pair of runs, and how many p-values are exact."""
-    slices = found.slices(by)
+    pairs, slices = design.pairs(found.runs), found.slices(design.by)
     with Progress("comparing runs", resampling.progress) as progress:
-        parts = [_compared(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
+        parts = [compared_values(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
     order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
     table = pl.concat(
         [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
     )
-    firsts = [slices[part][0] for _, part in order for _ in pairs] if by else []
-    table = table.select(*_slices(found.queries[firsts], by), *TABLE)
-    return table, sum(enumerated for _, enumerated in parts)
+    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
+    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
+    return found, table, sum(enumerated for _, enumerated in parts)
 
 
 def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
@@ -232,7 +220,7 @@ def differences(a: Floats, b: Floats) -> Floats:
     return d
 
 
-def _compared(
+def compared_values(
     found: PairedValues,
     calls: Sequence[Call],
     rows: npt.NDArray[np.int64],

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.fusions import fusion_of
+from .._decisions.runs import Runs
+from .._fusion.entries import names_of_runs
+from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData, InvalidOption, called_by_users
+from ..errors import InvalidData, InvalidOption, called_by_users, option
+from .tasks import OnQueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +29,14 @@ __all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "see
 
 
 @called_by_users
-def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **options: Any) -> ArrowKernel:
+def arrow_kernel(
+    *metrics: verbs.Request,
+    largest_label: float | None = None,
+    fusion: str | None = None,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    **options: Any,
+) -> ArrowKernel:
     """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
 
     It keeps nothing between calls, can be pickled, and knows its output schema without running: what an engine asks of
@@ -37,6 +49,12 @@ def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **
     largest_label
         The largest label of the whole table, for metrics that take it for the top of the label scale (``err`` without
         ``max_label``); a part of the table does not show it.
+    fusion
+        A method that fuses the rankings of several runs before the metrics are computed, as for ``df.rank.fuse``. Without
+        metrics, the result is the fused run.
+    runs, run
+        The runs of the fusion: the columns of their scores; or, with `run`, the column that names the run of each row, the
+        names of the runs of the whole table, in the order of their weights.
     **options
         Column names and policies, as for ``df.rank.on``.
 
@@ -62,11 +80,30 @@ def arrow_kernel(*metrics: verbs.Request, largest_label: float | None = None, **
     ['query_id', 'rr']
     """
     setup = bound(options, arrow_kernel)
+    fusing = None if fusion is None else _fusing(setup, fusion, runs, run)
+    if fusion is None and (runs is not None or run is not None):
+        raise InvalidOption("runs are named to be fused, and no method is; say which, as in arrow_kernel(fusion='rrf')")
     if largest_label is not None:
         if not is_number(largest_label) or not 0 <= largest_label < float("inf"):
             raise InvalidOption(f"largest_label={largest_label!r}: write the largest label of the table, 0 or more")
         largest_label = float(largest_label)
-    return kernel_of(setup, metrics, largest_label)
+    return kernel_of(setup, metrics, largest_label, fusing)
+
+
+def _fusing(setup: Setup, fusion: str, runs: Sequence[str] | None, run: str | None) -> OnQueries:
+    """The task that fuses the runs of a part."""
+    method = fusion_of(fusion)
+    names = Runs.of(runs, None).scores
+    if not names:
+        raise InvalidOption(
+            "a fusion needs the runs of the whole table: their columns of scores, as ",
+            option(runs=["bm25", "dense"]),
+            ", or, beside ",
+            option(run="system"),
+            ", their names in that column",
+        )
+    chosen, known = (Runs(names), {}) if run is None else (Runs.of(None, run), {"names": names})
+    return OnQueries(fuse, setup, (method, chosen), known)
 
 
 def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
@@ -75,14 +112,19 @@ def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
     return Setup().on(**options)
 
 
-def kernel_of(setup: Setup, metrics: Sequence[verbs.Request], largest_label: float | None = None) -> ArrowKernel:
+def kernel_of(
+    setup: Setup,
+    metrics: Sequence[verbs.Request],
+    largest_label: float | None = None,
+    fusing: OnQueries | None = None,
+) -> ArrowKernel:
     """The kernel of metrics over columns and policies that are bound already."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
         requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
-    if not requests:
+    if not requests and fusing is None:
         raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
-    return ArrowKernel(tuple(requests), setup, largest_label)
+    return ArrowKernel(tuple(requests), setup, largest_label, fusing)
 
 
 @dataclass(frozen=True)
@@ -97,23 +139,21 @@ class ArrowKernel:
         The roles of columns, and the policies.
     largest_label
         The largest label of the whole table, if it is known.
+    fusing
+        The task that fuses several runs first, if it is asked for.
     """
 
     requests: tuple[Call | pl.Expr, ...]
     setup: Setup
     largest_label: float | None = None
+    fusing: OnQueries | None = None
 
     __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
     def __call__(self, table: Any) -> pa.Table:
         """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
         table = as_table(table)
-        frame = read(table, self.needed(table.column_names))
-        self.refuse_unknown_top(frame.schema)
-        return as_arrow(
-            verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label),
-            self._types(table.schema),
-        )
+        return self._result(read(table, self.needed(table.column_names)), table.schema)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
@@ -121,11 +161,31 @@ class ArrowKernel:
 
         if not isinstance(given, pa.Schema):
             raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
-        frame = seen(given, self.needed(given.names))
+        return self._result(seen(given, self.needed(given.names)), given).schema
+
+    def _result(self, frame: pl.DataFrame, given: pa.Schema) -> pa.Table:
+        setup = self.setup
+        if self.fusing is not None:
+            self._refuse_unknown_runs(frame, self.fusing)
+            frame = self.fusing(frame)
+            if not self.requests:
+                types = {name: given.field(name).type for name in self.fusing.kept if name in frame.columns}
+                return as_arrow(frame, types)
+            setup = runs_of(self.fusing).queries(setup).changed(score=SCORE, ascending=False)
         self.refuse_unknown_top(frame.schema)
-        return as_arrow(
-            verbs.evaluate(frame, self.setup, *self.requests, largest_label=self.largest_label), self._types(given)
-        ).schema
+        values = verbs.evaluate(frame, setup, *self.requests, largest_label=self.largest_label)
+        return as_arrow(values, {name: given.field(name).type for name in setup.roles.query})
+
+    def _refuse_unknown_runs(self, frame: pl.DataFrame, fusing: OnQueries) -> None:
+        """Refuse a run that is not named among those of the whole table."""
+        known, runs = fusing.known.get("names"), runs_of(fusing)
+        if known is None or runs.column not in frame.columns:
+            return
+        unknown = [name for name in names_of_runs(frame, runs) if name not in known]
+        if unknown:
+            raise InvalidData(
+                f"run {unknown[0]!r} of column {runs.column!r} is none of runs={list(known)!r}; name it there, too"
+            )
 
     @property
     def calls(self) -> list[Call]:
@@ -133,7 +193,10 @@ class ArrowKernel:
         return [request for request in self.requests if isinstance(request, Call)]
 
     def needed(self, names: Sequence[str]) -> list[str]:
-        """The columns that the metrics read, in the table's order."""
+        """The columns that the metrics, or the fusion before them, read, in the table's order."""
+        if self.fusing is not None:
+            read = verb_of(self.fusing.function).columns(self.fusing.setup, self.fusing.args)
+            return [name for name in names if name in read]
         evaluate = verb_of(verbs.evaluate)
         if evaluate.reads_any(self.requests):
             return list(names)  # a selector may mean any of them
@@ -152,8 +215,11 @@ class ArrowKernel:
                 f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or set the metric's max_label"
             )
 
-    def _types(self, given: pa.Schema) -> dict[str, pa.DataType]:
-        return {name: given.field(name).type for name in self.setup.roles.query}
+
+def runs_of(fusing: OnQueries) -> Runs:
+    """The runs that a task fuses."""
+    runs: Runs = fusing.args[1]
+    return runs
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:

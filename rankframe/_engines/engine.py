@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
+from .._decisions.runs import Runs
 from .._plan.per_query import needs_largest_label, setup_of_largest
 from .._table.policies import check_word
 from .._table.setup import Setup
@@ -99,11 +100,19 @@ class VerbCall:
         figures = self.figures(setup)
         return self.declared.columns(setup, self.args) | (set() if figures is None else figures.names)
 
-    def work(self, setup: Setup, judging: OnQueries | None, largest_label: float | None) -> Work:
-        """A worker's task."""
+    @property
+    def runs(self) -> Runs:
+        """The runs whose rankings of a query the call brings together; none for most verbs."""
+        return next((x for x in self.args if isinstance(x, Runs) and self.declared.gives == "list"), Runs())
+
+    def work(
+        self, setup: Setup, judging: OnQueries | None, largest_label: float | None, names: frozenset[str] | None
+    ) -> Work:
+        """A worker's task, with the largest label and the names of the runs of the whole table."""
         figures = self.figures(setup, largest_label)
         if figures is None:
-            known = {} if largest_label is None else {"largest_label": largest_label}
+            facts = {"largest_label": largest_label, "names": names}
+            known = {name: fact for name, fact in facts.items() if fact is not None}
             return OnQueries(self.function, setup, self.args, known, judging)
         return Partial(figures, judging)
 
@@ -127,10 +136,11 @@ def run(
     check_word("judged_only", judged_only, verbs.Missing)
     check_word("run_only", run_only, verbs.Missing)
     asked = VerbCall.of(function, args)
+    setup = asked.runs.queries(setup)  # a part holds the rows of all runs of a query
     read = asked.reads(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if declared.gives in ("query", "table") and read is not None:  # the result has no other columns
+    if declared.gives in ("query", "list", "table") and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
@@ -138,14 +148,16 @@ def run(
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
         judging, key = _joining(engine, sides, setup, empties, verbs.judge, (None, judged_only, run_only))
     calls = asked.calls(setup)
-    trial = asked.work(setup, judging, 0.0 if calls else None)
+    trial = asked.work(setup, judging, 0.0 if calls else None, frozenset() if asked.runs.key else None)
     shape = trial(*empties)  # raises errors of columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     refuse_row_order(setup, calls, joined.columns, engine.name)
     largest = None
     if calls and needs_largest_label(setup, joined.schema, calls):
         largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging, judged_only)
-    found = engine.by_key(asked.work(setup, judging, largest), key, *sides)
+    found = engine.by_key(
+        asked.work(setup, judging, largest, _names_of_runs(engine, sides[0], asked.runs)), key, *sides
+    )
     figures = asked.figures(setup)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
 
@@ -191,6 +203,14 @@ def _runs(
         return None, [*setup.roles.query]
     found = engine.collect(engine.by_key(Distinct(tuple(names)), None, run.only(names)))
     return found.unique(maintain_order=True), key
+
+
+def _names_of_runs(engine: Engine[T], table: Side[T], runs: Runs) -> frozenset[str] | None:
+    """The names of the runs of the whole table, if a column holds them."""
+    if runs.column is None:
+        return None
+    found = engine.collect(engine.by_key(Distinct(runs.key), None, table.only(runs.key)))
+    return frozenset(found[runs.column].cast(pl.String).drop_nulls())
 
 
 def _largest_label(

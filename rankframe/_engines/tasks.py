@@ -94,8 +94,10 @@ class OnQueries:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The query columns of a per-query result; else none."""
-        return {name: name for name in self.setup.roles.query if verb_of(self.function).gives == "query"}
+        """The query columns of a per-query result; of new rows, also document and label."""
+        roles, gives = self.setup.roles, verb_of(self.function).gives
+        names = {"query": roles.query, "list": (*roles.query, roles.doc_name, roles.label)}.get(gives, ())
+        return {name: name for name in names if name is not None}
 
 
 def _joined(judging: OnQueries | None, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:

@@ -26,7 +26,8 @@ class OnArrow:
 
     def __call__(self, *tables: pa.Table) -> pa.Table:
         found = self.work(*(pl.DataFrame(table) for table in tables))
-        return as_arrow(found, {name: tables[0].schema.field(at).type for name, at in self.work.kept.items()})
+        kept = {name: at for name, at in self.work.kept.items() if name in found.columns}
+        return as_arrow(found, {name: tables[0].schema.field(at).type for name, at in kept.items()})
 
 
 @dataclass(frozen=True)

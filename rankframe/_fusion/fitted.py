@@ -149,6 +149,11 @@ class FittedFusion(Generic[R]):
                 f"the JSON has version {version}, and this release reads {FORMAT}; train the method again"
             )
         fusion_of(method, TRAINED_FUSIONS)
+        lengths = {len(x) if isinstance(x, list) else -1 for x in columns.values()}
+        if len(lengths) != 1 or -1 in lengths or not {*columns.get("run", [None])} <= {*runs}:
+            raise InvalidData(
+                "'learned' in the JSON has no columns of one length with the runs; give the text that .to_json() made"
+            )
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
         return FittedFusion(method, tuple(runs), table, settings)
 

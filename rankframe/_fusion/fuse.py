@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -22,7 +22,23 @@ from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 from .fitted import FittedFusion
 
-__all__ = ["formulated", "fuse", "fused", "method_of", "names_of", "needs", "scored", "with_weights"]
+__all__ = [
+    "SCORE",
+    "Names",
+    "formulated",
+    "fuse",
+    "fused",
+    "method_of",
+    "names_of",
+    "needs",
+    "over_runs",
+    "per_document",
+    "scored",
+    "with_weights",
+]
+
+Names: TypeAlias = Sequence[str] | frozenset[str]
+"""The names of the runs of a whole table; in a set if they have no order."""
 
 SCORE = "score"
 """The column of the fused score."""
@@ -113,11 +129,11 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     for fault in rankings.asked.refused.values():
         if rows[fault.column].any():
             raise InvalidData(fault.message)
-    scores = _per_document(rows, rankings.of_documents, entries.documents.height)
+    scores = per_document(rows, rankings.of_documents, entries.documents.height)
     return entries.documents.with_columns(scores.select(**values))
 
 
-def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
+def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
     """A row per document with what its rows come to; sums by NumPy, which needs no groups for numbers from 0 on."""
     import numpy as np
 
@@ -134,7 +150,59 @@ def _per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], 
     return pl.DataFrame(columns)
 
 
-@verb(gives="list", reads=["runs"], labels=False)
+def over_runs(
+    work: Callable[..., pl.DataFrame],
+    frame: Frame,
+    setup: Setup,
+    method: str | Call | FittedFusion[Any],
+    runs: Runs,
+    options: Mapping[str, Any],
+    new: Iterable[str],
+    names: Names | None,
+) -> Frame:
+    """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns."""
+    verb = "fuse" if work is fused else "explain_fusion"
+    if not runs.columns:
+        raise InvalidOption(
+            f"{verb} needs the runs: ",
+            option(runs=["bm25", "dense"]),
+            ", columns of scores, or ",
+            option(run="system"),
+            ", the column that names the run of each row",
+        )
+    if isinstance(method, FittedFusion):
+        runs = method.in_order(runs)
+    of_query, schema = runs.queries(setup), frame.collect_schema()
+    taken = [*of_query.roles.query, setup.roles.doc_in(schema), setup.roles.label]
+    refuse_names([*new], [name for name in taken if name is not None], "the table")
+    if setup.policies.unjudged == "bounds":
+        raise InvalidOption(
+            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
+        )
+    weights = options["weights"]
+
+    def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
+        known = names_of(method, rows, runs) if whole is None else whole
+        call = method_of(method, **{**options, "weights": with_weights(weights, known)})
+        positional = not isinstance(weights, Mapping) and call.arguments.get("weights") is not None
+        if positional and isinstance(names, frozenset):
+            raise InvalidOption(
+                f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
+                f"column {runs.column!r} have none; name the run of each weight: ",
+                option(weights={"bm25": 0.7, "dense": 0.3}),
+            )
+        return work(rows, of_query, call, runs, known)
+
+    if isinstance(frame, pl.DataFrame):
+        if isinstance(names, frozenset):
+            matched = method.matched(sorted(names)) if isinstance(method, FittedFusion) and names else sorted(names)
+            return run(frame, matched, None)
+        return run(frame, names, None)
+    whole = None if runs.column is None else partial(names_of, method, runs=runs)
+    return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
+
+
+@verb(gives="list", reads=["runs"])
 def fuse(
     frame: Frame,
     setup: Setup,
@@ -144,38 +212,12 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: str | None = None,
     depth: int | None = None,
+    *,
+    names: Names | None = None,
 ) -> Frame:
-    """One row per document of a query, with the fused score of its rankings."""
-    if not runs.columns:
-        raise InvalidOption(
-            "fuse needs the runs: ",
-            option(runs=["bm25", "dense"]),
-            ", columns of scores, or ",
-            option(run="system"),
-            ", the column that names the run of each row",
-        )
-    if isinstance(method, FittedFusion):
-        runs = method.in_order(runs)
-    schema = frame.collect_schema()
-    taken = [*runs.queries(setup).roles.query, setup.roles.doc_in(schema), setup.roles.label]
-    refuse_names([SCORE], [name for name in taken if name is not None], "the table")
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
-        )
+    """One row per document of a query, with the fused score of its rankings.
 
-    def call(names: Sequence[str]) -> Call:
-        return method_of(
-            method, normalize=normalize, weights=with_weights(weights, names), missing=missing, depth=depth
-        )
-
-    if isinstance(frame, pl.DataFrame):
-        names = names_of(method, frame, runs)
-        return fused(frame, setup, call(names), runs, names)
-
-    def run(rows: pl.DataFrame, whole: Any, _: Sequence[str] | None) -> pl.DataFrame:
-        names = names_of(method, rows, runs) if whole is None else whole
-        return fused(rows, runs.queries(setup), call(names), runs, names)
-
-    whole = None if runs.column is None else partial(names_of, method, runs=runs)
-    return source(frame, runs.queries(setup), run, "fuse", reads=[*runs.columns, setup.roles.label], whole=whole)
+    For a part of a table, `names` are those of the runs of the whole table; likewise in `explain_fusion`.
+    """
+    options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
+    return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)

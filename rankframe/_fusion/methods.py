@@ -20,7 +20,7 @@ from .fitted import FittedFusion
 from .search import Search, Tuning
 from .tuning import TunedFusion
 
-__all__ = ["fit_fusion", "fuse", "tune"]
+__all__ = ["Fuser", "fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -147,10 +147,14 @@ def fit_fusion(
     >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
     ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
     >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
-    >>> fitted.learned.rows()
-    [('bm25', 1, 1.0), ('bm25', 2, 1.0), ('dense', 1, 0.0), ('dense', 2, 1.0)]
-    >>> train.rank.fuse(fitted).select("doc_id", "score").rows()
-    [('a', 1.0), ('b', 2.0), ('c', 0.0)]
+    >>> fitted
+    posfuse, trained on bm25, dense and 1 query
+    rank    bm25   dense
+       1  1.0000  0.0000
+       2  1.0000  1.0000
+    Figures: probability.
+    >>> train.rank.fuse(fitted)["score"].to_list()
+    [1.0, 2.0, 0.0]
     >>> rf.FittedFusion.from_json(fitted.to_json()).method
     'posfuse'
     """
@@ -184,6 +188,9 @@ def tune(
     The queries are cut into folds. For each fold, the setting with the best mean on the other folds fuses its queries; their
     values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
     same queries is too high, the more so the more settings were tried.
+
+    No label of a query has a part in how it is fused out of fold, unless the metric looks at the largest label of the table, as
+    err does without `max_label`. The relevant documents of a query are the same for all rankings: those of any run.
 
     Parameters
     ----------
@@ -230,13 +237,13 @@ def tune(
     Each run is right on one query only, so that weights chosen on one query fail on the other:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(a=pl.Series([2, 1, 1, 2]), b=pl.Series([1, 2, 2, 1]))
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
+    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
     >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
     >>> tuned.text
     'wsum(weights=[0,1])'
-    >>> tuned.table.select("ranking", "mean").head(3).rows()
-    [('tuned, out of fold', 0.5), ('tuned, in sample', 0.75), ('untuned', 0.5)]
+    >>> tuned.table["ranking"].to_list()[:3], tuned.table["mean"].to_list()[:3]
+    (['tuned, out of fold', 'tuned, in sample', 'untuned'], [0.5, 0.75, 0.5])
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """

@@ -225,7 +225,10 @@ def tune(
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
     found = _values(query, queries, {name: unscaled(x[:, None], [metric]) for name, x in rankings.items()})
     others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    compared, _ = compared_values(found, [metric], (), [(i, 0) for i in others], significance.test, resampling)
+    (rows,) = found.slices(())
+    pairs = [(i, 0) for i in others]
+    with Progress("comparing runs", resampling.progress) as progress:
+        compared, _ = compared_values(found, [metric], rows, pairs, significance.test, resampling, progress)
     texts = [call.text for call in chosen]
     result = {
         "table": _table(found, metric, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),

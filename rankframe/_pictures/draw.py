@@ -7,6 +7,8 @@ import re
 import textwrap
 from typing import Any
 
+import polars as pl
+
 from .._support.extras import load
 from .._text.user_text import visible
 from ..errors import InvalidOption, option, shown
@@ -24,9 +26,11 @@ TEXT = 14
 TITLE = 16
 LEGEND = 3
 """The most columns of a legend."""
+STRENGTH = (0.05, 0.6)
+"""The opacity of the weakest and of the strongest cell: text in the colour of the ink reads on both."""
 NAME = 24
 """The most letters of a line of a name beside an axis."""
-DRAWN = {"x", "x2", "y", "y2", "size", "series"}
+DRAWN = {"x", "x2", "y", "y2", "size", "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
 
@@ -123,6 +127,12 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str
     elif mark.kind == "bar":
         encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
         chart = chart.mark_rect(strokeWidth=0.5)
+    elif mark.kind == "cell":
+        scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
+        encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
+        middle = rows.with_columns((pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2)
+        written = alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
+        return chart.mark_rect().encode(**encoding) + written
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
     elif mark.kind == "tick":
@@ -253,6 +263,11 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: 
             widths = [end - start for start, end in zip(rows["x"], rows["x2"], strict=True)]
             heights = [end - start for start, end in zip(rows["y"], rows["y2"], strict=True)]
             ax.bar(rows["x"], heights, widths, bottom=rows["y"], align="edge", color=own, label=label, lw=0)
+        elif mark.kind == "cell":
+            for x, x2, y, y2, size, text in part.select("x", "x2", "y", "y2", "size", "label").iter_rows():
+                strength = STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * size
+                ax.bar(x, y2 - y, x2 - x, bottom=y, align="edge", color=own, alpha=strength, lw=0)
+                ax.text((x + x2) / 2, (y + y2) / 2, text, ha="center", va="center")
         elif mark.kind == "interval":
             if "x2" in rows:
                 ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)

@@ -36,7 +36,7 @@ LINES = 12
 ROWS = 40
 """How many slices or runs stand under each other."""
 
-Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider"]
+Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind: a row each, with `x`, `y`, as it may be `x2`, `y2`, `size`, and the `series` it belongs to.
+    """Marks of one kind: a row each, with `x`, `y`, as it may be `x2`, `y2`, `size`, `label`, and the `series` it belongs to.
+
+    A cell is as strong as its `size`, from 0 to 1, and has the `label` in its middle.
 
     Further columns are told where a reader points at the mark.
     """

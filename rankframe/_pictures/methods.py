@@ -59,6 +59,7 @@ def report(
     show: str | Sequence[str] = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
+    fusion: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:
@@ -85,6 +86,9 @@ def report(
         The report's title.
     gate
         The verdict to show, of :meth:`gate` on the same table: ``gate=df.rank.gate({"ndcg@10": 0.01}, runs=...)``.
+    fusion
+        A method of fusion of the runs, as for :meth:`fuse`: its section shows the fused run beside the runs, the gain of
+        the best run of each query, and the documents that the runs have in common.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
     seed
@@ -94,7 +98,7 @@ def report(
     -------
     The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
     their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices that
-    lose most first; the tests; plots; the worst queries with the contribution of each document; and the settings: policies,
+    lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and the settings: policies,
     versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
 
     Raises
@@ -103,7 +107,7 @@ def report(
         If Altair, vl-convert or Jinja is not installed.
     InvalidOption
         If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
-        if there is a `baseline` without runs.
+        if there is a `baseline` or a `fusion` without runs.
 
     Examples
     --------
@@ -133,6 +137,6 @@ def report(
         )
     chosen = Runs.of(runs, run)
     contents = Contents(
-        metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed
+        metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed, fusion
     )
     return ranker._of(chosen)._work(write, contents.columns, path, contents)

@@ -26,6 +26,7 @@ from .._table.setup import Setup
 from .._text.result_table import plain
 from .._text.sentences import IN_HTML, sentence
 from .._text.user_text import visible
+from .report_fusion import fusion
 from .report_parts import Contents, by_slice, comparison, found_by_check, overall, pictures, summed
 from .report_queries import worst_queries
 from .report_tables import of_settings
@@ -62,6 +63,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
         "summary": overall(calls, means, found, runs),
         "slices": {by: by_slice(frame, setup, contents, calls, runs, by) for by in contents.by},
         "comparison": None if found is None else comparison(frame, setup, contents, calls[0], found),
+        "fusion": fusion(frame, setup, contents),
         "pictures": pictures(frame, setup, contents, calls),
         "worst": list(worst_queries(frame, setup, contents.runs, calls[0], contents.worst, contents.show)),
         "metric": calls[0].text,
@@ -103,6 +105,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "intervals": {**_said(contents), "of plots": "Student's t"},
         **({} if design is None else {"comparison": {**design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
+        **({} if contents.fusion is None else {"fusion": contents.fusion}),
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }

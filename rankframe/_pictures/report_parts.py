@@ -36,6 +36,7 @@ __all__ = [
     "comparison",
     "found_by_check",
     "overall",
+    "picture",
     "pictures",
     "summed",
 ]
@@ -68,6 +69,8 @@ class Contents:
         The report's title.
     resamples, seed
         The number of resamples for intervals and tests, and the seed of the draws.
+    fusion
+        The method of fusion whose section is shown.
     """
 
     metrics: tuple[str, ...]
@@ -80,6 +83,7 @@ class Contents:
     title: str
     resamples: int
     seed: int
+    fusion: str | None = None
 
     @property
     def design(self) -> Design | None:

@@ -12,7 +12,19 @@ from .._support.tests_and_intervals import CORRECTIONS, TESTS
 from .._text.result_table import plain
 from .._text.sentences import decimals, interval, p_value
 
-__all__ = ["Cell", "Line", "Row", "Table", "counted", "of_settings", "of_tests", "one_run", "shown", "side_by_side"]
+__all__ = [
+    "Cell",
+    "Line",
+    "Row",
+    "Table",
+    "counted",
+    "estimate",
+    "of_settings",
+    "of_tests",
+    "one_run",
+    "shown",
+    "side_by_side",
+]
 
 TOGETHER = 3
 """The number of runs in one table beside the run that they are compared with."""

@@ -258,13 +258,12 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
-    """New rows, query by query, with ids as the caller's frame holds them, numbered anew."""
+def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+    """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
     source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args)
-    roles = setup.roles
-    ids = [name for name in (*roles.query, roles.doc_in(source.columns), roles.label) if name in source.columns]
-    own = {name: source.back(name, result[name]) for name in result.columns if name in ids}
+    result = verb(source.polars, setup, *args, **known)
+    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
+    own = {name: source.back(name, result[name]) for name in result.columns if name in ids & source.columns.keys()}
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 

@@ -15,6 +15,7 @@ from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
+from .._fusion import insight as seen
 from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
@@ -257,6 +258,9 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
+    explain_fusion = verb(seen.explain_fusion)
+    overlap = verb(seen.overlap)
+    oracle = verb(seen.oracle)
     fit_fusion = verb(fusion.fit_fusion)
     tune = verb(fusion.tune)
 

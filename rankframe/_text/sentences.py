@@ -17,6 +17,7 @@ __all__ = [
     "headlines",
     "interval",
     "p_value",
+    "quoted",
     "sentence",
     "signed",
 ]
@@ -54,7 +55,7 @@ def sentence(
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
     better_if_higher = higher_is_better(row["metric"])
     metric = _metric(row, settings)
-    run, base = (_quoted(row[name], quotes) for name in ("run", "baseline"))
+    run, base = (quoted(row[name], quotes) for name in ("run", "baseline"))
     n, wins, losses, difference = row["n_queries"], row["wins"], row["losses"], row["difference"]
     if n == 0:
         return f"No query has a value of {metric} for both {run} and {base}"
@@ -107,7 +108,7 @@ def headlines(
 
 def _of_pair(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
-    run, base = (_quoted(rows[0][name], quotes) for name in ("run", "baseline"))
+    run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
     several = len({row["metric"] for row in rows}) > 1
     unit = " and ".join(["metrics"] * several + ["slices"] * bool(settings["by"]))
     parts = []
@@ -130,17 +131,17 @@ def _of_metric(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], q
     best = [name for name, mean in means.items() if mean == top]
     of = f"the best mean of {_metric(rows[0], settings)}, {top:.{decimals(top)}f}"
     if len(best) > 1:
-        named = " and ".join(_quoted(name, quotes) for name in best) if len(best) <= NAMED else f"{len(best):,} runs"
+        named = " and ".join(quoted(name, quotes) for name in best) if len(best) <= NAMED else f"{len(best):,} runs"
         return f"{named} have {of}"
     others = {row["baseline"]: _direction(row) for row in rows if row["run"] == best[0]}
     others |= {row["run"]: -_direction(row) for row in rows if row["baseline"] == best[0]}
     beaten = sum(sign > 0 for sign in others.values())
     some = f"{beaten:,} of {len(others):,} other runs" if beaten < len(others) > 1 else f"all {beaten:,} other runs"
-    than = _quoted(next(iter(others)), quotes) if len(others) == 1 else some if beaten else "any other run"
-    return f"{_quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
+    than = quoted(next(iter(others)), quotes) if len(others) == 1 else some if beaten else "any other run"
+    return f"{quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
 
 
-def _quoted(run: str, quotes: tuple[str, str]) -> str:
+def quoted(run: str, quotes: tuple[str, str]) -> str:
     before, after = quotes
     return f"{before}{run}{after}"
 

@@ -57,7 +57,7 @@ class Rankings:
     expected: bool = False
     values: Sequence[Sequence[float]] = ()
     of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
-    totals: list[pl.Expr] = field(default_factory=list)
+    totals: dict[str, pl.Expr] = field(default_factory=dict)
 
     #: The rank of the document, from 1 on; null in a ranking that lacks it.
     rank = pl.col("#rank")
@@ -138,9 +138,13 @@ class Rankings:
         return self.asked.column(x.over(LIST))
 
     def total(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` over the rankings, one number per document; `explain` shows its terms."""
-        self.totals.append(x)
-        return self._per_document("sum", x)
+        """The sum of `x` over the rankings, one number per document.
+
+        `explain_fusion` shows the terms of the first total of which a formula's value is a multiple.
+        """
+        total = self._per_document("sum", x)
+        self.totals[total.meta.output_name()] = x
+        return total
 
     def least(self, x: pl.Expr) -> pl.Expr:
         """The least `x` of the rankings that have one."""

@@ -13,7 +13,7 @@ from .popularity import length
 __all__ = ["category_diversity", "category_entropy", "ild"]
 
 
-@metric("IntraListDiversity", display="ILD", labels=False, needs=("features",))
+@metric("IntraListDiversity", "intra_list_diversity", display="ILD", labels=False, needs=("features",))
 def ild(
     r: Ranking,
     k: int | None = None,

@@ -644,8 +644,9 @@ def test_the_runs_of_a_curve_share_the_largest_label(out: Out) -> None:
 
 def test_values_of_the_user_are_not_options(capsys: pytest.CaptureFixture[str]) -> None:
     name = "as df.fill_nan(None) score=3 df.rank.check()"
-    Path("nan.csv").write_text(f"query_id,doc_id,score,label\n1,{name},nan,1\n")
-    assert main(["evaluate", "nan.csv"]) == 2
+    table = pl.DataFrame({"query_id": ["1"], "doc_id": [name], "score": [math.nan], "label": [1]})
+    table.write_parquet("nan.parquet")
+    assert main(["evaluate", "nan.parquet"]) == 2
     assert capsys.readouterr().err.endswith(f"not retrieved (found in 1 row: query_id='1', doc_id={name!r})\n")
 
 

@@ -242,7 +242,11 @@ def test_options_that_are_none_are_named_with_the_nearest() -> None:
 
     spark: Any = rankframe.spark
     for caller, options, says in (
-        (rf.arrow_kernel, {"foo": 1}, "arrow_kernel has no option 'foo'; it has largest_label, query, doc, "),
+        (
+            rf.arrow_kernel,
+            {"foo": 1},
+            "arrow_kernel has no option 'foo'; it has largest_label, fusion, runs, run, query, doc, ",
+        ),
         (rf.arrow_kernel, {"largest_lable": 1}, "Did you mean largest_label=1?"),
         (rf.arrow_kernel, {"qid": "q"}, "arrow_kernel has no option 'qid'. Did you mean query='q'?"),
         (spark.evaluate, {"bucket": 3}, "evaluate has no option 'bucket'. Did you mean buckets=3?"),
@@ -274,3 +278,66 @@ def test_expressions_may_mean_any_column() -> None:
     assert weighed(table)["most"].to_pylist() == [2.0, 4.0]
     assert weighed.needed(["query_id", "z", "price"]) == ["query_id", "price"]
     assert close(weighed(table)["rr"][0].as_py(), 0.5)
+
+
+TWO_RUNS = pl.DataFrame(
+    {
+        "query_id": [1, 1, 1],
+        "doc_id": [7, 8, 9],
+        "bm25": [9.0, 7.0, None],
+        "dense": [None, 0.8, 0.6],
+        "label": pl.Series([1, 0, 2], dtype=pl.Int8),
+    }
+)
+ONE_BELOW_THE_OTHER = TWO_RUNS.unpivot(
+    ["bm25", "dense"], index=["query_id", "doc_id", "label"], variable_name="system", value_name="score"
+)
+
+
+def test_a_kernel_fuses_runs_and_keeps_the_types_of_ids_and_labels() -> None:
+    kernel = pickle.loads(pickle.dumps(rf.arrow_kernel(fusion="rrf(k=0)", runs=["bm25", "dense"])))
+    table = TWO_RUNS.to_arrow()
+    found = kernel(table)
+    assert found.to_pydict() == {"query_id": [1] * 3, "doc_id": [7, 8, 9], "score": [1.0, 1.5, 0.5], "label": [1, 0, 2]}
+    assert found.schema == kernel.schema(table.schema)
+    assert found.schema.field("label").type == pa.int8()
+
+
+def test_metrics_of_a_kernel_with_a_fusion_are_those_of_the_fused_run() -> None:
+    kernel = rf.arrow_kernel("rr", fusion="rrf(k=0)", runs=["bm25", "dense"])
+    # 8 stands first and is not relevant, 7 second
+    assert kernel(TWO_RUNS.to_arrow()).to_pydict() == {"query_id": [1], "rr": [0.5]}
+    assert kernel.schema(TWO_RUNS.to_arrow().schema).names == ["query_id", "rr"]
+
+
+def test_a_kernel_counts_runs_of_the_whole_table_that_a_part_lacks() -> None:
+    runs = ["bm25", "dense", "other"]
+    kernel = rf.arrow_kernel(fusion="borda(weights=[0.7,0.3,1])", run="system", runs=runs)
+    # of three candidates, bm25 gives 3 2 1, dense 1 3 2, and the run that lists none (3 + 1) / 2 to each
+    found = kernel(ONE_BELOW_THE_OTHER.to_arrow()).to_pydict()
+    assert found["score"] == pytest.approx([0.7 * 3 + 0.3 + 2, 0.7 * 2 + 0.3 * 3 + 2, 0.7 + 0.3 * 2 + 2], abs=1e-12)
+
+
+def test_a_kernel_refuses_a_run_that_is_not_named() -> None:
+    kernel = rf.arrow_kernel(fusion="rrf", run="system", runs=["bm25"])
+    with pytest.raises(
+        rf.InvalidData, match=r"run 'dense' of column 'system' is none of runs=\['bm25'\]; name it there"
+    ):
+        kernel(ONE_BELOW_THE_OTHER.to_arrow())
+
+
+@pytest.mark.parametrize("options", [{}, {"run": "system"}])
+def test_a_kernel_with_a_fusion_needs_the_runs(options: dict[str, Any]) -> None:
+    with pytest.raises(rf.InvalidOption, match="a fusion needs the runs of the whole table"):
+        rf.arrow_kernel(fusion="rrf", **options)
+
+
+@pytest.mark.parametrize("options", [{"runs": ["bm25"]}, {"run": "system"}])
+def test_a_kernel_with_runs_needs_a_fusion(options: dict[str, Any]) -> None:
+    with pytest.raises(rf.InvalidOption, match=r"say which, as in arrow_kernel\(fusion='rrf'\)"):
+        rf.arrow_kernel("rr", **options)
+
+
+def test_a_kernel_refuses_a_method_that_no_fusion_has_before_it_runs() -> None:
+    with pytest.raises(rf.InvalidOption, match="unknown method of fusion 'rff'"):
+        rf.arrow_kernel(fusion="rff", runs=["bm25"])

@@ -292,6 +292,8 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: rf.FittedFusion.from_json("{"), rf.InvalidData, "no JSON"),
     (lambda: rf.FittedFusion.from_json("[]"), rf.InvalidData, "'rankframe_fusion'"),
     (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('fusion": 1', 'fusion": 9')), rf.InvalidData, "9"),
+    (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('"C"', '"D"', 1)), rf.InvalidData, "'learned'"),
+    (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('"rank":', '"rank": 1, "x":')), rf.InvalidData, "length"),
 ]  # fmt: skip
 
 

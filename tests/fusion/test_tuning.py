@@ -88,6 +88,24 @@ def test_the_text_is_the_setting_with_the_best_mean_on_all_queries(tuned: rf.Tun
     assert means["tuned, in sample"] == pytest.approx(best([*WORTH[0]]))
     assert tuned.fuse(TABLE).rank.mean("rr").item() == pytest.approx(means["tuned, in sample"])
     assert TABLE.rank.fuse(tuned.text, runs=RUNS).equals(tuned.fuse(TABLE))
+    backwards = tuned.fuse(TABLE, runs=RUNS[::-1])
+    assert backwards["score"].to_list() == pytest.approx(tuned.fuse(TABLE)["score"].to_list())
+
+
+def test_a_relevant_document_that_one_run_retrieves_is_missed_by_the_others() -> None:
+    rows = [
+        ("a", "q", "x", 2.0, 1),
+        ("a", "q", "y", 1.0, 0),
+        ("b", "q", "y", 1.0, 0),
+        ("b", "p", "x", 1.0, 1),
+        ("a", "p", "y", 1.0, 0),
+    ]
+    long = pl.DataFrame(rows, schema=["run", "query_id", "doc_id", "score", "label"], orient="row")
+    tuned = long.rank.tune(
+        "rrf", options={"k": [60, 1], "weights": [None]}, metric="recall@10", run="run", folds=2, resamples=100
+    )
+    assert dict(tuned.table.select("ranking", "mean").iter_rows())["b"] == 0.5
+    assert tuned.per_query.filter(query_id="q").select("a", "b").row(0) == (1, 0)
 
 
 def test_all_settings_of_the_grid_are_listed_with_their_means(tuned: rf.TunedFusion[pl.DataFrame]) -> None:

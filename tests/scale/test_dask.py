@@ -348,3 +348,41 @@ def test_catalog_metrics_and_exposure_add_up_over_partitions() -> None:
 def test_intervals_of_catalog_metrics_need_the_whole_table() -> None:
     with pytest.raises(rf.InvalidOption, match="say ci=None"):
         to_dask(DF).rank.catalog("entropy")
+
+
+def runs_of_three() -> pl.DataFrame:
+    """A row per run, query and document of three runs, one of which lacks a query."""
+    long = pl.concat(DF.select("query_id", "doc_id", "label", score=pl.col("score") * n, system=pl.lit(name)) for n, name in
+                     ((1, "a"), (-1, "b"), (3, "c")))  # fmt: skip
+    return long.filter((pl.col("system") != "c") | (pl.col("query_id") != DF["query_id"][0]))
+
+
+@pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
+@pytest.mark.parametrize("method", ["rrf", "borda", "comb_mnz(normalize=min_max)"])
+def test_a_partition_holds_the_rows_of_all_runs_of_a_query(method: str, verb: str) -> None:
+    df = runs_of_three()
+    found = getattr(to_dask(df, 4).rank, verb)(method, run="system")
+    assert_same(found, getattr(df.rank, verb)(method, run="system"))
+
+
+def test_score_columns_are_fused_and_the_result_evaluated() -> None:
+    df = DF.with_columns(other=-pl.col("score"))
+    fused = to_dask(df).rank.fuse("wsum(normalize=rank)", runs=["score", "other"], weights=[0.7, 0.3])
+    wanted = df.rank.fuse("wsum(normalize=rank)", runs=["score", "other"], weights=[0.7, 0.3])
+    assert_same(fused, wanted)
+    assert_same(fused.rank.evaluate("ndcg@5"), wanted.rank.evaluate("ndcg@5"))
+
+
+def test_weights_of_named_runs_are_named() -> None:
+    df, weights = runs_of_three(), {"b": 0.5, "c": 0.2, "a": 0.3}
+    assert_same(
+        to_dask(df).rank.fuse("rrf", run="system", weights=weights), df.rank.fuse("rrf", run="system", weights=weights)
+    )
+    with pytest.raises(rf.InvalidOption, match="name the run of each weight"):
+        to_dask(df).rank.fuse("rrf", run="system", weights=[0.3, 0.5, 0.2])
+
+
+@pytest.mark.parametrize("verb", ["overlap", "oracle"])
+def test_what_compares_whole_runs_says_to_take_a_part(verb: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"{verb} needs the whole table in one piece"):
+        getattr(to_dask(runs_of_three()).rank, verb)(run="system")

@@ -405,3 +405,57 @@ def test_means_of_several_runs_are_those_of_a_polars_frame(spark: Any) -> None:
         rankframe.spark.summarize(to_spark(spark, stacked), "map", run="run", ci=None, buckets=3),
         stacked.rank.summarize("map", run="run", ci=None),
     )
+
+
+def runs_of_three(*, absent: bool = True) -> pl.DataFrame:
+    """A row per run, query and document of three runs, one of which lacks a query."""
+    long = pl.concat(DF.select("query_id", "doc_id", "label", score=pl.col("score") * n, system=pl.lit(name)) for n, name in
+                     ((1, "a"), (-1, "b"), (3, "c")))  # fmt: skip
+    return long.filter((pl.col("system") != "c") | (pl.col("query_id") != DF["query_id"][0])) if absent else long
+
+
+@pytest.mark.parametrize("buckets", [1, 4])
+@pytest.mark.parametrize("method", ["rrf", "borda", "comb_mnz(normalize=min_max)"])
+def test_a_bucket_holds_the_rows_of_all_runs_of_a_query(spark: Any, method: str, buckets: int) -> None:
+    df = runs_of_three()
+    found = rankframe.spark.fuse(to_spark(spark, df), method, run="system", buckets=buckets)
+    assert_same(found, df.rank.fuse(method, run="system"))
+
+
+def test_score_columns_are_fused_and_the_result_evaluated(spark: Any) -> None:
+    df = DF.with_columns(other=-pl.col("score"))
+    options: dict[str, Any] = {"runs": ["score", "other"], "weights": [0.7, 0.3]}
+    fused = rankframe.spark.fuse(to_spark(spark, df), "wsum(normalize=rank)", **options, buckets=3)
+    wanted = df.rank.fuse("wsum(normalize=rank)", **options)
+    assert_same(fused, wanted)
+    assert_same(fused.transform(rankframe.spark.evaluate, "ndcg@5"), wanted.rank.evaluate("ndcg@5"))
+
+
+def test_a_query_column_that_names_runs_as_well_tells_no_queries_apart(spark: Any) -> None:
+    df = runs_of_three()
+    found = rankframe.spark.fuse(to_spark(spark, df), "rrf", run="system", query=["system", "query_id"], buckets=3)
+    assert_same(found, df.rank.fuse("rrf", run="system"))
+
+
+def test_ids_and_labels_keep_their_types_in_a_fusion(spark: Any) -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": [7, 8], "x": [1.0, 2.0], "y": [2.0, 1.0], "label": [1, 0]})
+    df = df.cast({"query_id": pl.Int16, "doc_id": pl.Int32, "label": pl.Int8})
+    found = rankframe.spark.fuse(to_spark(spark, df), "rrf", runs=["x", "y"])
+    assert [kind for _, kind in found.dtypes] == ["smallint", "int", "double", "tinyint"]
+
+
+def test_weights_of_named_runs_are_named(spark: Any) -> None:
+    df = runs_of_three()
+    weights = {"b": 0.5, "c": 0.2, "a": 0.3}
+    found = rankframe.spark.fuse(to_spark(spark, df), "rrf", run="system", weights=weights, buckets=3)
+    assert_same(found, df.rank.fuse("rrf", run="system", weights=weights))
+    for method, given in (("rrf", [0.3, 0.5, 0.2]), ("rrf(weights=[0.3,0.5,0.2])", None)):
+        with pytest.raises(
+            rf.InvalidOption, match=r"name the run of each weight: weights=\{'bm25': 0.7, 'dense': 0.3\}"
+        ):
+            rankframe.spark.fuse(to_spark(spark, df), method, run="system", weights=given)
+
+
+def test_a_method_that_is_unknown_is_refused_by_the_call(spark: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match="unknown method of fusion 'rff'"):
+        rankframe.spark.fuse(to_spark(spark, DF), "rff", runs=["score"])

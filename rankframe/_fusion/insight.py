@@ -1,0 +1,204 @@
+"""What a fusion is made of, as methods of a ranker: contributions, overlaps, and the best run of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from .._catalog.requests import Request
+from .._decisions.paired_values import Design, Lacking
+from .._decisions.resampling import Resampling
+from .._decisions.runs import Runs
+from .._support.tests_and_intervals import Method
+from .._words.rankings import Missing
+from . import explain as _explain
+from . import oracle as _oracle
+from . import overlap as _overlap
+from .fitted import FittedFusion
+from .methods import Fuser
+
+__all__ = ["explain_fusion", "oracle", "overlap"]
+
+R = TypeVar("R")
+
+
+def explain_fusion(
+    ranker: Fuser[R],
+    method: str | FittedFusion[Any],
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+) -> R:
+    """What each run contributes to the fused score of each document.
+
+    Parameters
+    ----------
+    method, runs, run, normalize, weights, missing, depth
+        As for :meth:`fuse`.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a query and run that has it:
+
+    - the query columns, the document, and ``run`` (String);
+    - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
+    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
+    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
+      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
+      are no sum, as ``comb_min``, ``comb_max``, ``comb_med`` and ``condorcet``;
+    - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
+    - the label, if the table has one.
+
+    Where the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
+    has a row, too, whose rank and score are null.
+    Eager frames come query by query, by fused rank, and of each document in the order of the runs; lazy frames have no
+    defined order. Documents that no run has are left out.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
+    >>> found.select("doc_id", "run", "rank", "contribution", "fused", "fused_rank").rows()
+    [('b', 'bm25', 2, 0.3333333333333333, 0.8333333333333333, 1), ('b', 'dense', 1, 0.5, 0.8333333333333333, 1), ('a', 'bm25', 1, 0.5, 0.5, 2)]
+    """
+    chosen = Runs.of(runs, run)
+    return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)
+
+
+def overlap(
+    ranker: Fuser[R],
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    k: int | None = 10,
+) -> _overlap.Overlap[R]:
+    """How much the rankings of every two runs have in common, and what each run finds alone.
+
+    Parameters
+    ----------
+    runs, run
+        The runs, as for :meth:`fuse`.
+    k
+        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts all.
+
+    Returns
+    -------
+    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
+    is collected first.
+
+    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
+      over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
+      with a persistence of 0.9), all Float64 from 0 to 1, the means over the queries for which either run retrieves a
+      document, null if there is none; and the number of these queries, ``n_queries`` (UInt32).
+    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many
+      of these no other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and
+      ``only_relevant``, null if the table has no labels; all UInt32.
+    - ``settings`` is a dictionary of how it was computed.
+
+    Ranks follow the tie rule.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or `k` is no whole number from 1 on.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
+    >>> found = df.rank.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
+    >>> found.table.select("overlap", "jaccard").row(0)
+    (0.5, 0.3333333333333333)
+    >>> found.runs.rows()
+    [('bm25', 2, 1, 1, 1), ('dense', 2, 1, 0, 0)]
+    """
+    design = Design(Runs.of(runs, run), None, (), None, "drop")
+    return cast("_overlap.Overlap[R]", ranker._of(design.runs)._run(_overlap.overlap, design, k))
+
+
+def oracle(
+    ranker: Fuser[R],
+    *metrics: Request,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    fusion: str | None = "rrf",
+    ci: float = 0.95,
+    method: Method = "bca",
+    weights: str | None = None,
+    missing: Lacking = "error",
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> _oracle.Oracle[R]:
+    """How much there is to gain by choosing the best run for each query, over each single run and over a fusion.
+
+    The oracle knows the labels. Its mean bounds those of all rules that choose one of the runs for each query; a fusion,
+    which mixes their documents, may exceed it.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        The runs, as for :meth:`fuse`.
+    fusion
+        The method that fuses them, with its options, as for :meth:`fuse`; ``None`` for no fusion.
+    ci
+        The confidence of the interval of each gain.
+    method, weights, resamples, seed, progress
+        As for :meth:`summarize`.
+    missing
+        Queries that a run lacks, as for :meth:`compare`.
+
+    Returns
+    -------
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
+    LazyFrame is collected first.
+
+    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
+      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
+      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
+      ``ci_high``, all Float64; on how many queries the oracle is better, ``better``, and how many queries have a value,
+      ``n_queries`` (UInt32).
+    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
+      Float64 column per metric.
+    - ``settings`` is a dictionary of how it was computed.
+
+    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
+    chooses from.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or a run has the name ``"oracle"`` or that of the fusion.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
+    >>> df = df.with_columns(bm25=pl.Series([2, 1, 1, 2]), dense=pl.Series([1, 2, 2, 1]))     # each is right once
+    >>> df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table.select("run", "mean", "oracle", "gain").rows()
+    [('bm25', 0.75, 1.0, 0.25), ('dense', 0.75, 1.0, 0.25)]
+    """
+    design = Design(Runs.of(runs, run), None, (), weights, missing)
+    resampling = Resampling(ci, method, resamples, seed, progress)
+    found = ranker._of(design.runs)._run(_oracle.oracle, design, fusion, resampling, *metrics)
+    return cast("_oracle.Oracle[R]", found)

@@ -1,0 +1,137 @@
+"""How much there is to gain by choosing the best run for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._catalog.requests import Request, averaged
+from .._decisions.compare import compared_values, settings_of
+from .._decisions.paired_values import Design, PairedValues, paired_values
+from .._decisions.resampling import Resampling
+from .._plan.per_query import Frame, measure
+from .._table.setup import Setup
+from .._text import of_fusion
+from .._verbs.declaration import verb
+from ..errors import InvalidOption, option
+from .fuse import SCORE, fuse
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Oracle", "oracle"]
+
+R = TypeVar("R")
+
+ORACLE = "oracle"
+"""The name of the oracle among the runs."""
+
+TABLE = {
+    "metric": "metric",
+    "run": "baseline",
+    "mean": "baseline_mean",
+    "oracle": "mean",
+    "gain": "difference",
+    "ci_low": "ci_low",
+    "ci_high": "ci_high",
+    "better": "wins",
+    "n_queries": "n_queries",
+}
+"""The columns of the table, by the names that a comparison with each run as the baseline gives them."""
+
+
+@dataclass(frozen=True)
+class Oracle(Generic[R]):
+    """What choosing the best run for each query would gain.
+
+    Attributes
+    ----------
+    table
+        A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle`` (the mean of
+        the best run of each query, over the queries where the run has a value), ``gain`` (the oracle less the run), its
+        interval from ``ci_low`` to ``ci_high``, all Float64; on how many queries the oracle is better, ``better``, and how
+        many have a value, ``n_queries`` (UInt32).
+    per_query
+        A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a column per metric.
+    settings
+        How it was computed: the metrics, the runs, the fusion, the interval, the policies, the versions.
+    """
+
+    table: R
+    per_query: R
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return of_fusion.oracle_text(self)
+
+    def _repr_html_(self) -> str:
+        return of_fusion.oracle_html(self)
+
+
+@verb(gives="comparison", reads=["design"])
+def oracle(
+    frame: Frame, setup: Setup, design: Design, fusion: str | None, resampling: Resampling, *requests: Request
+) -> Oracle[Any]:
+    """The best run of each query beside each run and the fusion."""
+    calls = averaged(requests, "oracle('ndcg@10', runs=['bm25', 'dense'])")
+    if resampling.ci is None:
+        raise InvalidOption(option(ci=None), ": a gain has an interval; write a confidence, as ", option(ci=0.95))
+    eager = frame.lazy().collect()
+    found = paired_values(eager, setup, calls, design)
+    singles = found.runs
+    best = _best(found.values, calls)
+    if fusion is not None:
+        found = _with(found, fusion, _of_fusion(eager, setup, design, fusion, found, calls))
+    found = _with(found, ORACLE, best)
+    pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
+    table, _ = compared_values(found, calls, (), pairs, None, resampling)
+    table = table.select(pl.col(other).alias(name) for name, other in TABLE.items())
+    per_query = found.long((), calls)
+    settings = {
+        "metrics": [call.text for call in calls],
+        **design.settings,
+        **asdict(resampling),
+        "fusion": fusion,
+        "runs": singles,
+        **settings_of(setup, eager),
+    }
+    if isinstance(frame, pl.LazyFrame):
+        return Oracle(table.lazy(), per_query.lazy(), settings)
+    return Oracle(table, per_query, settings)
+
+
+def _best(values: NDArray[np.float64], calls: Sequence[Call]) -> NDArray[np.float64]:
+    """The best value of the runs for each query and metric; NaN where none has one."""
+    import numpy as np
+
+    sign = np.array([1.0 if call.metric.higher_is_better else -1.0 for call in calls])
+    best: NDArray[np.float64] = sign * np.fmax.reduce(sign * values)
+    return best
+
+
+def _with(found: PairedValues, name: str, values: NDArray[np.float64]) -> PairedValues:
+    """The values with those of one more run."""
+    import numpy as np
+
+    if name in found.runs:
+        raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
+    return PairedValues(found.query, [*found.runs, name], found.queries, np.concatenate([found.values, values[None]]))
+
+
+def _of_fusion(
+    frame: pl.DataFrame, setup: Setup, design: Design, fusion: str, found: PairedValues, calls: Sequence[Call]
+) -> NDArray[np.float64]:
+    """The values of the fused run for the same queries; NaN where it has none."""
+    fused = fuse(frame, setup, fusion, design.runs)
+    of_fused = design.runs.queries(setup).changed(score=SCORE, ascending=False)
+    values = measure(fused, of_fused, *calls).lazy().collect()
+    names = [call.text for call in calls]
+    own = found.queries.select(found.query).join(
+        values, on=found.query, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return own.select(pl.col(names).fill_null(float("nan"))).to_numpy()

@@ -1,0 +1,151 @@
+"""How much the rankings of several runs have in common, and what only one of them finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
+
+import polars as pl
+
+from .._catalog.call import call_of
+from .._catalog.registry import AGREEMENTS
+from .._decisions.compare import settings_of
+from .._decisions.paired_values import Design
+from .._plan.per_query import Frame
+from .._support.option_kinds import CUTOFF, fits
+from .._table.roles import require_number
+from .._table.setup import Roles, Setup
+from .._text import of_fusion
+from .._verbs import verbs
+from .._verbs.declaration import verb
+from ..errors import InvalidOption, option
+from .entries import Entries, entries_of, names_of_runs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+__all__ = ["Overlap", "overlap"]
+
+R = TypeVar("R")
+
+PAIRS = {
+    "run": pl.String,
+    "other": pl.String,
+    "overlap": pl.Float64,
+    "jaccard": pl.Float64,
+    "rbo": pl.Float64,
+    "n_queries": pl.UInt32,
+}
+OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
+
+
+@dataclass(frozen=True)
+class Overlap(Generic[R]):
+    """What several runs have in common.
+
+    Attributes
+    ----------
+    table
+        A row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both, over k),
+        ``jaccard`` (that number over the number of documents in the top k of either) and ``rbo`` (rank-biased overlap of
+        the whole rankings, with a persistence of 0.9), all Float64 from 0 to 1: the means over the queries for which
+        either run retrieves a document; and the number of these, ``n_queries`` (UInt32).
+    runs
+        A row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many of them no
+        other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and ``only_relevant``, which
+        are null if the table has no labels; all UInt32.
+    settings
+        How it was computed: the cutoff, the runs, the policies, the versions.
+    """
+
+    table: R
+    runs: R
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return of_fusion.overlap_text(self)
+
+    def _repr_html_(self) -> str:
+        return of_fusion.overlap_html(self)
+
+
+@verb(gives="comparison", reads=["design"])
+def overlap(frame: Frame, setup: Setup, design: Design, k: int | None) -> Overlap[Any]:
+    """What every two runs have in common, and what each finds alone."""
+    if not fits(k, Annotated[int | None, CUTOFF]):
+        raise InvalidOption(
+            option(k=k), ": write a whole number from 1 on, as ", option(k=10), ", or None for all documents"
+        )
+    eager, runs = frame.lazy().collect(), design.runs
+    names = names_of_runs(eager, runs)
+    if len(names) < 2:
+        raise InvalidOption(
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
+        )
+    entries = entries_of(eager, setup, runs, names, depth=setup.policies.depth, absent=False)
+    ranks = _ranks(entries)
+    top = ranks < (math.inf if k is None else k + 1)
+    pairs = combinations(range(len(names)), 2)
+    rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
+    table = pl.DataFrame(rows, schema=PAIRS, orient="row")
+    of_runs = _of_runs(entries, top, names, setup)
+    settings = {"k": k, "runs": names, "run": runs.column, **settings_of(setup, eager)}
+    if isinstance(frame, pl.LazyFrame):
+        return Overlap(table.lazy(), of_runs.lazy(), settings)
+    return Overlap(table, of_runs, settings)
+
+
+def _ranks(entries: Entries) -> Floats:
+    """The rank of each document in each run; infinite in a run that lacks it."""
+    import numpy as np
+
+    ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
+    rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
+    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
+    return ranks
+
+
+def _in_common(
+    query: NDArray[np.int64], ranks: Floats, top: NDArray[np.bool_], pair: tuple[int, int], k: int | None
+) -> tuple[float | None, float | None, float | None, int]:
+    """Of two runs, the means over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
+    import numpy as np
+
+    one, other = pair
+    scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
+    rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
+    rows = rows.with_columns(pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores)
+    rows = rows.filter(pl.any_horizontal(pl.col(*scores).is_not_null()))
+    calls = call_of(AGREEMENTS["overlap"], (), {"k": k}), call_of(AGREEMENTS["rbo"], (), {})
+    of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
+    values = verbs.agreement(rows, of_rows, "other", *calls).lazy().collect()
+    common, either = (np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other]))
+    shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
+    jaccard = float(shared.mean()) if len(shared) else None
+    overlap, rbo = (cast("float | None", values[call.text].mean()) for call in calls)
+    return overlap, jaccard, rbo, values.height
+
+
+def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], setup: Setup) -> pl.DataFrame:
+    """A row per run: how many documents it retrieves, and how many it alone."""
+    counts = [names, *_counts(top)]
+    label = setup.roles.label
+    if label in entries.documents.columns:
+        require_number(entries.documents.schema, label, "label")
+        relevant = pl.col(label).cast(pl.Float64) >= setup.policies.relevant
+        counts += _counts(top[entries.documents.select(relevant.fill_null(False)).to_series().to_numpy()])
+    else:
+        counts += [[None] * len(names)] * 2
+    return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
+
+
+def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """How many documents each run has, and how many each run alone has."""
+    alone = top & (top.sum(axis=1, keepdims=True) == 1)
+    return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()

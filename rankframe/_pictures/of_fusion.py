@@ -1,0 +1,126 @@
+"""The plots of a fusion: what each run contributes, and what the runs have in common."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import polars as pl
+
+from .._decisions.paired_values import Design
+from .._decisions.runs import RUN_OF_TABLE, Runs
+from .._fusion.explain import explain_fusion
+from .._fusion.overlap import overlap as overlap_of
+from .._table.setup import Setup
+from ..errors import InvalidOption, option
+from .figure import LINES, ROWS, Axis, Figure, Mark, legible
+
+__all__ = ["contributions", "overlap"]
+
+
+def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str, k: int) -> Figure:
+    """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= ROWS:
+        raise InvalidOption(option(k=k), f": write how many ranks to show, from 1 to {ROWS}, as ", option(k=10))
+    found = explain_fusion(frame, setup, method, runs).lazy().collect().filter(pl.col("fused_rank") <= k)
+    if found["contribution"].has_nulls():
+        raise InvalidOption(
+            f"{method} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
+        )
+    names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
+    names = list(runs.scores) or names
+    legible(names, LINES, "runs")
+    query = [*runs.queries(setup).roles.query]
+    n = found.select(query).n_unique()
+    of_ranks = found.unique([*query, "fused_rank"]).group_by("fused_rank").agg(queries=pl.len())
+    order = pl.DataFrame({RUN_OF_TABLE: names, "#order": range(len(names))}, schema_overrides={RUN_OF_TABLE: pl.String})
+    width = pl.col("contribution")
+    rows = (
+        found.group_by("fused_rank", RUN_OF_TABLE)
+        .agg(pl.col("contribution").sum())
+        .join(of_ranks, on="fused_rank")
+        .with_columns(width / pl.col("queries"))
+        .join(order, on=RUN_OF_TABLE)
+        .sort("fused_rank", "#order")
+        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # those below 0 to the left
+        .select(
+            pl.col(RUN_OF_TABLE).alias("series"),
+            x=pl.col("x2") - width,
+            x2="x2",
+            y=-pl.col("fused_rank").cast(pl.Float64) - 0.4,
+            y2=-pl.col("fused_rank").cast(pl.Float64) + 0.4,
+            rank="fused_rank",
+            run=RUN_OF_TABLE,
+            contribution=width,
+            queries="queries",
+        )
+    )
+    doc = setup.roles.doc_in(found.columns)
+    ticks = {rank: str(rank) for rank in of_ranks["fused_rank"].sort()}
+    one = n == 1 and doc is not None
+    if one:
+        ticks = dict(
+            found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
+        )
+    said = (
+        "Contribution to the fused score of each document"
+        if one
+        else "Mean contribution to the fused score at each rank"
+    )
+    last = max(ticks, default=1)
+    return Figure(
+        f"What each run contributes to {method}",
+        f"{said}, over {n:,} {'query' if n == 1 else 'queries'}",
+        Axis("fused score" if one else "mean fused score"),
+        Axis(
+            "document (fused rank)" if one else "fused rank",
+            grid=False,
+            ticks=tuple((-float(rank), name) for rank, name in sorted(ticks.items(), reverse=True)),
+            limits=(-last - 0.6, -0.4),
+        ),
+        (Mark("bar", rows),),
+        tuple(names),
+        height=60 + 24 * max(last, 3),
+    )
+
+
+def overlap(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None) -> Figure:
+    """The mean share of common documents of every two runs, as a heat map."""
+    found = overlap_of(frame, setup, Design(runs, None, (), None, "drop"), k)
+    names = found.settings["runs"]
+    legible(names, LINES, "runs")
+    place = {name: float(i + 1) for i, name in enumerate(names)}
+    one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
+    both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
+    x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
+    cells = both.select(
+        pl.lit("jaccard").alias("series"),
+        x=x - 0.5,
+        x2=x + 0.5,
+        y=-y - 0.5,
+        y2=-y + 0.5,
+        size="jaccard",
+        label=pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String),
+        run="run",
+        other="other",
+        jaccard="jaccard",
+        overlap="overlap",
+        rbo="rbo",
+    )
+    n = max(found.table["n_queries"], default=0)
+    top = "the documents" if k is None else f"the top {k} documents"
+    ends = 0.5, len(names) + 0.5
+    return Figure(
+        "Documents that two runs have in common",
+        f"Share of {top} of either run that both have: Jaccard index, mean over {n:,} {'query' if n == 1 else 'queries'}",
+        Axis("", grid=False, ticks=tuple((i, f"{i:g}") for i in place.values()), limits=ends),
+        Axis(
+            "",
+            grid=False,
+            ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
+            limits=(-ends[1], -ends[0]),
+        ),
+        (Mark("cell", cells),),
+        ("jaccard",),
+        legend=False,
+        height=max(120, 44 * len(names)),
+    )
