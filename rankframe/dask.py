@@ -16,8 +16,9 @@ import polars as pl
 
 from ._engines.engine import Side, looks_at_whole, run
 from ._engines.tasks import Merged, OnQueries, Work
-from ._rankers.pandas import PandasRanker, Source, as_pandas, of_pandas
+from ._rankers.pandas import PandasRanker, of_pandas
 from ._rankers.pandas_columns import text_of
+from ._rankers.pandas_tables import Source, as_pandas
 from ._rankers.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup

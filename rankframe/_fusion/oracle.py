@@ -14,6 +14,7 @@ from .._decisions.compare import compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues, paired_values
 from .._decisions.resampling import Resampling
 from .._plan.per_query import Frame, measure
+from .._support.progress import Progress
 from .._table.setup import Setup
 from .._text import of_fusion
 from .._verbs.declaration import verb
@@ -89,7 +90,9 @@ def oracle(
         found = _with(found, fusion, _of_fusion(eager, setup, design, fusion, found, calls))
     found = _with(found, ORACLE, best)
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
-    table, _ = compared_values(found, calls, (), pairs, None, resampling)
+    (rows,) = found.slices(())
+    with Progress("comparing runs", resampling.progress) as progress:
+        table, _ = compared_values(found, calls, rows, pairs, None, resampling, progress)
     table = table.select(pl.col(other).alias(name) for name, other in TABLE.items())
     per_query = found.long((), calls)
     settings = {

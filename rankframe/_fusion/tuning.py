@@ -251,7 +251,7 @@ def tune(
         **{name: x for name, x in asdict(resampling).items() if name != "seed"},
         "search": tuning.searched(len(names)),
         "run": runs.column,
-        "runs": found.runs,
+        "runs": [name for name in found.runs if name != IN_SAMPLE],
         "unweighted": _unweighted(final).text,
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
         **settings_of(setup, table),

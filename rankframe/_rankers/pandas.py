@@ -1,40 +1,30 @@
-"""`.rank` on pandas frames: convert the columns that a verb needs to Polars, and its result back to pandas."""
+"""`.rank` on pandas frames: options and errors in the words of pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import pandas as pd
-import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._table.roles import USUAL_NAMES, NotNumbers, carried, of_lists
+from .._table.roles import NotNumbers, of_lists
 from .._table.setup import ROLES, Setup
-from .._verbs.declaration import Gives, NamesColumns, verb_of
-from ..errors import InvalidData, MissingColumn, RankframeError
+from .._verbs.declaration import NamesColumns, verb_of
+from ..errors import MissingColumn, RankframeError
 from .display import Shown
 from .kept import keep, kept
-from .pandas_columns import cross, cross_lists, text_of
-from .pandas_messages import in_words_of_pandas, spelled
+from .pandas_columns import text_of
+from .pandas_messages import in_words_of_pandas
+from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
 
-__all__ = ["PandasRanker", "RankMethod", "Source", "as_pandas", "of_pandas"]
+__all__ = ["PandasRanker", "RankMethod", "of_pandas"]
 
 T = TypeVar("T")
-
-Verb: TypeAlias = Callable[..., pl.DataFrame]
-Shape: TypeAlias = Callable[..., Any]
-
-ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
-"""The columns that carry a row's number through a verb."""
-
-TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
-"""Usual names of columns that distinguish rows of the same document."""
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -92,7 +82,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         return f"{len(self._frame):,} rows, {len(columns)} columns", [*columns, *self._levels()]
 
     def _levels(self) -> Sequence[str]:
-        return [*_levels(self._frame, {*map(text_of, self._frame.columns)})]
+        return [*levels_of(self._frame, {*map(text_of, self._frame.columns)})]
 
 
 class RankMethod(PandasRanker):
@@ -130,255 +120,6 @@ class RankMethod(PandasRanker):
     def _shown(self) -> Shown:
         found = super()._shown()
         return replace(found, facts=[*found.facts, ("a call", ".rank(...) is pandas' own method, which ranks values")])
-
-
-class Source:
-    """A pandas frame, and the Polars frame that the verbs see of it.
-
-    Only the needed columns cross over, and those named in `tried` if they can. The others are there by their names, and
-    hold nothing; or, where a selector of Polars may mean any of them, cross over if they can.
-    """
-
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        needed: Container[str],
-        *,
-        tried: Container[str] = (),
-        others: bool = False,
-        lists: Container[str] = (),
-    ) -> None:
-        self.lists = lists  # the columns whose objects may be lists
-        if frame.columns.nlevels > 1:
-            raise InvalidData(
-                f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
-                "df.set_axis(['_'.join(map(str, labels)) for labels in df.columns], axis=1)"
-            )
-        self.frame = frame
-        self.places: dict[str, list[int]] = {}
-        for place, label in enumerate(frame.columns):
-            self.places.setdefault(text_of(label), []).append(place)
-        self.levels = _levels(frame, self.places)
-        names = [*self.places, *self.levels]
-        self.columns: dict[str, pd.Series[Any]] = {}
-        wanted = [name for name in names if others or name in needed or name in tried]
-        crossed = {name: column for name in wanted if (column := self._cross(name, name in needed)) is not None}
-        nothing = {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
-        self.polars = pl.DataFrame(crossed).with_columns(**nothing)
-        self.polars = self.polars.select(name for name in names if name in self.polars.columns)
-
-    def _cross(self, name: str, needed: bool) -> pl.Series | None:
-        try:
-            self.columns[name] = self._column(name)
-            column = self.columns[name]
-            lists = cross_lists(column, name) if name in self.lists else None
-            return cross(column, name) if lists is None else lists
-        except InvalidData:
-            if needed:
-                raise
-            return None
-
-    def _column(self, name: str) -> pd.Series[Any]:
-        if name in self.levels:
-            level = self.frame.index.get_level_values(self.levels[name])
-            return pd.Series(level, dtype=level.dtype, name=level.name)  # not to_series, which makes texts of objects
-        places = self.places[name]
-        if len(places) > 1:
-            raise InvalidData(f"{len(places)} columns are named {name!r}; give each a name of its own")
-        return self.frame.iloc[:, places[0]]
-
-    def with_row(self, name: str) -> pl.DataFrame:
-        """The Polars frame with the number of each row."""
-        return self.polars.with_columns(pl.int_range(pl.len()).alias(name))
-
-    def back(self, name: str, values: pl.Series) -> Any:
-        """Values of a converted column, as in the caller's frame."""
-        column, crossed = self.columns[name], self.polars[name]
-        if isinstance(column.dtype, pd.SparseDtype):
-            plain = False
-        elif crossed.dtype == pl.String:
-            plain = len(column) > 0 and isinstance(column.iloc[0], str)
-        else:
-            plain = column.dtype.kind != "O" and (crossed.dtype.is_integer() or crossed.dtype.is_float())
-        if plain and not values.has_nulls():
-            return pd.Index(values.to_list(), dtype=column.dtype)
-        row = crossed.arg_unique()
-        first = pl.DataFrame({"value": crossed.gather(row), "row": row})
-        rows = values.to_frame("value").join(first, on="value", how="left", nulls_equal=True, maintain_order="left")
-        return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
-
-
-def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """A row per query, indexed by the query."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
-    return _indexed(result, setup, source)
-
-
-def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:
-    """An object with several tables; tables with query columns are indexed by the query."""
-    source = _source(frame, setup, verb, (design, *args))
-    result: Any = verb(source.polars, setup, design, *args)
-    of_query = design.runs.queries(setup)
-    tables = {x.name: getattr(result, x.name) for x in fields(result)}
-    return replace(
-        result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
-    )
-
-
-def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
-    """A result as a pandas frame, indexed by the query if it has all query columns."""
-    if not {*setup.roles.query} <= {*result.columns}:
-        return as_pandas(result)
-    rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
-    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
-    return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
-
-
-def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """The caller's rows and index, and further columns."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
-    return _widened(frame, [x for x in result if x.name not in source.polars.columns])
-
-
-def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: Any) -> pd.DataFrame:
-    """Some of the caller's rows, with their index."""
-    source = _source(frame, setup, verb, args)
-    others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
-    return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
-
-
-def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """The caller's rows in another order, with their index, the columns that matter and further ones."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
-    own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
-    new = [x for x in result if x.name not in source.columns and x.name != ROW]
-    return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
-
-
-def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
-    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
-    own = {name: source.back(name, result[name]) for name in result.columns if name in ids & source.columns.keys()}
-    return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
-
-
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
-    """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
-    keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
-    needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
-    usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
-    truth = _as_pandas(qrels)
-    unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
-    run, judged = (
-        Source(
-            _levels_as_columns(x, needed),
-            needed,
-            tried=[name for name in map(text_of, x.columns) if name.lower() in usual or (x is truth and unlabelled)],
-            lists=setup.roles.lists,
-        )
-        for x in (frame, truth)
-    )
-    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
-    left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
-    result = _rows(run.frame, left)
-    missed = both.filter(pl.col(ROW).is_null())  # these have a value in the run's columns only if those tell runs apart
-    keys += [name for name in run.columns if name not in keys and missed[name].count()]
-    for name in keys:
-        key: Any = run.back(name, both[name]) if name not in judged.columns else None
-        if key is None:
-            either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
-            key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
-        result.isetitem(run.places[name][0], key)
-    new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
-    rest = judged.frame.iloc[:, new]
-    if setup.roles.label not in judged.polars.columns:
-        rest = rest.assign(**{setup.roles.label: 1})
-    return pd.concat([result, _rows(rest, right)], axis=1)
-
-
-def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
-    """A separate table, such as that of `check`, with ids as Polars holds them."""
-    source = _source(frame, setup, verb, args)
-    args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    spell = [spelled] if "spelling" in verb_of(verb).parameters else []
-    return as_pandas(verb(source.polars, setup, *args, *spell))
-
-
-LISTS = (list, tuple, set, np.ndarray)
-FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
-
-SHAPES: dict[Gives, Shape] = {
-    "query": _per_query,
-    "row": _per_row,
-    "subset": _subset,
-    "document": _per_document,
-    "list": _per_list,
-    "join": _joined,
-    "table": _table,
-    "comparison": _several,
-}
-"""The conversion of a result to pandas, by its shape."""
-
-
-def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
-    """The frame with the columns that a verb reads."""
-    declared = verb_of(verb)
-    needed = declared.columns(setup, args)
-    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.lists)
-
-
-def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
-    """A table as pandas holds it, its rows numbered."""
-    return pd.DataFrame({x.name: _values(x) for x in result})
-
-
-def _values(x: pl.Series) -> Any:
-    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole numbers."""
-    if x.dtype.is_float():
-        return x.to_numpy(writable=True)
-    if x.dtype.is_integer():
-        whole = x.fill_null(0).cast(pl.Int64)
-        return pd.arrays.IntegerArray(whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True))
-    return pd.Series(x.to_list(), dtype="str" if x.is_empty() else None).array
-
-
-def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
-    """A copy of the frame, index and all, with further columns."""
-    wider = frame.copy()
-    wider.index = frame.index.copy(deep=True)
-    for column in columns:
-        wider[column.name] = _values(column)
-    return wider
-
-
-def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
-    """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
-    return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
-
-
-def _levels(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
-    """The index levels that no column hides, by the text of their names."""
-    names = {text_of(name): name for name in frame.index.names if name is not None}
-    return {text: name for text, name in names.items() if text not in columns}
-
-
-def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    levels = _levels(frame, {*map(text_of, frame.columns)})
-    named = [levels[name] for name in names if name in levels]
-    return frame.reset_index(named) if named else frame
-
-
-def _as_pandas(frame: Any) -> pd.DataFrame:
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        return as_pandas(frame.lazy().collect())
-    raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
 
 
 def _as_text(label: Any) -> Any:

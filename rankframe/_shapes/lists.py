@@ -101,7 +101,7 @@ def from_lists(
     if isinstance(frame, pl.DataFrame):
         return _eager(frame, Lists.of(frame.schema, names), repeated)
     if type(frame).__module__.partition(".")[0] == "pandas":
-        from .._rankers.pandas import as_pandas
+        from .._rankers.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
         crossing = crossed(frame, (*names.query, *names.carry), names.lists)

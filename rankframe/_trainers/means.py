@@ -99,7 +99,7 @@ def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
         frame = table.lazy()
         return frame.select(name for name in frame.collect_schema() if name in names).collect()
     if pandas is not None and isinstance(table, pandas.DataFrame):
-        from .._rankers.pandas import Source
+        from .._rankers.pandas_tables import Source
 
         found = Source(table, names).polars
         return found.select(name for name in found.columns if name in names)

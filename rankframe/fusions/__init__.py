@@ -1,7 +1,9 @@
 """The methods of fusion as functions of several rankings, and the normalisations of one ranking's scores."""
 
 from . import normalizations
-from .engines import (
+from .ranks import borda, condorcet, isr, log_isr, logn_isr, rbc, rrf
+from .scores import comb_anz, comb_gmnz, comb_max, comb_med, comb_min, comb_mnz, comb_sum, mixed, wmnz, wsum
+from .search_engines import (
     elasticsearch_linear,
     elasticsearch_rrf,
     haystack,
@@ -12,8 +14,6 @@ from .engines import (
     qdrant_dbsf,
     qdrant_rrf,
 )
-from .ranks import borda, condorcet, isr, log_isr, logn_isr, rbc, rrf
-from .scores import comb_anz, comb_gmnz, comb_max, comb_med, comb_min, comb_mnz, comb_sum, mixed, wmnz, wsum
 from .trained import bayesfuse, mapfuse, posfuse, probfuse, segfuse, slidefuse
 
 __all__ = [

@@ -48,6 +48,7 @@ NOT_HERE = (
         "_plan/aggregation",
         "_words/group_rows",
         "_rankers/pandas_columns",
+        "_rankers/pandas_tables",
         "_rankers/pandas_messages",
         "_rankers/misplaced_options",
         "_table/steps",

@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, catalog_metrics, parse, registry, requests
+from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
+from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
 from rankframe._items import compare as items_compare
 from rankframe._items import exposure as items_exposure
@@ -30,6 +31,8 @@ from rankframe._table import background, conventions, name_presets, policies, ro
 from rankframe._table import table as table_module
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
+from rankframe._words import rankings
+from rankframe.fusions import search_engines
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
@@ -585,6 +588,46 @@ CASES = {
     "weights, in a check": Case(
         "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').check()", "ADVICE.rank.on(weight='w').check()"
     ),
+    # fusion
+    "no method of fusion": Case("TWO", "df.rank.fuse('rrf(', runs=['score', 'new'])",
+        "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
+    "unknown method of fusion": Case("TWO", "df.rank.fuse('rff', runs=['score', 'new'])",
+        "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"Did you mean ('.*?')\?"),
+    "fusion, an option twice": Case("TWO", "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'], depth=2)",
+        "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'])"),
+    "fusion by ranks, normalised": Case("TWO", "df.rank.fuse('rrf', runs=['score', 'new'], normalize='max')",
+        "df.rank.fuse(ADVICE, runs=['score', 'new'], normalize='max')", r"as with ('.*?')"),
+    "fusion of an engine, normalised": Case("TWO", "df.rank.fuse('langchain', runs=['score', 'new'], normalize='max')",
+        "df.rank.fuse(ADVICE, runs=['score', 'new'], normalize='max')", r"as with ('.*?')"),
+    "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))", "df.rank.fuse('rrf')",
+        "df.rank.fuse('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
+    "fusion and bounds": Case("TWO", "df.rank.on(unjudged='bounds').fuse('rrf', runs=['score', 'new'])",
+        "ADVICE.fuse('rrf', runs=['score', 'new'])"),
+    "fusion without documents": Case("STACK.rename({'doc_id': 'docno'})", "df.rank.fuse('rrf', run='run')",
+        "ADVICE.fuse('rrf', run='run')", fill="'docno'"),
+    "fusion of different labels": Case("STACK.with_columns(label=pl.int_range(pl.len()))", "df.rank.fuse('rrf', run='run')",
+        "df.with_columns(label=pl.lit(1)).rank.fuse('rrf', run='run')", polars_only=True),
+    "fusion, weights of other runs": Case("TWO", "df.rank.fuse('wsum', runs=['score', 'new'], weights={'score': 1, 'x': 2})",
+        "df.rank.fuse('wsum', runs=['score', 'new'], weights={'score': 1, 'new': 2})"),
+    "fusion, too few weights": Case("TWO", "df.rank.fuse('wsum(weights=[1])', runs=['score', 'new'])",
+        "df.rank.fuse('wsum(weights=[1,1])', runs=['score', 'new'])"),
+    "fusion, no weight above 0": Case("TWO", "df.rank.fuse('haystack(weights=[0,0])', runs=['score', 'new'])",
+        "df.rank.fuse('haystack(weights=[0,1])', runs=['score', 'new'])"),
+    "fusion of infinite scores": Case("TWO.with_columns(new=pl.Series([INF, 1, 2]))", "df.rank.fuse('sum', runs=['score', 'new'])",
+        "df.with_columns(new=pl.Series([9.0, 1, 2])).rank.fuse('sum', runs=['score', 'new'])", polars_only=True),
+    "fusion of negative scores": Case("TWO.with_columns(new=pl.Series([-1.0, 1, 2]))",
+        "df.rank.fuse('sum', runs=['score', 'new'], normalize='max')",
+        "df.rank.fuse('sum', runs=['score', 'new'], normalize=ADVICE)", r"write ('.*?')"),
+    "fusion, an option of the training": Case("TWO",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'], depth=2)",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse(depth=2)', runs=['score', 'new']), runs=['score', 'new'])"),
+    "fusion, no method to train": Case("TWO", "df.rank.fit_fusion('rrf', runs=['score', 'new'])",
+        "df.rank.fuse('rrf', runs=['score', 'new'])"),
+    "fusion, a method that is trained": Case("TWO", "df.rank.fuse('mapfuse', runs=['score', 'new'])",
+        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'])"),
+    "OpenSearch's z-scores": Case("TWO",
+        "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
+        "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
 }  # fmt: skip
 
 
@@ -720,6 +763,9 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 MODULES: list[ModuleType] = [
     arguments,
+    entries,
+    fuse,
+    fusions,
     background,
     misplaced_options,
     call,
@@ -729,11 +775,13 @@ MODULES: list[ModuleType] = [
     option_kinds,
     parse,
     policies,
+    rankings,
     registry,
     requests,
     roles,
     table_module,
     run_and_judgments,
+    search_engines,
     setup,
     verbs,
     exposure_words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankframe as rf
-from rankframe._catalog.fusions import FUSIONS, NORMALIZATIONS, fusion_of
+from rankframe._catalog.fusions import NORMALIZATIONS, fusion_of
 
 SPELLINGS = {
     # ranx: its methods, its normalisations
@@ -41,11 +41,11 @@ def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     assert fusion_of(text).text == canonical
 
 
-@pytest.mark.parametrize("name", FUSIONS)
+@pytest.mark.parametrize("name", rf.FUSIONS)
 def test_a_text_with_every_option_reads_back_to_itself(name: str) -> None:
-    needed = {"weights": [0.7, 0.3]} if "weights" in FUSIONS[name].parameters else {}
-    options = {**needed, **({"normalize": "zmuv", "missing": "min"} if FUSIONS[name].of == "scores" else {})}
-    text = fusion_of(name, **options, **{FUSIONS[name].depth[0]: 20}).text
+    needed = {"weights": [0.7, 0.3]} if "weights" in rf.FUSIONS[name].parameters else {}
+    options = {**needed, **({"normalize": "zmuv", "missing": "min"} if rf.FUSIONS[name].of == "scores" else {})}
+    text = fusion_of(name, **options, **{rf.FUSIONS[name].depth[0]: 20}).text
     assert fusion_of(text).text == text
     assert all(option in text for option in options)
 
@@ -77,8 +77,8 @@ def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: 
         fusion_of(text)
 
 
-@pytest.mark.parametrize("name", FUSIONS)
+@pytest.mark.parametrize("name", rf.FUSIONS)
 def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
-    if FUSIONS[name].of != "scores":
+    if rf.FUSIONS[name].of != "scores":
         with pytest.raises(rf.errors.InvalidOption, match="has no effect; leave it out"):
             fusion_of(name, normalize="min_max")

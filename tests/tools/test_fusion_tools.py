@@ -1,6 +1,6 @@
 """Fusion of random runs by other tools: their values are ours, and where theirs are unsound, both are shown.
 
-ranx: `pip install -r tests/tools/requirements-light.txt`; the others: tests/tools/requirements-fusion.txt.
+ranx and trectools: `pip install -r tests/tools/requirements-light.txt`; the others: tests/tools/requirements-products.txt.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def runs_of(seed: int, *, shortest: int = 2, queries: int = 12, distinct: bool =
 
 def ours(method: str, runs: Sequence[Scores], **options: Any) -> Scores:
     """What we make of the runs."""
+    own = {name: options.pop(name) for name in options.keys() - {"weights", "normalize"}}
+    method += f"({','.join(f'{name}={x}' for name, x in own.items())})" if own else ""
     rows = [
         (f"run{i}", q, doc, x) for i, run in enumerate(runs) for q, scores in run.items() for doc, x in scores.items()
     ]

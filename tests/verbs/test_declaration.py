@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.pandas import SHAPES, PandasRanker
+from rankframe._rankers.pandas import PandasRanker
+from rankframe._rankers.pandas_tables import SHAPES
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
 from rankframe._verbs.declaration import Gives, verb, verb_of
