@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._decisions.runs import Runs
 from ._pictures import of_fusion, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
-from ._pictures.methods import Worker
-from ._support.arguments import refuse_unfit
+from ._pictures.item_plots import ItemPlots
+from ._pictures.methods import Worker, drawing
 from .errors import InvalidOption, called_by_users, did_you_mean, shown
 
 __all__ = ["Plots"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _drawing(plot: F) -> F:
-    """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
-
-    @called_by_users
-    @wraps(plot)
-    def call(plots: Plots, /, *args: object, **options: object) -> object:
-        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
-        return plot(plots, *args, **options)
-
-    return cast(F, call)
-
-
-class Plots:
+class Plots(ItemPlots):
     """The plots of a ranker, ``df.rank.plot``.
 
     Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
@@ -44,7 +29,7 @@ class Plots:
         self._ranker = ranker
         self._library = library
 
-    @_drawing
+    @drawing
     def curve(
         self,
         *metrics: str,
@@ -96,7 +81,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.curve, chosen.columns, chosen, metrics, cutoffs)
 
-    @_drawing
+    @drawing
     def precision_recall(
         self,
         *,
@@ -127,7 +112,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.precision_recall, chosen.columns, chosen)
 
-    @_drawing
+    @drawing
     def differences(
         self,
         metric: str,
@@ -168,7 +153,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
 
-    @_drawing
+    @drawing
     def distribution(
         self,
         metric: str,
@@ -200,7 +185,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.distribution, chosen.columns, chosen, metric)
 
-    @_drawing
+    @drawing
     def slices(
         self,
         metric: str,
@@ -238,7 +223,7 @@ class Plots:
             title, background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by)
         )
 
-    @_drawing
+    @drawing
     def judged(self, metric: str, *, title: str | None = None, background: str | None = None, ax: Any = None) -> Any:
         """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
 
@@ -261,7 +246,7 @@ class Plots:
         """
         return self._draw(title, background, ax, Runs(), plots.judged, (), metric)
 
-    @_drawing
+    @drawing
     def contributions(
         self,
         method: str,
@@ -302,7 +287,7 @@ class Plots:
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, of_fusion.contributions, chosen.columns, chosen, method, k)
 
-    @_drawing
+    @drawing
     def overlap(
         self,
         *,
@@ -377,4 +362,4 @@ class Plots:
 
 def _names() -> list[str]:
     """The plots."""
-    return [name for name in vars(Plots) if not name.startswith("_")]
+    return [name for room in (Plots, ItemPlots) for name in vars(room) if not name.startswith("_")]

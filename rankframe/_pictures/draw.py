@@ -269,7 +269,10 @@ def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: 
                 ax.bar(x, y2 - y, x2 - x, bottom=y, align="edge", color=own, alpha=strength, lw=0)
                 ax.text((x + x2) / 2, (y + y2) / 2, text, ha="center", va="center")
         elif mark.kind == "interval":
-            ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
+            if "x2" in rows:
+                ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
+            else:
+                ax.vlines(rows["x"], rows["y"], rows["y2"], color=own, lw=2)
         elif mark.kind == "tick":
             ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
         elif "size" in rows:

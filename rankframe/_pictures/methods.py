@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from numbers import Integral
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
-from ..errors import InvalidOption, option, shown
+from .._support.arguments import refuse_unfit
+from ..errors import InvalidOption, called_by_users, option, shown
 
-__all__ = ["ENDINGS", "Worker", "report"]
+__all__ = ["ENDINGS", "Worker", "drawing", "report"]
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ENDINGS = (".html", ".htm")
 """How the files of reports end."""
@@ -30,6 +33,18 @@ class Worker(Protocol):
     def _of(self, runs: Runs) -> Worker:
         """The ranker of the table with the runs: its own, or one of the runs' tables."""
         ...
+
+
+def drawing(plot: F) -> F:
+    """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
+
+    @called_by_users
+    @wraps(plot)
+    def call(plots: Any, /, *args: object, **options: object) -> object:
+        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
+        return plot(plots, *args, **options)
+
+    return cast(F, call)
 
 
 def report(

@@ -22,7 +22,7 @@ from .._table.roles import carried
 from .._table.setup import Setup
 from .._text.result_table import by_kind
 from ..errors import MissingExtra, RankframeError
-from . import plots
+from . import item_figures, plots
 from .colours import GREY
 from .draw import altair, colour, dashes
 from .figure import Figure
@@ -201,6 +201,20 @@ def pictures(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Seque
         picture(plots.precision_recall, frame, setup, runs),
         picture(plots.distribution, frame, setup, runs, first.text),
         *([] if runs.columns else [picture(plots.judged, frame, setup, first.text)]),
+        *of_items(frame, setup, runs, first),
+    ]
+
+
+def of_items(frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call) -> list[Picture]:
+    """The plots of the items that all users are shown, down to the metric's cutoff, if the roles for them are given."""
+    beside, k = setup.background, call.arguments.get("k")
+    return [
+        *([] if beside.items is None else [picture(item_figures.lorenz_curve, frame, setup, runs, k, "count", None)]),
+        *(
+            []
+            if beside.interactions is None
+            else [picture(item_figures.long_tail, frame, setup, runs, k, "count", None)]
+        ),
     ]
 
 

@@ -42,6 +42,10 @@ DRAWINGS: dict[str, Any] = {
     "slices": lambda plot, **options: plot.slices("map", by="digit", runs=RUNS, **options),
     "slices of one run": lambda plot, **options: plot.slices("map", by="digit", **options),
     "judged": lambda plot, **options: plot.judged("ndcg@10", **options),
+    "exposure": lambda plot, **options: plot.exposure(k=10, items=9999, runs=RUNS, **options),
+    "long_tail": lambda plot, **options: plot.long_tail(k=10, interactions=DF, runs=RUNS, **options),
+    "catalog": lambda plot, **options: plot.catalog("coverage", items=9999, cutoffs=[1, 5, 10], runs=RUNS, **options),
+    "trade_off": lambda plot, **options: plot.trade_off("ndcg@10", "map", runs=RUNS, **options),
 }
 every_drawing = pytest.mark.parametrize("name", DRAWINGS)
 GROUNDS = ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"]

@@ -20,7 +20,7 @@ from scipy import stats
 
 import rankframe as rf
 from rankframe._decisions.runs import Runs
-from rankframe._pictures import figure, plots
+from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.colours import PALETTE
 from rankframe._pictures.draw import _fit
 from rankframe._pictures.figure import Figure
@@ -47,6 +47,7 @@ DF = pl.DataFrame(
 )
 OLD = DF.with_columns(score="old")
 BOTH = ["old", "new"]
+PAST = pl.DataFrame({"query_id": [1, 2, 3, 1, 2, 1], "doc_id": list("cccaad")})
 
 
 def long() -> pl.DataFrame:
@@ -303,6 +304,22 @@ DRAWINGS: dict[str, tuple[Callable[..., Any], list[str]]] = {
         lambda plot, **ax: plot.judged("rr", **ax),
         ["RR against the number of judged documents", "judged documents of a query", "RR"],
     ),
+    "exposure": (
+        lambda plot, **ax: plot.exposure(k=1, items=4, runs=BOTH, **ax),
+        ["Lorenz curve of exposure@1", "share of the catalog's items, the least shown first", "share of exposure"],
+    ),
+    "long_tail": (
+        lambda plot, **ax: plot.long_tail(k=1, interactions=PAST, runs=BOTH, **ax),
+        ["Exposure@1 of items by popularity", "rank by popularity", "share of exposure"],
+    ),
+    "catalog": (
+        lambda plot, **ax: plot.catalog("coverage", items=4, runs=BOTH, **ax),
+        ["coverage at every cutoff", "cutoff k", "coverage@k"],
+    ),
+    "trade_off": (
+        lambda plot, **ax: plot.trade_off("precision@1", "rr", runs=BOTH, **ax),
+        ["RR against P@1", "P@1", "RR"],
+    ),
 }
 every_drawing = pytest.mark.parametrize("name", DRAWINGS)
 
@@ -372,7 +389,8 @@ def test_both_libraries_draw_the_same_marks(name: str) -> None:
     draw, _ = DRAWINGS[name]
     chart, ax = draw(OLD.rank.plot), draw(OLD.to_pandas().rank.plot)
     assert len(chart.to_dict()["layer"]) >= 1
-    names = {"old", "new"} if name in ("curve", "precision_recall", "slices") else {"better", "worse"}
+    names = {"better", "worse"} if name == "differences" else {"old", "new"}
+    names |= {"exposure": {"all items alike"}, "long_tail": {"past interactions"}}.get(name, set())
     if name in ("distribution", "judged"):
         assert ax.get_legend() is None
     else:
@@ -395,7 +413,7 @@ def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
     return {"bar": bars, "point": dots, "line": [tuple(xy) for line in ax.lines for xy in line.get_xydata()]}
 
 
-@pytest.mark.parametrize("name", ["curve", "distribution", "slices", "judged"])
+@pytest.mark.parametrize("name", ["curve", "distribution", "slices", "judged", "exposure", "long_tail", "trade_off"])
 def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     draw, _ = DRAWINGS[name]
     figures: dict[str, Figure] = {
@@ -403,6 +421,9 @@ def test_every_mark_stands_where_the_figure_says(name: str) -> None:
         "distribution": plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
         "slices": plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
         "judged": plots.judged(OLD, COLUMNS, "rr"),
+        "exposure": item_figures.lorenz_curve(DF, COLUMNS, Runs(("old", "new")), 1, "count", 4),
+        "long_tail": item_figures.long_tail(DF, COLUMNS, Runs(("old", "new")), 1, "count", PAST),
+        "trade_off": item_figures.trade_off(DF, COLUMNS, Runs(("old", "new")), "precision@1", "rr"),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()

@@ -1,0 +1,243 @@
+"""The content of plots of the items that all users are shown, and of trade-offs between metrics of recommendations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._decisions.resampling import Resampling
+from .._decisions.runs import RUN, Runs, values
+from .._items.catalog import catalog as catalog_table
+from .._items.catalog import catalog_calls
+from .._items.exposure import Weighing, exposure
+from .._items.lists import item_column
+from .._items.tables_beside import require_pairs
+from .._table.setup import Setup
+from ..errors import InvalidOption, Verbatim, option
+from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
+from .plots import deepest, nice_cutoffs, parse_one
+
+__all__ = ["catalog", "long_tail", "lorenz_curve", "trade_off"]
+
+POINTS = 200
+"""The most points of a Lorenz curve."""
+STEP = 1.15
+"""The ratio of two ranks by popularity from which on items of neighbouring ranks are combined."""
+SHALLOW = 20
+"""The depth to which catalog metrics are drawn by default."""
+EQUAL, PAST = "all items alike", "past interactions"
+"""The lines beside those of the runs."""
+
+
+def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, items: Any) -> Figure:
+    """The share of exposure that the least shown items get together: the Lorenz curve of each run, with its Gini index."""
+    weighing = Weighing.of(k, weight)
+    found = _exposed(frame, setup, runs, weighing)
+    at = "" if k is None else f"@{k}"
+    options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], items, None)
+    size = max(gini["n_items"], default=0)
+    names = runs.named(found)
+    legible(names, LINES - 1, "runs")
+    rows = [
+        _lorenz(found.filter(pl.col(RUN) == run)["exposure"], size).with_columns(series=pl.lit(run)) for run in names
+    ]
+    equal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2})
+    said = "; ".join(
+        f"{f'{row[RUN]}: ' if len(names) > 1 else ''}Gini {_with_ends(row)}"
+        for row in gini.iter_rows(named=True)
+        if row["value"] is not None
+    )
+    return Figure(
+        f"Lorenz curve of exposure{at}",
+        said or "no item is shown",
+        Axis("share of the catalog's items, the least shown first", limits=(0, 1)),
+        Axis("share of exposure", limits=(0, 1)),
+        (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
+        (*names, EQUAL),
+    )
+
+
+def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
+    """The corners of the curve of a run, thinned to `POINTS`; items that nobody is shown have no exposure."""
+    missing = pl.zeros(size - len(exposed), pl.Float64, eager=True) if size > len(exposed) else exposed.clear()
+    falling = pl.concat([missing, exposed.rename(missing.name).sort()])
+    share = (
+        pl.concat([pl.Series([0.0]), (falling.cum_sum() / falling.sum()).rename("")]) if len(exposed) else pl.Series([])
+    )
+    rows = pl.DataFrame({"y": share.cast(pl.Float64)}).with_row_index("items")
+    n = max(len(rows) - 1, 1)
+    kept = (pl.col("items") * POINTS // n).diff().fill_null(1) > 0
+    return rows.filter(kept | (pl.col("items") == n)).select(
+        x=pl.col("items") / n, y="y", items=pl.col("items").cast(pl.Int64)
+    )
+
+
+def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, interactions: Any) -> Figure:
+    """The share of exposure of items by their rank in popularity, beside their share of the past interactions."""
+    doc = item_column(setup, frame.columns)
+    found = _exposed(frame, setup, runs, Weighing.of(k, weight))
+    counts = _popularity(frame, setup, runs, interactions)
+    names = runs.named(found)
+    legible(names, LINES - 1, "runs")
+    ranked = (
+        pl.concat([counts.select(doc), found.select(pl.col(doc).cast(counts.schema[doc]))])
+        .unique()
+        .join(counts, on=doc, how="left")
+        .with_columns(pl.col("users").fill_null(0))
+        .sort("users", doc, descending=[True, False])
+        .with_row_index("rank", 1)
+    )
+    shares = [
+        (run, found.filter(pl.col(RUN) == run).select(pl.col(doc).cast(counts.schema[doc]), y="share")) for run in names
+    ]
+    shares.append((PAST, counts.select(doc, y=pl.col("users") / pl.col("users").sum())))
+    band = (pl.col("rank").log(STEP)).floor()
+    rows = pl.concat(
+        ranked.join(share, on=doc, how="left")
+        .group_by(band.alias("band"), maintain_order=True)
+        .agg(x=pl.col("rank").mean(), y=pl.col("y").fill_null(0.0).mean(), items=pl.len().cast(pl.Int64))
+        .select("x", "y", "items", series=pl.lit(run))
+        for run, share in shares
+    )
+    last = max(len(ranked), 2)
+    return Figure(
+        f"Exposure{'' if k is None else f'@{k}'} of items by popularity",
+        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined",
+        Axis(
+            "rank by popularity",
+            log=True,
+            ticks=tuple((float(n), f"{n:,}") for n in nice_cutoffs(last)),
+            limits=(1, last),
+        ),
+        Axis("share of exposure"),
+        (Mark("line", rows),),
+        (*names, PAST),
+    )
+
+
+def catalog(
+    frame: pl.DataFrame,
+    setup: Setup,
+    runs: Runs,
+    metrics: Sequence[str],
+    items: Any,
+    interactions: Any,
+    cutoffs: Sequence[int] | None,
+) -> Figure:
+    """Metrics of a catalog at every cutoff, with intervals over users."""
+    asked = catalog_calls(metrics, "plot.catalog('coverage', items=...)")
+    if not asked:
+        raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
+    for call in asked:
+        if "k" not in call.metric.parameters or call.cutoff:
+            raise InvalidOption(
+                f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
+            )
+    at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
+    calls = {parse_one(call, k).text: (call, k) for call in asked for k in at}
+    found = _measured(frame, setup, runs, [*calls], items, interactions)
+    several = found[RUN].n_unique() > 1
+    rows = pl.concat(
+        found.filter(pl.col("metric") == text).select(
+            RUN,
+            series=named(call.display, runs=several, metrics=len(asked) > 1),
+            x=pl.lit(float(k)),
+            y="value",
+            low="ci_low",
+            high="ci_high",
+            cutoff=pl.lit(k),
+        )
+        for text, (call, k) in calls.items()
+    ).drop_nulls("y")
+    n = max(found["n_queries"], default=0)
+    return Figure(
+        f"{', '.join(call.display for call in asked)} at every cutoff",
+        f"All lists of {n:,} users together, with 95% intervals (users resampled)",
+        Axis("cutoff k", whole=True),
+        Axis(f"{asked[0].display}@k" if len(asked) == 1 else "value"),
+        banded(rows),
+        lines_of(rows),
+    )
+
+
+def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> Figure:
+    """A point per run: its means of two metrics, with their intervals."""
+    of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
+    found = values(frame, setup, runs, list(dict.fromkeys([of_x, of_y])))
+    names = runs.named(found)
+    legible(names, LINES, "runs")
+    across, up = (
+        means(found, [RUN], call).rename({"low": f"{at}1", "high": f"{at}2"}) for call, at in ((of_x, "x"), (of_y, "y"))
+    )
+    rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
+    told = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
+    wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
+    high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
+    n = max(found[RUN].value_counts()["count"], default=0)
+    return Figure(
+        f"{of_y.display} against {of_x.display}",
+        f"Means over {n:,} {'query' if n == 1 else 'queries'}, with 95% intervals (Student's t)",
+        Axis(_directed(of_x)),
+        Axis(_directed(of_y)),
+        (Mark("interval", wide), Mark("interval", high), Mark("point", told)),
+        tuple(names),
+    )
+
+
+def _directed(call: Call) -> str:
+    return call.display if call.higher_is_better else f"{call.display} (less is better)"
+
+
+def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) -> pl.DataFrame:
+    """The exposure of each item in each run."""
+    return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key).lazy().collect())
+
+
+def _measured(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], items: Any, interactions: Any
+) -> pl.DataFrame:
+    """The catalog metrics of each run, with intervals."""
+    known = setup.background.items
+    if items is None and known is not None:
+        items = known if isinstance(known, int) else known.ids(item_column(setup, frame.columns))
+    past, resampling = _past(setup, interactions), Resampling(0.95, "percentile", 1_000, 0, progress=True)
+
+    def of_run(one: Setup) -> pl.DataFrame:
+        found = catalog_table(frame, one, runs.key, items, past, "error", resampling, *texts)
+        return found.lazy().collect()
+
+    return runs.each(frame, setup, of_run)
+
+
+def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs, interactions: Any) -> pl.DataFrame:
+    """A row per item of the interactions: the item, and the number of its users."""
+    known, of_run = setup.background.interactions, runs.queries(setup)
+    doc = item_column(setup, frame.columns)
+    if interactions is not None:
+        pairs = require_pairs(interactions, of_run, frame.schema, "interactions")[0]
+        return pairs.group_by(doc).agg(users=pl.len()).collect()
+    if known is None:
+        raise InvalidOption(
+            "the popularity of items is that of past interactions; say ",
+            option(interactions=Verbatim("train")),
+            ", a frame with the columns of users and items",
+        )
+    counts = known.named(of_run.roles.query, doc).counts
+    return counts.select(doc, users=counts.columns[-1])
+
+
+def _past(setup: Setup, interactions: Any) -> Any:
+    """The interactions that the plot names, or those of ``on(interactions=...)``."""
+    known = setup.background.interactions
+    return known.frame if interactions is None and known is not None else interactions
+
+
+def _with_ends(row: dict[str, Any]) -> str:
+    low, high = row["ci_low"], row["ci_high"]
+    ends = "" if low is None or math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+    return f"{row['value']:.3f}{ends}"

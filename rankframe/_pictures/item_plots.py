@@ -1,0 +1,208 @@
+"""Plots of the items that all users are shown, and of trade-offs: methods of ``df.rank.plot``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .._decisions.runs import Runs
+from . import item_figures
+from .figure import Figure
+from .methods import drawing
+
+__all__ = ["ItemPlots"]
+
+
+class ItemPlots(ABC):
+    """The plots for recommenders."""
+
+    @drawing
+    def exposure(
+        self,
+        k: int | None = None,
+        *,
+        weight: str = "count",
+        items: object = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
+
+        Parameters
+        ----------
+        k, weight
+            The depth of the lists and how much a rank exposes its item, as for ``df.rank.exposure``.
+        items
+            The catalog, as for ``df.rank.catalog``: items that nobody is shown are at the left end of the curve. Default: that
+            of ``on(items=...)``.
+        runs, run, title, background, ax
+            As for :meth:`Plots.curve`; at most 11 runs.
+
+        Returns
+        -------
+        A chart or axes. The line below the curves' title gives the Gini indices, with 95% intervals of resampled users.
+
+        Raises
+        ------
+        InvalidOption
+            If the catalog is not given, or no column names the items.
+        InvalidData
+            If an item is shown that the catalog lacks.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+        >>> df.rank.plot.exposure(k=2, items=4).title.text
+        'Lorenz curve of exposure@2'
+        """
+        chosen = Runs.of(runs, run)
+        return self._draw(
+            title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, chosen, k, weight, items
+        )
+
+    @drawing
+    def long_tail(
+        self,
+        k: int | None = None,
+        *,
+        interactions: object = None,
+        weight: str = "count",
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Exposure against the rank by popularity: it shows whether a run prefers popular items more than users did before.
+
+        Parameters
+        ----------
+        k, weight
+            As for :meth:`exposure`.
+        interactions
+            What users chose before, as for ``df.rank.catalog``; default: that of ``on(interactions=...)``.
+        runs, run, title, background, ax
+            As for :meth:`Plots.curve`; at most 11 runs.
+
+        Returns
+        -------
+        A chart or axes: the mean share of exposure of the items of neighbouring ranks, in each run, and their mean share of the
+        interactions. Items without interactions come last.
+
+        Raises
+        ------
+        InvalidOption
+            If there are no interactions, or no column names the items.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+        >>> df.rank.plot.long_tail(k=1, interactions=df).title.text
+        'Exposure@1 of items by popularity'
+        """
+        chosen = Runs.of(runs, run)
+        return self._draw(
+            title, background, ax, chosen, item_figures.long_tail, chosen.columns, chosen, k, weight, interactions
+        )
+
+    @drawing
+    def catalog(
+        self,
+        *metrics: str,
+        items: object = None,
+        interactions: object = None,
+        cutoffs: Sequence[int] | None = None,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Metrics of the whole table, such as coverage, at every cutoff: it shows how much deeper lists show of the catalog.
+
+        Parameters
+        ----------
+        *metrics
+            Texts without a cutoff of metrics in ``rf.CATALOG_METRICS``, as ``"coverage"`` or ``"gini"``.
+        items, interactions
+            As for ``df.rank.catalog``; default: those of ``on(items=..., interactions=...)``.
+        cutoffs
+            The cutoffs to show; default: every one up to 20, or to the longest list.
+        runs, run, title, background, ax
+            As for :meth:`Plots.curve`.
+
+        Returns
+        -------
+        A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.catalog``.
+
+        Raises
+        ------
+        InvalidOption
+            If a metric needs `items` or `interactions`, takes no cutoff or already has one.
+        InvalidData
+            If an item is shown that the catalog lacks.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+        >>> df.rank.plot.catalog("coverage", items=4).title.text
+        'coverage at every cutoff'
+        """
+        chosen = Runs.of(runs, run)
+        named = chosen, metrics, items, interactions, cutoffs
+        return self._draw(title, background, ax, chosen, item_figures.catalog, chosen.columns, *named)
+
+    @drawing
+    def trade_off(
+        self,
+        x: str,
+        y: str,
+        *,
+        runs: Sequence[str] | Mapping[str, object] | None = None,
+        run: str | None = None,
+        title: str | None = None,
+        background: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Two metrics against each other, a point per run: it shows what a run pays in one for what it gains in the other.
+
+        Parameters
+        ----------
+        x, y
+            Texts of the metrics of the two axes, as ``"novelty@10"`` and ``"ndcg@10"``.
+        runs, run, title, background, ax
+            As for :meth:`Plots.curve`.
+
+        Returns
+        -------
+        A chart or axes: the means of each run, with 95% intervals of both by Student's t.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2], "old": [2, 1, 1], "new": [1, 2, 1], "label": [0, 1, 1]})
+        >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
+        'RR against P@1'
+        """
+        chosen = Runs.of(runs, run)
+        return self._draw(title, background, ax, chosen, item_figures.trade_off, chosen.columns, chosen, x, y)
+
+    @abstractmethod
+    def _draw(
+        self,
+        title: str | None,
+        background: str | None,
+        ax: Any,
+        runs: Runs,
+        figure: Callable[..., Figure],
+        names: Sequence[str],
+        *args: Any,
+    ) -> Any:
+        """Draw a figure of the ranker's table."""
