@@ -16,7 +16,6 @@ from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import averaged, calls_of
 from .._decisions.resampling import Resampling
 from .._plan.per_query import Frame, measure
-from .._table.background import Items
 from .._table.convention import Convention, Otherwise
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
@@ -25,8 +24,8 @@ from .._verbs.declaration import verb
 from .._words.in_words import in_words
 from ..errors import InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
 from .catalog import catalog
+from .catalog_and_past import Unknown
 from .seen_number import Seen
-from .tables_beside import Unknown
 
 __all__ = ["conventions", "explained", "short"]
 
@@ -136,7 +135,7 @@ class _Numbers:
     def value(self, setup: Setup, call: Call) -> float | None:
         """The mean over the queries that count; of a metric of the whole table, its value."""
         if (setup, call) not in self._found and _whole(call):
-            self._found[setup, call] = of_table(self.table, setup, call, _catalog_of(setup))
+            self._found[setup, call] = of_table(self.table, setup, call)
         if (setup, call) not in self._found:
             of_queries = measure(self.table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
             self._found[setup, call] = of_queries.collect().item()
@@ -184,7 +183,7 @@ class _Numbers:
             for setting in some.items()
         ]
         label = self.setup.roles.label
-        labels = self.table[label].drop_nulls().unique().sort() if label in self.table.columns else []
+        labels = self.table[label].drop_nulls().unique().sort().to_list() if label in self.table.columns else []
         settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
         for name, policy in declared(Policies).items():
             settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
@@ -226,25 +225,17 @@ class _Values:
         k = self.numbers.call.arguments.get("k")
         call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
         table, setup = self.numbers.table, self.setup
-        value = self.numbers.value(setup, call) if items is None else of_table(table, setup, call, items, "drop")
+        value = (
+            self.numbers.value(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")
+        )
         return math.nan if value is None else value
 
 
-def of_table(table: pl.DataFrame, setup: Setup, call: Call, items: Any, unknown: Unknown = "error") -> float | None:
+def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error") -> float | None:
     """The value of a metric of the whole table."""
-    past = setup.background.interactions
-    interactions = None if past is None else past.frame
-    found = catalog(table, setup, (), items, interactions, unknown, PLAIN, call)
+    found = catalog(table, setup, (), unknown, PLAIN, call).lazy().collect()
     value: float | None = found["value"].item()
     return value
-
-
-def _catalog_of(setup: Setup) -> Any:
-    """The catalog that stands beside the table: a number, or a frame or list of items."""
-    items = setup.background.items
-    if not isinstance(items, Items):
-        return items
-    return items.frame.to_series() if items.frame.columns == ["#item"] else items.frame
 
 
 def _whole(call: Call) -> bool:

@@ -15,7 +15,6 @@ from .._items.catalog import catalog as catalog_table
 from .._items.catalog import catalog_calls
 from .._items.exposure import Weighing, exposure
 from .._items.lists import item_column
-from .._items.tables_beside import require_pairs
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
@@ -33,13 +32,13 @@ EQUAL, PAST = "all items alike", "past interactions"
 """The lines beside those of the runs."""
 
 
-def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, items: Any) -> Figure:
+def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:
     """The share of exposure that the least shown items get together: the Lorenz curve of each run, with its Gini index."""
     weighing = Weighing.of(k, weight)
     found = _exposed(frame, setup, runs, weighing)
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], items, None)
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"])
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
@@ -77,11 +76,11 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
     )
 
 
-def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, interactions: Any) -> Figure:
+def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:
     """The share of exposure of items by their rank in popularity, beside their share of the past interactions."""
     doc = item_column(setup, frame.columns)
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
-    counts = _popularity(frame, setup, runs, interactions)
+    counts = _popularity(frame, setup, runs)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
     ranked = (
@@ -125,12 +124,10 @@ def catalog(
     setup: Setup,
     runs: Runs,
     metrics: Sequence[str],
-    items: Any,
-    interactions: Any,
     cutoffs: Sequence[int] | None,
 ) -> Figure:
     """Metrics of a catalog at every cutoff, with intervals over users."""
-    asked = catalog_calls(metrics, "plot.catalog('coverage', items=...)")
+    asked = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
     if not asked:
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
     for call in asked:
@@ -140,7 +137,7 @@ def catalog(
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
     calls = {parse_one(call, k).text: (call, k) for call in asked for k in at}
-    found = _measured(frame, setup, runs, [*calls], items, interactions)
+    found = _measured(frame, setup, runs, [*calls])
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         found.filter(pl.col("metric") == text).select(
@@ -198,43 +195,28 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
     return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key).lazy().collect())
 
 
-def _measured(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], items: Any, interactions: Any
-) -> pl.DataFrame:
+def _measured(frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str]) -> pl.DataFrame:
     """The catalog metrics of each run, with intervals."""
-    known = setup.background.items
-    if items is None and known is not None:
-        items = known if isinstance(known, int) else known.ids(item_column(setup, frame.columns))
-    past, resampling = _past(setup, interactions), Resampling(0.95, "percentile", 1_000, 0, progress=True)
+    resampling = Resampling(0.95, "percentile", 1_000, 0, progress=True)
 
     def of_run(one: Setup) -> pl.DataFrame:
-        found = catalog_table(frame, one, runs.key, items, past, "error", resampling, *texts)
-        return found.lazy().collect()
+        return catalog_table(frame, one, runs.key, "error", resampling, *texts).lazy().collect()
 
     return runs.each(frame, setup, of_run)
 
 
-def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs, interactions: Any) -> pl.DataFrame:
+def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per item of the interactions: the item, and the number of its users."""
     known, of_run = setup.background.interactions, runs.queries(setup)
-    doc = item_column(setup, frame.columns)
-    if interactions is not None:
-        pairs = require_pairs(interactions, of_run, frame.schema, "interactions")[0]
-        return pairs.group_by(doc).agg(users=pl.len()).collect()
     if known is None:
         raise InvalidOption(
             "the popularity of items is that of past interactions; say ",
             option(interactions=Verbatim("train")),
             ", a frame with the columns of users and items",
         )
+    doc = item_column(setup, frame.columns)
     counts = known.named(of_run.roles.query, doc).counts
     return counts.select(doc, users=counts.columns[-1])
-
-
-def _past(setup: Setup, interactions: Any) -> Any:
-    """The interactions that the plot names, or those of ``on(interactions=...)``."""
-    known = setup.background.interactions
-    return known.frame if interactions is None and known is not None else interactions
 
 
 def _with_ends(row: dict[str, Any]) -> str:

@@ -61,9 +61,8 @@ class ItemPlots(ABC):
         'Lorenz curve of exposure@2'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(
-            title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, chosen, k, weight, items
-        )
+        plots = self._beside(items=items)
+        return plots._draw(title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, chosen, k, weight)
 
     @drawing
     def long_tail(
@@ -107,9 +106,8 @@ class ItemPlots(ABC):
         'Exposure@1 of items by popularity'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(
-            title, background, ax, chosen, item_figures.long_tail, chosen.columns, chosen, k, weight, interactions
-        )
+        plots = self._beside(interactions=interactions)
+        return plots._draw(title, background, ax, chosen, item_figures.long_tail, chosen.columns, chosen, k, weight)
 
     @drawing
     def catalog(
@@ -156,8 +154,8 @@ class ItemPlots(ABC):
         'coverage at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        named = chosen, metrics, items, interactions, cutoffs
-        return self._draw(title, background, ax, chosen, item_figures.catalog, chosen.columns, *named)
+        plots, named = self._beside(items=items, interactions=interactions), (chosen, metrics, cutoffs)
+        return plots._draw(title, background, ax, chosen, item_figures.catalog, chosen.columns, *named)
 
     @drawing
     def trade_off(
@@ -193,6 +191,11 @@ class ItemPlots(ABC):
         """
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, item_figures.trade_off, chosen.columns, chosen, x, y)
+
+    def _beside(self, **tables: object) -> Any:
+        """The plots of the ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
+        own: Any = self
+        return type(own)(own._ranker._on(tables), own._library)
 
     @abstractmethod
     def _draw(

@@ -209,12 +209,8 @@ def of_items(frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call) -> list[
     """The plots of the items that all users are shown, down to the metric's cutoff, if the roles for them are given."""
     beside, k = setup.background, call.arguments.get("k")
     return [
-        *([] if beside.items is None else [picture(item_figures.lorenz_curve, frame, setup, runs, k, "count", None)]),
-        *(
-            []
-            if beside.interactions is None
-            else [picture(item_figures.long_tail, frame, setup, runs, k, "count", None)]
-        ),
+        *([] if beside.items is None else [picture(item_figures.lorenz_curve, frame, setup, runs, k, "count")]),
+        *([] if beside.interactions is None else [picture(item_figures.long_tail, frame, setup, runs, k, "count")]),
     ]
 
 
