@@ -184,7 +184,7 @@ class _Numbers:
             for setting in some.items()
         ]
         label = self.setup.roles.label
-        labels = self.table[label].drop_nulls().unique().sort() if label in self.table.columns else []
+        labels = self.table[label].drop_nulls().unique().sort() if label in self.table.columns else pl.Series()
         settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
         for name, policy in declared(Policies).items():
             settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
@@ -234,8 +234,8 @@ def of_table(table: pl.DataFrame, setup: Setup, call: Call, items: Any, unknown:
     """The value of a metric of the whole table."""
     past = setup.background.interactions
     interactions = None if past is None else past.frame
-    found = catalog(table, setup, (), items, interactions, unknown, PLAIN, call)
-    value: float | None = found["value"].item()
+    found = catalog(table, setup, (), items, interactions, unknown, PLAIN, call).lazy()
+    value: float | None = found.select("value").collect().item()
     return value
 
 
