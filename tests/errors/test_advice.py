@@ -293,6 +293,9 @@ CASES = {
     "a metric that a tool lacks": Case(
         "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
     ),
+    "a metric that a tool has otherwise": Case(
+        "OK", "df.rank.on(convention='rectools').catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"
+    ),
     "an option of on under another name": Case(
         "OK", "df.rank.on(qid='query_id').rr()", "df.rank.on(ADVICE).rr()", r"Did you mean (.*)\?"
     ),
