@@ -24,6 +24,13 @@ from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
 from ._engines.engine import run as run_on
+from ._engines.spark_columns import arrow_schema as _arrow_schema
+from ._engines.spark_columns import large as _large
+from ._engines.spark_columns import numbered as _numbered
+from ._engines.spark_columns import only as _only
+from ._engines.spark_columns import quoted as _quoted
+from ._engines.spark_columns import seen as _seen
+from ._engines.spark_columns import spark_type as _spark_type
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
 from ._fusion.fuse import fuse as fuse_verb
@@ -38,7 +45,6 @@ from ._words.rankings import Missing
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = ["catalog", "evaluate", "fuse", "mean", "summarize", "with_metrics"]
@@ -385,54 +391,3 @@ def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, b
             result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
     at = _quoted(fault)
     return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
-
-
-# -------------------------------------------------------------------------------------------------- columns and types
-
-
-def _quoted(name: str) -> str:
-    """A column's name in SQL."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _only(df: DataFrame, names: Sequence[str]) -> DataFrame:
-    return df.selectExpr(*map(_quoted, names))
-
-
-def _numbered(df: DataFrame, *further: str) -> DataFrame:
-    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as fields."""
-    return df.selectExpr(*(f"{_quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further)
-
-
-def _arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
-    """The schema of a Spark table as workers see it; columns that are not read have the null type."""
-    import pyarrow as pa
-
-    given = _seen(df, [_quoted(name) for name in dict.fromkeys(read)])
-    return pa.schema([given.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns])
-
-
-def _seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:
-    """The Arrow types that Spark gives its columns, read from a query of 0 rows."""
-    return df.limit(0).selectExpr(*expressions).toArrow().schema
-
-
-def _spark_type(x: pa.DataType) -> Any:
-    """The Spark type for an Arrow type; unsigned integers widen, because Spark has none."""
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_type  # pyright: ignore[reportMissingImports]
-
-    wider = {
-        pa.uint8(): pa.int16(),
-        pa.uint16(): pa.int32(),
-        pa.uint32(): pa.int64(),
-        pa.uint64(): pa.decimal128(20, 0),
-    }
-    return from_arrow_type(wider.get(x, x))
-
-
-def _large(x: pa.DataType) -> pa.DataType:
-    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not show."""
-    import pyarrow as pa
-
-    return pa.large_string() if pa.types.is_string(x) else x

@@ -37,7 +37,6 @@ __all__ = [
     "require_rows",
     "runs_and_judgments",
     "runs_of",
-    "shown_lists",
     "table_of",
     "with_baseline",
 ]
@@ -58,7 +57,7 @@ class Judged(NamedTuple):
     run: str | None = None
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
+def judged(arguments: argparse.Namespace, reads: Collection[str], *, labels: bool = True) -> Judged:
     """Read the files as one table, with the library's column names and the further columns that a verb reads."""
     only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
     runs, by = arguments.runs, _slices(arguments)
@@ -67,7 +66,7 @@ def judged(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
     if arguments.qrels is None:
         if len(arguments.files) > 1:
             raise InvalidOption("several runs are evaluated with one file of judgments. Say --qrels QRELS")
-        table = labelled(arguments, arguments.files[0], reads)
+        table = (labelled if labels else table_of)(arguments, arguments.files[0], reads)
         require([table], others.items())
         return Judged(_sliced(table, [table], by), runs, arguments.run)
     scores = tuple(runs or ("score",))
@@ -120,15 +119,6 @@ def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
     tables = _of_one_type([table_of(arguments, path, reads) for path in arguments.files])
     named = (t.with_columns(pl.lit(name).alias("run")) for name, t in zip(_names(arguments.files), tables, strict=True))
     return Judged(pl.concat(named, how="diagonal_relaxed"), None, "run")
-
-
-def shown_lists(arguments: argparse.Namespace, reads: Collection[str]) -> pl.DataFrame:
-    """Read one run, joined with judgments if they are given."""
-    if arguments.qrels is not None:
-        return judged(arguments, reads).table
-    by = _slices(arguments)
-    table = table_of(arguments, arguments.files[0], {*reads, *by})
-    return _sliced(table, [table], by)
 
 
 def others_of(arguments: argparse.Namespace) -> dict[str, str]:

@@ -12,7 +12,7 @@ from .evaluate import asked
 from .options import add_file, add_format, add_metrics, columns_read, ranker
 from .output import Table
 from .parameters import add_parameters, values_of
-from .reading import judged, shown_lists
+from .reading import judged
 
 __all__ = ["CATALOG", "GAPS"]
 
@@ -47,7 +47,8 @@ def options_of_gaps(sub: Parser) -> None:
 def catalog(arguments: argparse.Namespace) -> Answer:
     """A row per slice and metric."""
     options, metrics = values_of(arguments, PolarsRanker.catalog), arguments.metrics or DEFAULT
-    table = shown_lists(arguments, columns_read(arguments, lambda ranker: ranker.catalog(*metrics, **options)))
+    reads = columns_read(arguments, lambda ranker: ranker.catalog(*metrics, **options))
+    table = judged(arguments, reads, labels=False).table
     with Busy("counting items"):
         return Answer(Table(ranker(table, arguments).catalog(*metrics, **options)))
 

@@ -354,7 +354,7 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
     return users
 
 
-def _frame(given: object) -> object:
+def _frame(given: Any) -> Any:
     """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
     if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
         return given
