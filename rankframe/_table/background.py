@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -358,7 +358,7 @@ def _frame(given: Any) -> Any:
     """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
     if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
         return given
-    return pl.DataFrame(given) if hasattr(given, "columns") else given
+    return pl.DataFrame(cast("Any", given)) if hasattr(given, "columns") else given
 
 
 def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
