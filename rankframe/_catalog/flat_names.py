@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import InvalidOption
+from ..errors import option as option_of
 from .registry import Metric
 
 __all__ = ["flat_name", "flat_names", "unflattened"]
@@ -29,7 +30,8 @@ def flat_names(texts: Iterable[str]) -> dict[str, str]:
         if name in found.values():
             other = next(before for before, taken in found.items() if taken == name)
             raise InvalidOption(
-                f"names='flat' would name two columns {name!r}, those of {other!r} and {text!r}; ask for each by itself"
+                option_of(names="flat"),
+                f" would name two columns {name!r}, those of {other!r} and {text!r}; ask for each by itself",
             )
         found[text] = name
     return found

@@ -15,7 +15,7 @@ import polars as pl
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
-from ..errors import InvalidOption, nearest, shown
+from ..errors import Code, InvalidOption, nearest, shown
 from .call import Call, call_of
 from .parse import literals
 from .registry import Metric
@@ -232,7 +232,7 @@ def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fu
     if entry.name in among:
         return entry
     if isinstance(entry, Trained):
-        train = f"fitted = rf.fit_fusion(train, {text!r}, runs=[...])"
-        raise InvalidOption(f"{entry.name} is trained on judged rankings: write {train}, then df.rank.fuse(fitted)")
-    fuse = f"df.rank.fuse({text!r}, runs=[...])"
-    raise InvalidOption(f"{entry.name} needs no training: write {fuse}; trained methods are {', '.join(among)}")
+        train = Code(f"df.rank.fuse(rf.fit_fusion(train, {text!r}, runs=[...]))", phrase=": write {}")
+        raise InvalidOption(f"{entry.name} is trained on judged rankings", train)
+    fuse = Code(f"df.rank.fuse({text!r}, runs=[...])", phrase=": write {}")
+    raise InvalidOption(f"{entry.name} needs no training", fuse, f"; trained methods are {', '.join(among)}")

@@ -68,8 +68,10 @@ def explain_fusion(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
     >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
-    >>> found.select("doc_id", "run", "rank", "contribution", "fused", "fused_rank").rows()
-    [('b', 'bm25', 2, 0.3333333333333333, 0.8333333333333333, 1), ('b', 'dense', 1, 0.5, 0.8333333333333333, 1), ('a', 'bm25', 1, 0.5, 0.5, 2)]
+    >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
+    (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])
+    >>> found["contribution"].to_list(), found["fused_rank"].to_list()
+    ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
     chosen = Runs.of(runs, run)
     return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)
@@ -123,10 +125,10 @@ def overlap(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
     >>> found = df.rank.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
-    >>> found.table.select("overlap", "jaccard").row(0)
+    >>> found.table["overlap"].item(), found.table["jaccard"].item()
     (0.5, 0.3333333333333333)
-    >>> found.runs.rows()
-    [('bm25', 2, 1, 1, 1), ('dense', 2, 1, 0, 0)]
+    >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
+    (['bm25', 'dense'], [1, 1], [1, 0])
     """
     design = Design(Runs.of(runs, run), None, (), None, "drop")
     return cast("_overlap.Overlap[R]", ranker._of(design.runs)._run(_overlap.overlap, design, k))
@@ -193,10 +195,11 @@ def oracle(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-    >>> df = df.with_columns(bm25=pl.Series([2, 1, 1, 2]), dense=pl.Series([1, 2, 2, 1]))     # each is right once
-    >>> df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table.select("run", "mean", "oracle", "gain").rows()
-    [('bm25', 0.75, 1.0, 0.25), ('dense', 0.75, 1.0, 0.25)]
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
+    >>> found = df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table
+    >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
+    (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """
     design = Design(Runs.of(runs, run), None, (), weights, missing)
     resampling = Resampling(ci, method, resamples, seed, progress)

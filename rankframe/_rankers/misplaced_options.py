@@ -58,7 +58,8 @@ def _meant(name: str, value: object, known: Sequence[str]) -> str:
         )
     if name in DISTANCES:
         return f"; where the lowest is the best, say df.rank.on(score={value!r}, ascending=True)"
-    entry = next((entry for entry in METRICS.values() if name in entry.parameters), None)
+    taking = (entry for entry in METRICS.values() if name in entry.parameters)
+    entry = next((x for x in taking if name not in x.kinds or x.kinds[name].fits(value)), None)
     near = usual or (None if entry else nearest(name, known))
     if near is not None:
         return f". Did you mean {near}={value!r}?"

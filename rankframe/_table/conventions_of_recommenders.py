@@ -60,7 +60,7 @@ RECOMMENDERS: Mapping[str, Convention] = {
         "without interactions are left out; the distance of IntraListDiversity is always given; a list of one item has "
         "diversity 0",
         (),
-        {"coverage": Otherwise(f"{COUNT.says}; normalize=True makes it coverage", COUNT.value)},
+        {"coverage": Otherwise(f"{COUNT.says}; its option normalize makes it coverage", COUNT.value)},
     ),
     "recbole": Convention(
         {"ties": "order", "no_relevant": "null"},

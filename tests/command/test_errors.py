@@ -71,6 +71,10 @@ UNREACHED = (
         "compare_catalog('coverage@10'",
         "gaps('ndcg@10'",
         "slices('ndcg@10'",
+        "plot.catalog('coverage'",
+        "trade_off('novelty@10'",
+        "oracle('ndcg@10'",
+        "tune('wsum'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
     *("write an expression for each", "is no metric; write text"),  # expressions
@@ -80,6 +84,9 @@ UNREACHED = (
     "io.BytesIO(content)",
     "io.StringIO(text)",
     "rf.rank(table)",
+    "there is no method to tune",  # which the command line requires
+    "name each file in one list",
+    "a pattern stands alone",
     "pl.DataFrame([(query, doc",
 )
 
@@ -158,7 +165,9 @@ def test_every_option_that_the_library_advises_is_one_of_the_command_line() -> N
         None,
         "memory_limit",
         "weights",
-    }  # rows beyond memory, weights of queries; None of one that was given
+        "k",
+        "normalization",
+    }  # rows beyond memory, weights of queries, a verb's own cutoff, a method's own option; None of one that was given
     assert [(at, name) for at, name in advised if name not in OPTIONS | of_no_command] == []
 
 

@@ -17,6 +17,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
+from rankframe._decisions.runs import Runs
 from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
 from rankframe._items import catalog_and_past, recount
@@ -606,6 +607,10 @@ CASES = {
         "df.rank.fuse(ADVICE, runs=['score', 'new'], normalize='max')", r"as with ('.*?')"),
     "fusion of an engine, normalised": Case("TWO", "df.rank.fuse('langchain', runs=['score', 'new'], normalize='max')",
         "df.rank.fuse(ADVICE, runs=['score', 'new'], normalize='max')", r"as with ('.*?')"),
+    "fusion, weights of runs without an order": Case(
+        "STACK", "fuse.fuse(STACK, setup.Setup(), 'rrf', OF_COLUMN, weights=[1, 2], names=frozenset('ab'))",
+        "df.rank.fuse('rrf', run='run', weights={'a': 1, 'b': 2})",
+    ),
     "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))", "df.rank.fuse('rrf')",
         "df.rank.fuse('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "fusion and bounds": Case("TWO", "df.rank.on(unjudged='bounds').fuse('rrf', runs=['score', 'new'])",
@@ -642,6 +647,7 @@ def table(**columns: Any) -> pl.DataFrame:
     return OK.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
 
 
+OF_COLUMN = Runs.of(None, "run")
 WITH_INTERVALS = Resampling(0.95, "percentile", 1000, 0, progress=False)
 
 

@@ -235,7 +235,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "Did you mean relevant=2?",
     ),
-    "a group as a query": (lambda: OK.rank.on(group="g"), rf.InvalidOption, "Did you mean query='g'?"),
+    "a group that is no column": (lambda: OK.rank.on(group=1), rf.InvalidOption, "1 is no column name"),
     "an item as a document": (lambda: OK.rank.on(item="i"), rf.InvalidOption, "Did you mean doc='i'?"),
     "a policy under another name, of a verb": (
         lambda: OK.rank.evaluate("map", relevance_level=2),
@@ -282,8 +282,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a plot without a name": (
         lambda: OK.rank.plot("ndcg"),
         rf.InvalidOption,
-        "say which plot: curve, precision_recall, differences, distribution, slices or judged, as in "
-        "df.rank.plot.curve('ndcg')",
+        "say which plot: curve, precision_recall, differences, distribution, slices, judged, contributions, overlap, exposure, "
+        "long_tail, catalog or trade_off, as in df.rank.plot.curve('ndcg')",
     ),
     "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
     "an option without a name": (

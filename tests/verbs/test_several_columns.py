@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.recommenders import ROLES
+from tests.support.tables import frame, random_table
 
 DF = pl.DataFrame(
     {
@@ -74,7 +76,10 @@ def test_every_metric_with_a_cutoff_takes_several(name: str) -> None:
     method, diversity = entry.formula.__name__, entry.over == "subtopics"
     df = DF.with_columns(label=pl.Series([0, 1, 1, 1, 0]))  # of a scale that every metric takes
     df = df.with_columns(subtopic=pl.Series(["x", "y", "x", "y", "x"])) if diversity else df
-    ranker = df.rank.on(subtopic="subtopic") if diversity else df.rank
+    if entry.needs:
+        ranker = frame(random_table(3, queries=5)).rank.on(**ROLES)
+    else:
+        ranker = df.rank.on(subtopic="subtopic") if diversity else df.rank
     needed = {
         option: entry.kinds[option].example
         for option, parameter in entry.parameters.items()
