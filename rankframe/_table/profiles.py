@@ -87,7 +87,9 @@ def co_occurring(rows: pl.Series, history: History) -> pl.Series:
         .join(had.lazy(), on=USER)
         .join(similar.lazy(), on=[history.doc, "#other"], how="left")
         .group_by("#row")
-        .agg((pl.col("#cosine").fill_null(0.0)).mean().alias("#mean"))
+        .agg(
+            pl.col("#cosine").fill_null(0.0).sort().mean().alias("#mean")
+        )  # sorted: a sum depends on its order in the last bit
         .collect()
     )
     return asked.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]

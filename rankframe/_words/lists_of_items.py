@@ -138,11 +138,12 @@ def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> p
 
     The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the Jensen-Shannon divergence in bits.
     """
-    kinds = rows.filter(pl.col("kind").is_not_null()).group_by(QUERY, "kind").agg(pl.col("weight").sum(), n=pl.len())
+    known = rows.filter(pl.col("kind").is_not_null())
+    kinds = known.group_by(QUERY, "kind", maintain_order=True).agg(pl.col("weight").sum(), n=pl.len())
     if not isinstance(target, str):
         other = pl.when(pl.col("kind") == "true").then(pl.lit("false")).otherwise(pl.lit("true"))
         lacking = kinds.with_columns(other.alias("kind"), weight=pl.lit(0.0), n=pl.lit(0, dtype=kinds.schema["n"]))
-        kinds = pl.concat([kinds, lacking.join(kinds, on=[QUERY, "kind"], how="anti")])
+        kinds = pl.concat([kinds, lacking.join(kinds, on=[QUERY, "kind"], how="anti", maintain_order="left")])
     weight, total = pl.col("weight"), pl.col("weight").sum().over(QUERY)
     if target == "documents":
         wanted = pl.col("n") / pl.col("n").sum().over(QUERY)
@@ -168,12 +169,14 @@ def calibration_error(rows: pl.DataFrame, profile: pl.DataFrame, alpha: float) -
     Null for a query without a kind, or of a user without one.
     """
     kinds = _divided(_kinds(rows)).filter(pl.col("weight") > 0)
-    found = kinds.group_by(QUERY, "kind").agg(pl.col("weight").sum())
+    found = kinds.group_by(QUERY, "kind", maintain_order=True).agg(pl.col("weight").sum())
     found = found.with_columns(q=pl.col("weight") / pl.col("weight").sum().over(QUERY)).select(QUERY, "kind", "q")
     there = found.select(QUERY).unique()
-    users = rows.select(QUERY, pl.col("user").cast(pl.get_index_type())).unique().join(there, on=QUERY, how="semi")
-    wanted = users.join(profile, left_on="user", right_on=USER)
+    users = rows.select(QUERY, pl.col("user").cast(pl.get_index_type())).unique(maintain_order=True)
+    users = users.join(there, on=QUERY, how="semi", maintain_order="left")
+    wanted = users.join(profile, left_on="user", right_on=USER, maintain_order="left_right")
     found, wanted = (x.with_columns(pl.col("kind").cast(pl.String)) for x in (found, wanted))
     p, q = pl.col("share"), (1 - alpha) * pl.col("q").fill_null(0.0) + alpha * pl.col("share")
-    errors = wanted.join(found, on=[QUERY, "kind"], how="left").group_by(QUERY).agg(value=(p * (p / q).log()).sum())
+    shares = wanted.join(found, on=[QUERY, "kind"], how="left", maintain_order="left")
+    errors = shares.group_by(QUERY).agg(value=(p * (p / q).log()).sum())
     return rows.select(QUERY).join(errors, on=QUERY, how="left", maintain_order="left")["value"]

@@ -192,7 +192,8 @@ def test_a_missed_document_that_judge_adds_has_the_slice_and_the_weight_of_its_q
     weighed = records(rf.rank(judged).summarize("recall", weights="w", ci=None))
     assert weighed[0]["mean"] == pytest.approx((0.5 + 3 + 1) / 5, rel=1e-15)
     both = rf.rank(judged).on(score="score").compare("recall", runs=["score", "w"], by="market", resamples=39)
-    assert [row["market"] for row in records(both.table)] == ["de", "fr", None]
+    markets = [row["market"] for row in records(both.table)]  # a lazy join has no order
+    assert {*markets} == {"de", "fr", None} if kind == "lazy" else markets == ["de", "fr", None]
 
 
 @pytest.mark.parametrize("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])

@@ -23,7 +23,7 @@ def points(found: pl.DataFrame, series: str) -> list[tuple[float, float]]:
 
 
 def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
-    found = item_figures.lorenz_curve(DF, COLUMNS, RUNS, 1, "count", 4)
+    found = item_figures.lorenz_curve(DF, COLUMNS.on(items=4), RUNS, 1, "count")
     line = marks(found, "line")
     assert points(line, "old") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.0), (0.75, 0.0), (1.0, 1.0)])
     assert points(line, "new") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (0.75, 0.5), (1.0, 1.0)])
@@ -32,7 +32,7 @@ def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
 
 
 def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
-    found = item_figures.lorenz_curve(DF, COLUMNS, RUNS, 1, "count", 4)
+    found = item_figures.lorenz_curve(DF, COLUMNS.on(items=4), RUNS, 1, "count")
     for run in BOTH:
         corners = points(marks(found, "line"), run)
         area = sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in itertools.pairwise(corners))
@@ -41,7 +41,7 @@ def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
 
 def test_upper_ranks_get_more_exposure_by_a_weight() -> None:
     two = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    found = item_figures.lorenz_curve(two, COLUMNS, Runs(), None, "rbp(p=0.5)", 2)
+    found = item_figures.lorenz_curve(two, COLUMNS.on(items=2), Runs(), None, "rbp(p=0.5)")
     assert points(marks(found, "line"), "score") == approx([(0.0, 0.0), (0.5, 1 / 3), (1.0, 1.0)])
     assert found.subtitle == "Gini 0.167"  # (2/3 - 1/3) / 2; no interval for one user
 
@@ -49,7 +49,9 @@ def test_upper_ranks_get_more_exposure_by_a_weight() -> None:
 def test_a_lorenz_curve_of_many_items_has_few_points_and_both_ends() -> None:
     n = 5_000
     many = pl.DataFrame({"query_id": 1, "doc_id": range(n), "score": range(n)})
-    line = points(marks(item_figures.lorenz_curve(many, COLUMNS, Runs(), None, "log2", 2 * n), "line"), "score")
+    line = points(
+        marks(item_figures.lorenz_curve(many, COLUMNS.on(items=2 * n), Runs(), None, "log2"), "line"), "score"
+    )
     assert len(line) <= item_figures.POINTS + 2
     assert (line[0], line[-1]) == ((0.0, 0.0), pytest.approx((1.0, 1.0)))
     assert [y for x, y in line if x <= 0.5] == pytest.approx([0.0] * sum(x <= 0.5 for x, _ in line))
@@ -64,7 +66,7 @@ def test_the_catalog_of_a_plot_is_that_of_on_if_none_is_given() -> None:
 
 
 def test_a_long_tail_shows_the_share_of_items_from_the_most_popular_one() -> None:
-    found = item_figures.long_tail(DF, COLUMNS, RUNS, 1, "count", PAST)
+    found = item_figures.long_tail(DF, COLUMNS.on(interactions=PAST), RUNS, 1, "count")
     line = marks(found, "line")
     # c has three users, a two, d one; b has none, and comes last
     assert points(line, "past interactions") == approx([(1, 1 / 2), (2, 1 / 3), (3, 1 / 6), (4, 0.0)])
@@ -73,14 +75,14 @@ def test_a_long_tail_shows_the_share_of_items_from_the_most_popular_one() -> Non
 
 
 def test_a_column_of_runs_draws_the_same_as_score_columns() -> None:
-    of_column = Runs((), "system")
+    of_column, setup = Runs((), "system"), COLUMNS.on(items=4, interactions=PAST)
     for figure, options in (
-        (item_figures.lorenz_curve, (1, "count", 4)),
-        (item_figures.long_tail, (1, "count", PAST)),
-        (item_figures.catalog, (["coverage"], 4, None, None)),
+        (item_figures.lorenz_curve, (1, "count")),
+        (item_figures.long_tail, (1, "count")),
+        (item_figures.catalog, (["coverage"], None)),
         (item_figures.trade_off, ("precision@1", "rr")),
     ):
-        wide, below = figure(DF, COLUMNS, RUNS, *options), figure(long(), COLUMNS, of_column, *options)
+        wide, below = figure(DF, setup, RUNS, *options), figure(long(), setup, of_column, *options)
         assert below.subtitle == wide.subtitle
         for one, other in zip(below.marks, wide.marks, strict=True):
             assert sorted(one.rows.rows(), key=str) == sorted(other.rows.rows(), key=str)
@@ -90,7 +92,9 @@ def test_neighbouring_ranks_of_a_long_tail_are_combined_without_losing_exposure(
     ids = range(3_000)
     df = pl.DataFrame({"query_id": [1] * 3_000, "doc_id": ids, "score": ids})
     past = pl.DataFrame({"query_id": ids, "doc_id": ids})
-    line = marks(item_figures.long_tail(df, COLUMNS, Runs(), None, "count", past), "line").filter(series="score")
+    line = marks(item_figures.long_tail(df, COLUMNS.on(interactions=past), Runs(), None, "count"), "line").filter(
+        series="score"
+    )
     assert len(line) < 60
     assert line["items"].sum() == 3_000
     assert (line["y"] * line["items"]).sum() == pytest.approx(1)
@@ -105,13 +109,13 @@ def test_a_long_tail_without_interactions_says_what_to_write() -> None:
 
 def test_counts_of_items_are_enough_for_a_long_tail() -> None:
     counts = Setup().on(interactions=pl.DataFrame({"doc_id": list("cad"), "n": [3, 2, 1]}))
-    found = item_figures.long_tail(DF, counts, RUNS, 1, "count", None)
-    pairs = item_figures.long_tail(DF, COLUMNS, RUNS, 1, "count", PAST)
+    found = item_figures.long_tail(DF, counts, RUNS, 1, "count")
+    pairs = item_figures.long_tail(DF, COLUMNS.on(interactions=PAST), RUNS, 1, "count")
     assert marks(found, "line").equals(marks(pairs, "line"))
 
 
 def test_a_curve_of_a_catalog_metric_has_the_values_and_intervals_of_the_table() -> None:
-    found = item_figures.catalog(DF, COLUMNS, RUNS, ["coverage"], 5, None, None)
+    found = item_figures.catalog(DF, COLUMNS.on(items=5), RUNS, ["coverage"], None)
     line, band = marks(found, "line"), marks(found, "band")
     # by old: a; a and b; a, b and c. By new: a, b and c at once
     assert points(line, "old") == approx([(1, 0.2), (2, 0.4), (3, 0.6)])

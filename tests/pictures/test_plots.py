@@ -421,8 +421,8 @@ def test_every_mark_stands_where_the_figure_says(name: str) -> None:
         "distribution": plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
         "slices": plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
         "judged": plots.judged(OLD, COLUMNS, "rr"),
-        "exposure": item_figures.lorenz_curve(DF, COLUMNS, Runs(("old", "new")), 1, "count", 4),
-        "long_tail": item_figures.long_tail(DF, COLUMNS, Runs(("old", "new")), 1, "count", PAST),
+        "exposure": item_figures.lorenz_curve(DF, COLUMNS.on(items=4), Runs(("old", "new")), 1, "count"),
+        "long_tail": item_figures.long_tail(DF, COLUMNS.on(interactions=PAST), Runs(("old", "new")), 1, "count"),
         "trade_off": item_figures.trade_off(DF, COLUMNS, Runs(("old", "new")), "precision@1", "rr"),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
