@@ -243,7 +243,7 @@ def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
 def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in all.
 
-    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \mathrm{KL}\left(\frac{S_i}{i} \middle\| \frac{S}{n}\right)
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
 
     Parameters
     ----------
