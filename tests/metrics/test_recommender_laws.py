@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from tests.metrics.oracles.query import Row
-from tests.support.calls import POLICIES, Options, assert_equal, is_offered, spell, values
+from tests.support.calls import POLICIES, Options, assert_equal, is_offered, spell, thinned, values
 from tests.support.recommenders import ALL, CALLS, FEATURES, ITEMS, ROLES, TEXTS, expected, reads_labels
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -44,7 +44,7 @@ def test_every_metric_of_the_families_has_an_oracle_and_calls() -> None:
     assert declared == set(CALLS)
 
 
-@pytest.mark.parametrize("given_policies", POLICIES, ids=str)
+@pytest.mark.parametrize("given_policies", thinned(POLICIES, 2), ids=str)
 def test_values_are_the_oracles(given_policies: Options) -> None:
     for seed in (1, 2):
         table = random_table(seed, queries=40, labels=FRACTIONAL_LABELS)
