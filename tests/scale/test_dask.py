@@ -179,7 +179,7 @@ def test_judgments_of_their_own_join_before_a_verb_runs(on: Any, metrics: list[s
     run = DF.filter(pl.col("score").is_not_null(), pl.col("query_id") != "q1").drop("label")
     qrels = DF.filter(pl.col("label").is_not_null(), pl.col("query_id") != "q2").drop("score")
     found = in_parts(
-        DaskEngine(None), to_dask(run, 3), bound(on, arrow_kernel), verbs.evaluate, *metrics,
+        DaskEngine(()), to_dask(run, 3), bound(on, arrow_kernel), verbs.evaluate, *metrics,
         qrels=to_dask(qrels, 2), judged_only=judged_only,
     )  # fmt: skip
     judged = run.rank.judge(qrels, judged_only=judged_only, run_only="drop")
@@ -196,7 +196,7 @@ def test_judgments_of_their_own_hold_for_every_run_before_a_verb_runs() -> None:
         [run.with_columns(run=pl.lit("a")), run.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit("b"))]
     )
     setup = bound({"query": query}, arrow_kernel)
-    found = in_parts(DaskEngine(None), to_dask(runs, 3), setup, verbs.evaluate, "map", qrels=to_dask(qrels, 2))
+    found = in_parts(DaskEngine(()), to_dask(runs, 3), setup, verbs.evaluate, "map", qrels=to_dask(qrels, 2))
     judged = runs.rank.on(query=query).judge(qrels, run_only="drop")
     assert_same(found, judged.rank.on(query=query).evaluate("map"))
 

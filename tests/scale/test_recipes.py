@@ -18,6 +18,7 @@ pytestmark = pytest.mark.scale
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 DF = frame(random_table(9)).with_columns(market=pl.col("query_id").str.len_chars().cast(pl.Int64))
+RUNS = DF.with_columns(bm25=pl.col("score"), dense=-pl.col("score"))
 RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
 QRELS = DF.filter(pl.col("label").is_not_null()).drop("score", "market")
 
@@ -39,7 +40,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     )
 
 
-SHARED = ("metrics", "rows", "means", "summary")
+SHARED = ("metrics", "rows", "means", "summary", "fused")
 
 
 def assert_shared(found: dict[str, pl.DataFrame]) -> None:
@@ -50,17 +51,18 @@ def assert_shared(found: dict[str, pl.DataFrame]) -> None:
     assert_same(found["summary"], wanted)
     assert {"ci_low", "ci_high"} < set(found["summary"].columns)
     assert_same(found["means"], DF.rank.mean("ndcg@10", "map", by="market"))
+    assert_same(found["fused"], RUNS.rank.fuse("rrf", runs=["bm25", "dense"]))
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that PySpark leaves to the garbage collector
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_spark(spark: Any) -> None:
-    tables = {"df": DF, "run": RUN.drop("market"), "qrels": QRELS}
+    tables = {"df": RUNS, "run": RUN.drop("market"), "qrels": QRELS}
     names = {
         name: spark.createDataFrame(df.to_arrow(compat_level=pl.CompatLevel.oldest())) for name, df in tables.items()
     }
-    done = recipe("Spark", **names)
+    done = recipe("Spark", **names, catalog=DF.select("doc_id").unique())
     found = {name: pl.DataFrame(done[name].toArrow()) for name in (*SHARED, "from_two_tables")}
     assert_shared(found)
     assert_same(found["from_two_tables"], RUN.rank.judge(QRELS, run_only="drop").rank.evaluate("ndcg@10", "map"))
@@ -69,7 +71,7 @@ def test_spark(spark: Any) -> None:
 def test_dask() -> None:
     import dask.dataframe as dd
 
-    names = {"ddf": DF, "run": RUN, "qrels": QRELS}
+    names = {"ddf": RUNS, "run": RUN, "qrels": QRELS}
     done = recipe("Dask", **{name: dd.from_pandas(df.to_pandas(), npartitions=3) for name, df in names.items()})
     found = {name: pl.from_pandas(done[name].compute().reset_index()) for name in (*SHARED, "judged")}
     assert_shared(found)
