@@ -33,7 +33,10 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     Those per query are indexed by the query, those per document by the caller's own index.
     """
 
-    _examples = (("import polars as pl", "import pandas as pd"), ("pl.DataFrame(", "pd.DataFrame("))
+    _examples: Sequence[tuple[str, str]] = (
+        ("import polars as pl", "import pandas as pd"),
+        ("pl.DataFrame(", "pd.DataFrame("),
+    )
     _gives = (
         "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
         "as ``k=[5, 10]``, give a column each."
