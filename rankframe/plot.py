@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._decisions.runs import Runs
-from ._pictures import of_fusion, plots
+from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
@@ -258,7 +258,7 @@ class Plots(ItemPlots):
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """What each run contributes to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+        """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
 
         Parameters
         ----------
@@ -285,7 +285,9 @@ class Plots(ItemPlots):
         'What each run contributes to rrf'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(title, background, ax, chosen, of_fusion.contributions, chosen.columns, chosen, method, k)
+        return self._draw(
+            title, background, ax, chosen, fusion_figures.contributions, chosen.columns, chosen, method, k
+        )
 
     @drawing
     def overlap(
@@ -320,7 +322,7 @@ class Plots(ItemPlots):
         'Documents that two runs have in common'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(title, background, ax, chosen, of_fusion.overlap, chosen.columns, chosen, k)
+        return self._draw(title, background, ax, chosen, fusion_figures.overlap, chosen.columns, chosen, k)
 
     def _draw(
         self,

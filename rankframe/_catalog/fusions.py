@@ -120,7 +120,7 @@ class Trained(Fusion):
     learn: Callable[..., Learned] = field(kw_only=True)
 
     def learned(self, rankings: JudgedRankings, options: Mapping[str, Any]) -> Learned:
-        """What the method learns from the rankings."""
+        """The values that the method learns from the rankings."""
         taken = signature(self.learn).parameters
         return self.learn(rankings, **{name: value for name, value in options.items() if name in taken})
 
@@ -228,7 +228,7 @@ def _plain(name: str) -> str:
 
 
 def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fusion:
-    """The method, unless it is one of the others: those that are trained, or those that are not."""
+    """The method if it is in `among`; an error for a trained method where an untrained one is asked for, or the reverse."""
     if entry.name in among:
         return entry
     if isinstance(entry, Trained):

@@ -10,9 +10,9 @@ import polars as pl
 
 import rankframe as rf
 
+from .._audit.tool_comparison import conventions as compared
+from .._audit.tool_comparison import explained, short
 from .._catalog.requests import calls_of
-from .._items.tool_comparison import conventions as compared
-from .._items.tool_comparison import explained, short
 from .._support.progress import Busy
 from .._table.convention import Convention
 from .._table.conventions import CONVENTIONS

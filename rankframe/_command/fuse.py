@@ -33,7 +33,7 @@ TREC = {".run": "trec", ".trec": "trec", ".gz": "trec"}
 
 
 def options_of_fuse(sub: Parser) -> None:
-    """What is fused, and how it is written."""
+    """The runs to fuse, the method, and the output."""
     add_files(sub)
     sub.add_argument(
         "--method",
@@ -49,7 +49,7 @@ def options_of_fuse(sub: Parser) -> None:
 
 
 def options_of_tune(sub: Parser) -> None:
-    """What is tuned, and by which metric."""
+    """The runs, the methods to tune, and the metric."""
     add_files(sub)
     sub.add_argument(
         "--method",
@@ -90,7 +90,7 @@ def fuse(arguments: argparse.Namespace) -> Answer:
 
 
 def tune(arguments: argparse.Namespace) -> Answer:
-    """What was chosen, and what it gains on queries that were not used to choose."""
+    """The tuned method, and its gain on queries that were not used to choose it."""
     settings = values_of(arguments, PolarsRanker.tune)
     reads = columns_read(arguments, lambda ranker: ranker.evaluate(arguments.metric))
     found = judged(arguments, {*reads, *(arguments.runs or ()), *filter(None, [arguments.run])})

@@ -16,7 +16,8 @@ from .command import Parser
 __all__ = ["add_parameters", "help_of", "values_of"]
 
 ELSEWHERE = ("runs", "run", "items", "interactions", "progress", "most_moved", "gate")
-"""Parameters that name runs, as files do, or other tables, as all commands do, hold a result of another verb, or change nothing that is printed."""
+"""Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
+nothing that is printed."""
 
 METAVARS = {"baseline": "RUN", "title": "TEXT", "normalize": "NAME"}
 """The values of texts that name no column."""

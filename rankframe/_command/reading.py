@@ -280,7 +280,7 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def forms(path: Path) -> tuple[str, ...]:
-    """How a file may be named: its path and its name, each also without the ending of a compression."""
+    """The names of a file: its path and its name, each also without the ending of a compression."""
     bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return str(path), path.name, str(bare), bare.name
 

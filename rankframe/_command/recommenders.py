@@ -29,7 +29,7 @@ DEFAULT = ("coverage@10", "gini@10", "personalization@10")
 
 
 def options_of_catalog(sub: Parser) -> None:
-    """What is measured."""
+    """The lists and the catalog metrics."""
     add_file(sub)
     add_metrics(sub, DEFAULT)
     add_parameters(sub, PolarsRanker.catalog)
@@ -37,7 +37,7 @@ def options_of_catalog(sub: Parser) -> None:
 
 
 def options_of_gaps(sub: Parser) -> None:
-    """What is measured, and between whom."""
+    """The metrics, and the column of the groups."""
     add_file(sub)
     add_metrics(sub)
     add_parameters(sub, PolarsRanker.gaps)

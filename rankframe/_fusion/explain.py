@@ -1,4 +1,4 @@
-"""A fused score taken apart: what each run contributes to it."""
+"""The contributions of the runs to a fused score."""
 
 from __future__ import annotations
 

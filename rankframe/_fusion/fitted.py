@@ -119,7 +119,7 @@ class FittedFusion(Generic[R]):
                 near = nearest(name, self.runs)
                 hint = f"did you mean {near!r}?" if near else "train with it, or leave it out"
                 raise InvalidOption(
-                    f"run {name!r} is none of those that {self.method} was trained on, {', '.join(self.runs)}; {hint}"
+                    f"run {name!r} is unknown to {self.method}, which was trained on {', '.join(self.runs)}; {hint}"
                 )
         return self.runs
 
@@ -174,7 +174,7 @@ def fit(
     missing: str | None = None,
     depth: int | None = None,
 ) -> FittedFusion[Any]:
-    """What a method learns from the judged rankings of a table."""
+    """The values that a method learns from the judged rankings of a table."""
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
     table, runs = frame.lazy().collect(), design.runs

@@ -1,4 +1,4 @@
-"""How much there is to gain by choosing the best run for each query."""
+"""The gain of choosing the best run for each query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._decisions.resampling import Resampling
 from .._plan.per_query import Frame, measure
 from .._support.progress import Progress
 from .._table.setup import Setup
-from .._text import of_fusion
+from .._text import fusion_displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .fuse import SCORE, fuse
@@ -48,7 +48,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Oracle(Generic[R]):
-    """What choosing the best run for each query would gain.
+    """The gain of choosing the best run for each query.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ class Oracle(Generic[R]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return of_fusion.oracle_text(self)
+        return fusion_displays.oracle_text(self)
 
     def _repr_html_(self) -> str:
-        return of_fusion.oracle_html(self)
+        return fusion_displays.oracle_html(self)
 
 
 @verb(gives="comparison", reads=["design"])

@@ -1,4 +1,4 @@
-"""How much the rankings of several runs have in common, and what only one of them finds."""
+"""The overlap of the rankings of several runs, and the documents that only one of them finds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._plan.per_query import Frame
 from .._support.option_kinds import CUTOFF, fits
 from .._table.roles import require_number
 from .._table.setup import Roles, Setup
-from .._text import of_fusion
+from .._text import fusion_displays
 from .._verbs import verbs
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
@@ -47,7 +47,7 @@ OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "
 
 @dataclass(frozen=True)
 class Overlap(Generic[R]):
-    """What several runs have in common.
+    """The overlap of several runs.
 
     Attributes
     ----------
@@ -69,15 +69,15 @@ class Overlap(Generic[R]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return of_fusion.overlap_text(self)
+        return fusion_displays.overlap_text(self)
 
     def _repr_html_(self) -> str:
-        return of_fusion.overlap_html(self)
+        return fusion_displays.overlap_html(self)
 
 
 @verb(gives="comparison", reads=["design"])
 def overlap(frame: Frame, setup: Setup, design: Design, k: int | None) -> Overlap[Any]:
-    """What every two runs have in common, and what each finds alone."""
+    """The overlap of every two runs, and the documents that each finds alone."""
     if not fits(k, Annotated[int | None, CUTOFF]):
         raise InvalidOption(
             option(k=k), ": write a whole number from 1 on, as ", option(k=10), ", or None for all documents"
@@ -146,6 +146,6 @@ def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], set
 
 
 def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """How many documents each run has, and how many each run alone has."""
+    """The number of documents of each run, and of those that it alone has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()

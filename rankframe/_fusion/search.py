@@ -43,7 +43,7 @@ GAIN = 1e-12
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a caller tunes, and how.
+    """The settings of a call of `tune`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Tuning:
         return round(1 / self.step)
 
     def searched(self, n_runs: int) -> Search:
-        """How the settings for so many runs are searched."""
+        """The search for a number of runs: a grid, or one coordinate at a time."""
         return self.search or ("grid" if n_runs <= GRID_RUNS else "coordinate")
 
 
@@ -250,7 +250,7 @@ def _choices(call: Call, tuning: Tuning, n_runs: int) -> dict[str, Sequence[Any]
 
 
 def _size(space: Space) -> int:
-    """How many settings a grid has."""
+    """The number of settings in a grid."""
     size = 1
     for name, values in space.choices.items():
         own = name == WEIGHTS and name not in space.tuning.options

@@ -1,4 +1,4 @@
-"""Methods of fusion tuned by cross-validation over the queries: what is chosen, and what it gains on queries not used for it."""
+"""Methods of fusion tuned by cross-validation over the queries: the choice, and its gain on queries not used for it."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampli
 
 
 def _folds(fold: Numbers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
-    """What was chosen for each fold, and its means on the other folds and on this one."""
+    """The method chosen for each fold, and its means on the other folds and on this one."""
     import numpy as np
 
     from .. import stats

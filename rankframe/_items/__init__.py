@@ -1,1 +1,1 @@
-"""What all users are shown together: the exposure of items, metrics of a catalog, gaps between groups of users."""
+"""The lists of all users together: the exposure of items, metrics of a catalog, gaps between groups of users."""

@@ -68,7 +68,7 @@ def catalog(
     schema = frame.collect_schema()
     of_items, past = catalog_and_past(setup, schema, unknown_items)
     asked = Asked(tuple(calls), of_items.size, past is not None, of_items.groups)
-    counted = asked.counted  # raises what a metric lacks before anything runs
+    counted = asked.counted  # refuses a metric that lacks a table before anything runs
     lists = lists_of(frame, setup, by)
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
 

@@ -1,4 +1,4 @@
-"""What catalog metrics take of the tables beside the lists: which items there are, and how popular they were."""
+"""The catalog and the past interactions as catalog metrics read them: the items there are, and their popularity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lists import ITEM, RANK, item_column
 __all__ = ["Catalog", "Past", "Unknown", "catalog_and_past"]
 
 Unknown: TypeAlias = Literal["error", "drop"]
-"""What becomes of items that are shown, but are not in the catalog."""
+"""The treatment of items that are shown, but are not in the catalog."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Catalog:
 
 @dataclass(frozen=True)
 class Past:
-    """What users chose before."""
+    """The past choices of users."""
 
     history: History
 

@@ -1,16 +1,14 @@
-"""How often, and how visibly, each item is shown: one row per item."""
+"""The exposure of each item: one row per item."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast, get_args
 
 import polars as pl
 
-from .._catalog.call import Call
-from .._decisions.summary import keys
 from .._plan.per_query import Frame, like, refuse_names
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
@@ -20,6 +18,7 @@ from .._verbs.declaration import verb
 from .._words.exposure import Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
 from .lists import ITEM, RANK, RELEVANT, item_column, lists_of
+from .sliced import Sliced
 
 __all__ = ["Weighing", "exposure"]
 
@@ -61,32 +60,12 @@ class Weighing:
 
 
 @dataclass(frozen=True)
-class Exposures:
+class Exposures(Sliced):
     """The exposure of items to compute in parts, each of which holds all rows of its users: its figures merge by addition."""
 
     setup: Setup
     weighing: Weighing
     by: tuple[str, ...]
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """No metric."""
-        return ()
-
-    @property
-    def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
-        return {*self.by}
-
-    @property
-    def slices(self) -> Mapping[str, str]:
-        """The columns of the slices, by their names in the figures of parts."""
-        return dict(zip(keys(self.by), self.by, strict=True))
-
-    @property
-    def key(self) -> list[str]:
-        """The columns by which parts merge: a share is one of a slice."""
-        return [*self.slices]
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and item of a part."""
@@ -98,7 +77,7 @@ class Exposures:
         return self.table(parts.lazy(), doc).collect()
 
     def sums(self, frame: Frame) -> pl.LazyFrame:
-        """How often each item is shown, its exposure, and how often it is shown and relevant, by slice."""
+        """The times that each item is shown, its exposure, and the times that it is shown and relevant, by slice."""
         schema = frame.collect_schema()
         doc = item_column(self.setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
@@ -146,7 +125,7 @@ def in_parts(setup: Setup, largest_label: float | None, weighing: Weighing, by: 
 
 @verb(gives="table", reads=["by"], in_parts=in_parts)
 def exposure(frame: Frame, setup: Setup, weighing: Weighing, by: Sequence[str]) -> Frame:
-    """One row per slice and item: how often it is shown, its exposure, its share of all, how often it is shown and relevant."""
+    """One row per slice and item: the times it is shown, its exposure and share, and the times it is shown and relevant."""
     exposures = Exposures(setup, weighing, tuple(by))
     doc = item_column(setup, frame.collect_schema())
     return like(frame, exposures.table(exposures.sums(frame), doc), setup)

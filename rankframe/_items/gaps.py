@@ -1,4 +1,4 @@
-"""Gaps between groups of users: how far the groups' means of a metric are apart, how sure that is, and whether it is chance."""
+"""Gaps between groups of users: the differences of the groups' means of a metric, with intervals and a test."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Groups:
-    """Which groups of users are compared, and how p-values of several metrics are corrected."""
+    """The groups of users to compare, and the correction of the p-values of several metrics."""
 
     by: tuple[str, ...]
     correction: Correction | None
@@ -84,7 +84,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Gaps(Generic[R]):
-    """How far the means of groups of users are apart.
+    """The gap between the means of groups of users.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def figures(means: Floats) -> Floats:
 
 
 def apart(x: Floats) -> Floats:
-    """How far numbers in the first axis are apart: their range, standard deviation and mean difference; NaN does not count."""
+    """The spread of numbers along the first axis: range, standard deviation and mean difference; NaN does not count."""
     import numpy as np
 
     x = np.sort(x, axis=0)  # NaN last

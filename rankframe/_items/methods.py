@@ -17,12 +17,12 @@ from . import catalog as _catalog
 from . import compare as _compare
 from . import exposure as _exposure
 from . import gaps as _gaps
-from . import seen, tool_comparison
+from . import without as _without
 from .catalog_and_past import Unknown
 from .gaps import Gaps
 from .parts import ItemCounts
 
-__all__ = ["catalog", "compare_catalog", "conventions", "exposure", "gaps", "item_counts", "without"]
+__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "item_counts", "without"]
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -46,7 +46,7 @@ def _beside(ranker: S, items: object, interactions: object) -> S:
 def exposure(
     ranker: Runner[R], k: int | None = None, *, weight: str = "count", by: str | Sequence[str] | None = None
 ) -> R:
-    """How often each item is shown to users, and how visibly: one row per item.
+    """The number of users that each item is shown to, and its exposure: one row per item.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def item_counts(
     by: str | Sequence[str] | None = None,
     unknown_items: Unknown = "error",
 ) -> ItemCounts:
-    """What a part of a table, such as a day, adds to catalog metrics of the whole: counts of items, which merge by addition.
+    """The counts of items of a part of a table, such as a day, which merge by addition to catalog metrics of the whole.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ def without(ranker: Runner[R], train: object) -> R:
 
     Returns
     -------
-    The caller's rows, in their order, without those whose pair of user and item is in `train`. A user all of whose items
-    were seen has no row left. Lazy frames have no defined order.
+    The caller's rows, in their order, without those whose pair of user and item is in `train`. A user who has had
+    every item of the list has no row left. Lazy frames have no defined order.
 
     Raises
     ------
@@ -293,7 +293,7 @@ def without(ranker: Runner[R], train: object) -> R:
     >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
     ([1, 2], ['b', 'a'])
     """
-    return ranker._run(seen.without, train)
+    return ranker._run(_without.without, train)
 
 
 def gaps(
@@ -355,46 +355,3 @@ def gaps(
     groups = _gaps.Groups(names_of(by), correction)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     return cast("Gaps[R]", ranker._run(_gaps.gaps, groups, resampling, *metrics))
-
-
-def conventions(ranker: Runner[R], metric: str, observed: float | str | None = None) -> R:
-    """The value that each tool would print for this table, and the choices of the tool that cause the difference.
-
-    Parameters
-    ----------
-    metric
-        A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
-        are those of ``on(items=..., interactions=...)``.
-    observed
-        A number that somebody saw, a mean over queries: the rows then say whose it is. A value is this number if it
-        rounds to the digits given; text keeps a last zero, as ``"0.80"``.
-
-    Returns
-    -------
-    A frame with a row per tool that has the metric, or another number by its name, rankframe first: ``tool``, ``value``,
-    the tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or ``says``),
-    ``metric``, the text of the metric as computed, null where the tool has another formula, ``differs_by``, the tool's
-    choices that change the value, ``note``, behaviour that no setting reproduces, and ``says``, the choices, or the other
-    formula, in words. With `observed` the rows come by closeness, ``difference`` is
-    the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
-    number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
-    options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
-
-    Raises
-    ------
-    InvalidOption
-        If `metric` is not one metric, or `observed` is no number.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
-    >>> found = df.rank.conventions("ndcg@10")
-    >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
-    ['no_relevant=one, gain=exponential']
-    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
-    >>> found = short.rank.conventions("ndcg@10", observed=1.0)
-    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
-    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
-    """
-    return ranker._run(tool_comparison.conventions, metric, observed)

@@ -6,7 +6,7 @@ parts, as a resample of users needs the lists of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from ..errors import InvalidOption
 from .catalog_and_past import Catalog, Past, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import Asked, Recount, evaluated, users_of
+from .sliced import Sliced
 
 __all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
 
@@ -41,7 +42,7 @@ WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.st
 
 
 @dataclass(frozen=True)
-class Parts:
+class Parts(Sliced):
     """Catalog metrics to compute in parts.
 
     Attributes
@@ -60,26 +61,6 @@ class Parts:
     setup: Setup
     by: tuple[str, ...]
     unknown_items: Unknown = "error"
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """No metric that reads labels."""
-        return ()
-
-    @property
-    def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
-        return {*self.by}
-
-    @property
-    def slices(self) -> Mapping[str, str]:
-        """The columns of the slices, by their names in the sums of parts."""
-        return dict(zip(keys(self.by), self.by, strict=True))
-
-    @property
-    def key(self) -> list[str]:
-        """The columns by which parts merge: a slice needs the counts of all its items."""
-        return [*self.slices]
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
@@ -148,7 +129,7 @@ def added(parts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """What parts of a table add to catalog metrics of the whole; ``df.rank.item_counts`` makes it.
+    """Counts of items, which parts of a table add to catalog metrics of the whole; ``df.rank.item_counts`` makes them.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind: a row each, with `x`, `y`, as it may be `x2`, `y2`, `size`, `label`, and the `series` it belongs to.
+    """Marks of one kind: a row each, with `x`, `y`, the `series` it belongs to, and optionally `x2`, `y2`, `size` and `label`.
 
     A cell is as strong as its `size`, from 0 to 1, and has the `label` in its middle.
 

@@ -29,7 +29,7 @@ STEP = 1.15
 SHALLOW = 20
 """The depth to which catalog metrics are drawn by default."""
 EQUAL, PAST = "all items alike", "past interactions"
-"""The lines beside those of the runs."""
+"""The names of the reference lines beside the lines of the runs."""
 
 
 def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:

@@ -1,4 +1,4 @@
-"""The part of a report on a fusion: the fused run beside the runs, what an oracle would gain, and what the runs share."""
+"""The part of a report on a fusion: the fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .._decisions.paired_values import Design
 from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
 from .._table.setup import Setup
-from .._text.of_fusion import oracle_lines, overlap_lines
+from .._text.fusion_displays import oracle_lines, overlap_lines
 from .._text.sentences import IN_HTML
 from ..errors import InvalidOption, option
-from . import of_fusion
+from . import fusion_figures
 from .report_parts import Contents, Part, picture
 from .report_tables import Cell, Table, counted, estimate
 
@@ -47,8 +47,8 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
     common = overlap(frame, setup, design, RANKS)
     tables = (_of_oracle(best), _of_pairs(common), _of_runs(common))
     drawn = (
-        picture(of_fusion.contributions, frame, setup, runs, contents.fusion, RANKS),
-        picture(of_fusion.overlap, frame, setup, runs, RANKS),
+        picture(fusion_figures.contributions, frame, setup, runs, contents.fusion, RANKS),
+        picture(fusion_figures.overlap, frame, setup, runs, RANKS),
     )
     return OfFusion(
         contents.fusion, (*oracle_lines(best, IN_HTML), *overlap_lines(common, IN_HTML)), Part("", tables, drawn)
@@ -76,7 +76,7 @@ def _of_oracle(found: Oracle[Any]) -> Table:
 
 
 def _of_pairs(found: Overlap[Any]) -> Table:
-    """What every two runs have in common."""
+    """The overlap of every two runs."""
     figures = ("overlap", "jaccard", "rbo")
     rows = [
         (
@@ -94,7 +94,7 @@ def _of_pairs(found: Overlap[Any]) -> Table:
 
 
 def _of_runs(found: Overlap[Any]) -> Table:
-    """What each run finds alone."""
+    """The documents that each run finds alone."""
     heads = {
         "retrieved": "documents",
         "only": "of this run only",

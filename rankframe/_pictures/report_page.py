@@ -109,7 +109,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
-    if gate is not None:  # its policies may differ from those of the report
+    if gate is not None:  # the gate may have been made with other policies
         said["gate"] = {name: x for name, x in gate.settings.items() if name != "progress" and said.get(name) != x}
     return said
 

@@ -37,7 +37,7 @@ class Ranks(Protocol[R_co]):
     _gives: str
     """The sentence on the result of a metric, for the help of its method."""
     _examples: Sequence[tuple[str, str]]
-    """How the examples in the help differ from those of Polars: texts, and what stands there instead."""
+    """The texts of Polars in the examples of the help, each with the text that replaces it."""
 
     @property
     def _kind(self) -> type[R_co]:

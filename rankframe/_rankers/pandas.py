@@ -16,7 +16,7 @@ from .._table.setup import ROLES, Setup
 from .._verbs.declaration import NamesColumns, verb_of
 from ..errors import MissingColumn, RankframeError
 from .display import Shown
-from .kept import keep, kept
+from .kept_options import keep, kept
 from .pandas_columns import text_of
 from .pandas_messages import in_words_of_pandas
 from .pandas_tables import LISTS, SHAPES, Source, levels_of

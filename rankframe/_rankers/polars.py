@@ -10,7 +10,7 @@ import polars as pl
 from .._table.roles import NotNumbers
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from .kept import keep, kept
+from .kept_options import keep, kept
 from .ranker import FrameRanker
 
 __all__ = ["PolarsRanker"]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import polars as pl
 
 from .. import metrics
+from .._audit import methods as audit
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
-from .._fusion import insight as seen
+from .._fusion import insight_methods as insights
 from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
@@ -148,7 +149,7 @@ class Ranker(ABC, Generic[R]):
     # graded preferences
     compatibility = formula(metrics.compatibility)
 
-    # recommenders: against what the user had before
+    # recommenders: compared with past interactions
     serendipity = formula(metrics.serendipity)
     calibration = formula(metrics.calibration)
 
@@ -246,7 +247,7 @@ class FrameRanker(Ranker[R]):
     judge = verb(verbs.judge)
     check = verb(verbs.check)
     agreement = verb(verbs.agreement)
-    conventions = verb(items.conventions)
+    conventions = verb(audit.conventions)
 
     # decisions
     mean = verb(summaries.mean)
@@ -258,9 +259,9 @@ class FrameRanker(Ranker[R]):
 
     # fusion
     fuse = verb(fusion.fuse)
-    explain_fusion = verb(seen.explain_fusion)
-    overlap = verb(seen.overlap)
-    oracle = verb(seen.oracle)
+    explain_fusion = verb(insights.explain_fusion)
+    overlap = verb(insights.overlap)
+    oracle = verb(insights.oracle)
     fit_fusion = verb(fusion.fit_fusion)
     tune = verb(fusion.tune)
 

@@ -1,4 +1,4 @@
-"""What recommendations are judged against, beside the table itself: past interactions of users, and the items."""
+"""Two tables beside the ranker's own: past interactions of users, and the items of the catalog."""
 
 from __future__ import annotations
 

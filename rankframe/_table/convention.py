@@ -39,7 +39,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class Otherwise:
-    """What a tool prints by the name of a metric, where no option of that metric gives it.
+    """The number that a tool prints by the name of a metric, where no option of that metric gives it.
 
     Attributes
     ----------

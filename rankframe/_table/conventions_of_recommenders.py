@@ -1,4 +1,4 @@
-"""How tools for recommenders count, as data."""
+"""The conventions of tools for recommenders, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What past interactions tell of a user: the categories and the features of the user's items, and similar items."""
+"""Profiles of users from past interactions: the categories and features of the user's items, and similar items."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def co_occurring(rows: pl.Series, history: History) -> pl.Series:
 
 
 def _rows_of_users(rows: pl.Series, history: History) -> pl.DataFrame:
-    """The rows, with their numbers and those of their users, their items in the type of the interactions."""
+    """The rows with their numbers and the numbers of their users; items have the type of the interactions."""
     frame = rows.struct.unnest()
     docs = frame[history.doc].cast(history.pairs.schema[history.doc], strict=False)
     return frame.select(docs, user_of(rows, history).alias(USER)).with_row_index("#row")

@@ -156,7 +156,7 @@ def with_display(found: F) -> F:
 
 
 def _findings(found: Any, include: object = None, exclude: object = None) -> dict[str, str]:
-    """What IPython and Jupyter show of findings; nothing of a frame that the user has changed since to something else."""
+    """The display of findings in IPython and Jupyter; empty for a frame whose columns the user has changed since."""
     if not {*FINDING} <= {*found.columns}:
         return {}
     grid = grid_of(found)
@@ -183,7 +183,7 @@ def _trained(of: Any) -> str:
 
 
 def _of_places(of: Any) -> Grid:
-    """What was learned: a row per place and a column per run; of one value per run, a single row."""
+    """The learned values: a row per place and a column per run; of one value per run, a single row."""
     rows = records(of.learned)
     *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
     found: dict[tuple[Any, ...], dict[str, float]] = {}
@@ -211,7 +211,7 @@ def tuned_html(of: Any) -> str:
 
 
 def _tuned(of: Any) -> list[str]:
-    """What was chosen, and the means out of fold and in sample."""
+    """The chosen method, and the means out of fold and in sample."""
     out, within = records(of.table)[:2]
     folds, tried = of.settings["folds"], len(records(of.candidates))
     means = [number(row["mean"], 3) for row in (out, within)]
@@ -248,6 +248,6 @@ def _left_out(of: Any, rows: Sequence[Any], others: str, most: int | None) -> li
 
 
 def _lazy(of: Any, others: str) -> list[str]:
-    """How to get the tables of a LazyFrame's result."""
+    """The code that collects the tables of a LazyFrame's result."""
     lazy = hasattr(of.table, "collect")
     return [f".table, {others} are LazyFrames; .table.collect() gives a DataFrame."] if lazy else []

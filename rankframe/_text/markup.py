@@ -24,7 +24,7 @@ TEX = {
 
 
 WIDTH = 120
-"""How many letters a line of a terminal or a log shows."""
+"""The width of a line in a terminal or a log, in letters."""
 
 WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
 """Characters that LaTeX does not allow in a label."""

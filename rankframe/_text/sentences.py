@@ -29,16 +29,16 @@ LEAST_P = 0.0001
 """Smaller p-values are shown as smaller than this."""
 
 SENTENCES = 3
-"""How many rows have a sentence each; more are counted, and told together by pairs of runs or by metric."""
+"""The most rows that have a sentence each; more are counted, with a sentence per pair of runs or per metric."""
 
 TOLD = 5
-"""How many lines tell rows together."""
+"""The most sentences on several rows."""
 
 NAMED = 4
-"""How many metrics or slices such a line names; more are counted."""
+"""The most metrics or slices that such a sentence names; more are counted."""
 
 IN_TEXT = ("`", "`")
-"""What stands around the name of a run: before it and after it."""
+"""The quotation marks before and after the name of a run."""
 
 IN_HTML = ("“", "”")
 """The same on pages, which would show a backtick as it is."""

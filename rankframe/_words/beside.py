@@ -141,7 +141,7 @@ class Beside(ABC):
         return self.rows.mapped(new_kinds, kind=self.category, listed=self.listed(k))
 
     def category_terms(self, weight: pl.Expr, k: int | None) -> pl.Expr:
-        """What each rank adds to the sum of w log2 w over categories, for the weights w of their documents so far."""
+        """The term of each rank in the sum of w log2 w over categories, for the weights w of their documents so far."""
         return self.rows.mapped(entropy_terms, kind=self.category, listed=self.listed(k), weight=weight)
 
     def calibration_error(self, weight: pl.Expr, k: int | None, alpha: float) -> pl.Expr:
@@ -169,7 +169,7 @@ class Beside(ABC):
         return self.rows.mapped(partial(divergence, target=target), kind=kind)
 
     def compared_shares(self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str) -> pl.Expr:
-        """How far the kinds' shares of `weight` are from a target; the same for all documents of a query."""
+        """The distance of the kinds' shares of `weight` from a target; the same for all documents of a query."""
         return self.rows.mapped(partial(compared_shares, target=target, distance=distance), kind=kind, weight=weight)
 
     @property
@@ -217,14 +217,14 @@ class Beside(ABC):
 
     @property
     def similar_by_users(self) -> pl.Expr:
-        """The mean cosine, by common users, of each document and those that the user had; null for a user without any."""
+        """The mean cosine, by common users, of each document and the documents that the user had; null for a user without any."""
         history = self.history
         history.need_users("the items of each user")
         return self._of_pairs(partial(co_occurring, history=history), b"similar by users")
 
     @property
     def similar_by_features(self) -> pl.Expr:
-        """The mean cosine of the features of each document and those that the user had; null for a user without any."""
+        """The mean cosine of the features of each document and of the documents that the user had; null for a user without any."""
         history, names = self.history, self.setup.roles.features
         history.need_users("the items of each user")
         if names is None:

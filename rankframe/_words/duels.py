@@ -21,7 +21,7 @@ DRAWN = 1e-12
 
 
 def duels_won(place: Places, query: NDArray[np.int64], weights: Sequence[float] | None) -> NDArray[np.float64]:
-    """The duels that each document wins against the others of its query, and half of those that are drawn.
+    """The number of duels that each document wins against the others of its query, plus half a duel for each draw.
 
     `place` has a row per document and a column per ranking, which votes for the document of lower place. Queries are
     compared in blocks of similar size, padded to the largest with documents that draw every duel.

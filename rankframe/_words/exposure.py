@@ -15,7 +15,7 @@ from ..errors import InvalidOption, Verbatim, on, option
 __all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
 
 Weight: TypeAlias = Literal["count", "log2", "rbp"]
-"""How much a rank exposes its item: 1 at every rank, 1 / log2(rank + 1), or (1 - p) p^(rank - 1)."""
+"""The exposure at a rank: 1 at every rank, 1 / log2(rank + 1), or (1 - p) p^(rank - 1)."""
 
 Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 Least: TypeAlias = Annotated[int, Range(least=1)]
@@ -60,7 +60,7 @@ def weight_of(weight: Weight, p: float) -> pl.Expr:
 
 
 class Exposure:
-    """What all users were shown, as catalog metrics see it: expressions with a row per item, and numbers.
+    """The lists of all users as catalog metrics see them: expressions with a row per item, and numbers.
 
     Items that nobody was shown count 0; those of the catalog may have no row at all, so a formula takes the number of items
     from `n_items`, never from the number of rows. A list of depth `k` holds the items of ranks 1 to `k`; ``None`` is the
@@ -109,7 +109,7 @@ class Exposure:
         return pl.col(name)
 
     def shown(self, k: int | None = None) -> pl.Expr:
-        """How many users were shown the item."""
+        """The number of users who were shown the item."""
         return self.summed(pl.lit(1.0), k)
 
     def share(self, k: int | None = None) -> pl.Expr:
@@ -168,7 +168,7 @@ class Exposure:
         return self.of_users(pl.len() >= least, k)
 
     def n_same(self, k: int | None = None) -> pl.Expr:
-        """The pairs of a user with itself, of users with a list: what a sum over all pairs of users has too much."""
+        """The number of users with a list: a sum over all pairs of users counts each of them as a pair with itself."""
         return self.of_users(pl.len() >= 1, k, squared=True)
 
     @property

@@ -14,7 +14,7 @@ __all__ = ["JudgedRankings", "Learned"]
 
 @dataclass(frozen=True)
 class Learned:
-    """What a trained method has learned.
+    """The values that a trained method has learned.
 
     Attributes
     ----------

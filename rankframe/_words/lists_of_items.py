@@ -26,7 +26,7 @@ def new_kinds(rows: pl.DataFrame) -> pl.Series:
 
 
 def entropy_terms(rows: pl.DataFrame) -> pl.Series:
-    """What each row adds to the sum of w log2 w over the kinds, for w the weight of all rows of a kind down to the row.
+    """The term of each row in the sum of w log2 w over the kinds, for w the weight of all rows of a kind down to the row.
 
     A row's `weight` is divided evenly among its kinds.
     """
@@ -134,7 +134,7 @@ def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
 
 
 def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> pl.Series:
-    """How far the kinds' shares of `weight` are from their target, see `divergence`; null where no kind has a weight.
+    """The distance of the kinds' shares of `weight` from their target, see `divergence`; null where no kind has a weight.
 
     The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the Jensen-Shannon divergence in bits.
     """

@@ -137,7 +137,7 @@ def on_rows(function: Callable[[pl.DataFrame], pl.Series], rows: pl.Series) -> p
 
 
 def name_of(function: Callable[[pl.DataFrame], pl.Series]) -> str:
-    """What tells one function of rows from another: its name, and the options that are set."""
+    """The key of a function of rows: its name, and the options that are set."""
     if not isinstance(function, partial):
         return function.__name__
     given = {name: x for name, x in function.keywords.items() if isinstance(x, (str, float, int))}

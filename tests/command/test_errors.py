@@ -84,7 +84,7 @@ UNREACHED = (
     "io.BytesIO(content)",
     "io.StringIO(text)",
     "rf.rank(table)",
-    "there is no method to tune",  # which the command line requires
+    "there is no method to tune",  # the command line requires --method
     "name each file in one list",
     "a pattern stands alone",
     "pl.DataFrame([(query, doc",

@@ -216,7 +216,7 @@ def test_scores_that_cannot_be_added_up_are_refused(kind: str, form: str) -> Non
             return table.lazy().rank.fuse("comb_sum(normalize=max)", run="run").collect()
         return (table if form == "eager" else table.to_pandas()).rank.fuse("comb_sum(normalize=max)", run="run")
 
-    if (kind, form) == ("NaN", "pandas"):  # where it is a missing score
+    if (kind, form) == ("NaN", "pandas"):  # pandas has no null of its own: NaN is a missing score there
         assert len(fused()) == len(RUNS.unique(["query_id", "doc_id"]))
         return
     with pytest.raises((rf.errors.InvalidData, pl.exceptions.ComputeError), match=message):

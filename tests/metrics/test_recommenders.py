@@ -193,7 +193,7 @@ def test_a_cold_user_has_seen_nothing_and_is_not_measured_against_a_past() -> No
     assert found["unseen"] == 1
     undefined = ["serendipity(against=co_occurrence)", "serendipity(against=features)", "calibration"]
     assert [found[text] for text in undefined] == [None] * 3
-    assert found["novelty"] == 2  # which depends on items alone
+    assert found["novelty"] == 2  # novelty depends on the items alone, so all users have the same
 
 
 def test_repeated_interactions_count_once() -> None:

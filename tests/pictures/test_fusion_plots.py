@@ -11,7 +11,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._decisions.runs import Runs
-from rankframe._pictures import of_fusion
+from rankframe._pictures import fusion_figures
 from rankframe._table.setup import Setup
 
 mpl.use("Agg")
@@ -31,7 +31,7 @@ RUNS = Runs(("x", "y"))
 
 
 def test_bars_are_the_mean_contributions_at_each_fused_rank() -> None:
-    figure = of_fusion.contributions(DF, Setup(), RUNS, "rrf(k=0)", 10)
+    figure = fusion_figures.contributions(DF, Setup(), RUNS, "rrf(k=0)", 10)
     (mark,) = figure.marks
     # rank 1: in query 1, where a and b have 1 + 1/2, either 1 and 1/2 or the other way round; in query 2, 1 by x alone
     found = mark.rows.select("series", "rank", "x", "x2", "contribution", "queries").rows()
@@ -50,14 +50,14 @@ def test_bars_are_the_mean_contributions_at_each_fused_rank() -> None:
 
 
 def test_a_table_of_one_query_names_the_documents() -> None:
-    figure = of_fusion.contributions(DF.filter(query_id=1), Setup(), RUNS, "wsum(weights=[2,1])", 10)  # a: 5, b: 4
+    figure = fusion_figures.contributions(DF.filter(query_id=1), Setup(), RUNS, "wsum(weights=[2,1])", 10)  # a: 5, b: 4
     assert [name for _, name in figure.y.ticks or ()] == ["b (2)", "a (1)"]
     assert figure.subtitle == "Contribution to the fused score of each document, over 1 query"
 
 
 def test_contributions_below_zero_stand_on_the_left() -> None:
     df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "x": [3.0], "y": [-1.0], "z": [-2.0]})
-    (mark,) = of_fusion.contributions(df, Setup(), Runs(("x", "y", "z")), "comb_sum", 10).marks
+    (mark,) = fusion_figures.contributions(df, Setup(), Runs(("x", "y", "z")), "comb_sum", 10).marks
     assert mark.rows.select("series", "x", "x2").rows() == [("x", 0.0, 3.0), ("y", 0.0, -1.0), ("z", -1.0, -3.0)]
 
 
@@ -75,13 +75,13 @@ def test_a_number_of_ranks_that_no_picture_holds_is_refused(k: Any) -> None:
 
 
 def test_a_cell_has_the_share_of_common_documents() -> None:
-    figure = of_fusion.overlap(DF, Setup(), RUNS, 1)
+    figure = fusion_figures.overlap(DF, Setup(), RUNS, 1)
     (mark,) = figure.marks
     # the top documents differ in query 1, and y has none in query 2
     assert mark.rows.select("run", "other", "x", "y", "size", "label").rows() == [
         ("x", "y", 1.5, -1.5, 0.0, "0.00"), ("y", "x", 0.5, -2.5, 0.0, "0.00"),
     ]  # fmt: skip
-    both = of_fusion.overlap(DF, Setup(), RUNS, None).marks[0].rows
+    both = fusion_figures.overlap(DF, Setup(), RUNS, None).marks[0].rows
     assert both["label"].to_list() == ["0.50", "0.50"]  # all of query 1, none of query 2
     assert [name for _, name in figure.y.ticks or ()] == ["y (2)", "x (1)"]
 

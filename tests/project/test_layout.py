@@ -24,7 +24,7 @@ FLOORS = [
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
     *("_text", "report"),
-    *("_lazy", "_plan", "_verbs", "_decisions", "_fusion", "_items"),
+    *("_lazy", "_plan", "_verbs", "_decisions", "_fusion", "_items", "_audit"),
     *("_pictures", "plot"),
     *("_rankers", "hook"),
     *("_engines", "spark", "dask"),

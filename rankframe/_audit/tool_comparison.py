@@ -15,6 +15,8 @@ from .._catalog.means import Mean
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import averaged, calls_of
 from .._decisions.resampling import Resampling
+from .._items.catalog import catalog
+from .._items.catalog_and_past import Unknown
 from .._plan.per_query import Frame, measure
 from .._table.convention import Convention, Otherwise
 from .._table.conventions import CONVENTIONS
@@ -23,8 +25,6 @@ from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
 from .._words.in_words import in_words
 from ..errors import InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
-from .catalog import catalog
-from .catalog_and_past import Unknown
 from .seen_number import Seen
 
 __all__ = ["conventions", "explained", "short"]
@@ -51,7 +51,7 @@ PLAIN = Resampling(None, "percentile", 1, 0, False)
 def conventions(
     frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
 ) -> Frame:
-    """One row per tool that has the metric: the mean of what it prints, and why it is another number, as a front spells it."""
+    """One row per tool that has the metric: its mean, and the choices that make it another number, as a front spells them."""
     refuse_bounds(setup)
     call, seen = _only(text), None if observed is None else Seen.of(observed)
     numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)

@@ -1,4 +1,4 @@
-"""The plots of a fusion: what each run contributes, and what the runs have in common."""
+"""The plots of a fusion: the contributions of the runs, and their overlap."""
 
 from __future__ import annotations
 

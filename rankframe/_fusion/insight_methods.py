@@ -1,4 +1,4 @@
-"""What a fusion is made of, as methods of a ranker: contributions, overlaps, and the best run of each query."""
+"""Contributions to a fusion, overlaps of runs, and the best run of each query, as methods of a ranker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explain_fusion(
     missing: Missing | None = None,
     depth: int | None = None,
 ) -> R:
-    """What each run contributes to the fused score of each document.
+    """The contribution of each run to the fused score of each document.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def overlap(
     run: str | None = None,
     k: int | None = 10,
 ) -> _overlap.Overlap[R]:
-    """How much the rankings of every two runs have in common, and what each run finds alone.
+    """The overlap of the rankings of every two runs, and the documents that each run finds alone.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def oracle(
     seed: int = 0,
     progress: bool = True,
 ) -> _oracle.Oracle[R]:
-    """How much there is to gain by choosing the best run for each query, over each single run and over a fusion.
+    """The gain of choosing the best run for each query, over each single run and over a fusion.
 
     The oracle knows the labels. Its mean bounds those of all rules that choose one of the runs for each query; a fusion,
     which mixes their documents, may exceed it.

@@ -44,7 +44,7 @@ def oracle_html(of: Any) -> str:
 
 
 def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
-    """Which runs have most and least in common, and what each run finds alone: a sentence each."""
+    """The pairs of runs with the largest and the least overlap, and the documents that each run finds alone: a sentence each."""
     pairs = [row for row in records(of.table) if row["jaccard"] is not None]
     if not pairs:
         return ["No run has a document"]
@@ -61,7 +61,7 @@ def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
 
 
 def overlap_grids(of: Any) -> list[Grid]:
-    """The figures of an overlap: those of the pairs, and those of the runs."""
+    """The figures of an overlap, of pairs of runs and of single runs."""
     pairs, runs, k = records(of.table), records(of.runs), of.settings["k"]
     figures = ("overlap", "jaccard", "rbo")
     body = [(*_names(row, "run", "other"), *(Cell(number(row[name], 3)) for name in figures)) for row in pairs]
@@ -82,7 +82,7 @@ def overlap_grids(of: Any) -> list[Grid]:
 
 
 def oracle_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
-    """What the best run of each query would gain over the best single run and over the fusion: a sentence per metric."""
+    """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
     for metric in of.settings["metrics"]:
@@ -147,5 +147,5 @@ def _gain(row: Mapping[str, Any]) -> str:
 
 
 def _lazy(of: Any, tables: str) -> list[str]:
-    """How to get the tables of a LazyFrame's result."""
+    """The code that collects the tables of a LazyFrame's result."""
     return [f"{tables} are LazyFrames; .table.collect() gives a DataFrame."] if hasattr(of.table, "collect") else []

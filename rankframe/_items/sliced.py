@@ -1,0 +1,37 @@
+"""Figures of a table that parts add to, slice by slice: the parts of `Mergeable` that do not depend on the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._catalog.call import Call
+from .._decisions.summary import keys
+
+__all__ = ["Sliced"]
+
+
+class Sliced:
+    """Figures by slices of the users, which read no labels."""
+
+    by: tuple[str, ...]
+    """The columns whose values slice the users."""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """No metric of a query's ranking."""
+        return ()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns to read in addition to those with a role."""
+        return {*self.by}
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: a share, or a count of all items, is one of a slice."""
+        return [*self.slices]
