@@ -85,9 +85,8 @@ class Past:
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""
         key = [*self.history.key]
-        share = pl.col(SIZE) / self.history.n_users
         rows = self.history.pairs.join(self.history.counts, on=self.history.doc)
-        return looked_up(users, rows.group_by(key).agg(share.mean()), key)
+        return looked_up(users, rows.group_by(key).agg(pl.col(SIZE).mean() / self.history.n_users), key)
 
 
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> tuple[Catalog, Past | None]:

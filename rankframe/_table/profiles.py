@@ -82,16 +82,10 @@ def co_occurring(rows: pl.Series, history: History) -> pl.Series:
     similar = history.once("similar", lambda: co_occurrence(history))
     asked = _rows_of_users(rows, history)
     had = history.pairs.join(users(history), on=history.key).select(USER, pl.col(history.doc).alias("#other"))
-    sums = (
-        asked.lazy()
-        .join(had.lazy(), on=USER)
-        .join(similar.lazy(), on=[history.doc, "#other"], how="left")
-        .group_by("#row")
-        .agg(
-            pl.col("#cosine").fill_null(0.0).sort().mean().alias("#mean")
-        )  # sorted: a sum depends on its order in the last bit
-        .collect()
-    )
+    both = asked.join(had, on=USER).join(similar, on=[history.doc, "#other"], how="left")
+    # Sorted rows, as a sum depends on its order in the last bit; the optimizer drops a sort inside of the mean.
+    terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
+    sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
     return asked.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
 
 

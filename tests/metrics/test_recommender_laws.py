@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -183,3 +184,40 @@ def test_properties_of_items_may_be_columns_of_the_table() -> None:
     assert_same(array, wanted.select("query_id", "ild"))
     in_pandas = joined.with_columns(v=pl.concat_list(FEATURES)).to_pandas().rank.on(**{**roles, "features": "v"})
     assert_same(pl.from_pandas(in_pandas.evaluate(*texts).reset_index()).fill_nan(None), wanted)
+
+
+def test_a_call_gives_the_same_last_bit_each_time_and_the_order_of_the_interactions_moves_no_more() -> None:
+    """A sum of floats depends on its order in the last bit, and a join keeps none unless it is told to."""
+    rng = random.Random(4)
+    past = pl.DataFrame(
+        [(u, f"d{rng.randrange(200)}") for u in range(100) for _ in range(60)], ["query_id", "doc_id"], orient="row"
+    )
+    past = past.unique(maintain_order=True)
+    shown = pl.DataFrame(
+        [(u, f"d{i}", -float(i), i % 2) for u in range(100) for i in range(20)],
+        ["query_id", "doc_id", "score", "label"],
+        orient="row",
+    )
+    of_items = pl.DataFrame(
+        {
+            "doc_id": [f"d{i}" for i in range(200)],
+            "x": [rng.random() for _ in range(200)],
+            "y": [rng.random() for _ in range(200)],
+            "genre": [rng.choice("abc") for _ in range(200)],
+        }
+    )
+
+    def computed(interactions: pl.DataFrame) -> pl.DataFrame:
+        told = rf.rank(shown).on(interactions=interactions, items=of_items, features=["x", "y"], category="genre")
+        return told.evaluate(
+            *(f"serendipity(against={way})" for way in ("popularity", "co_occurrence", "features")),
+            "calibration",
+            "novelty",
+            "surprisal",
+        )
+
+    first = computed(past)
+    for seed in range(5):
+        assert computed(past).equals(first)
+        shuffled = past.sample(fraction=1.0, shuffle=True, seed=seed)
+        assert_frame_equal(computed(shuffled), first, rel_tol=1e-12, abs_tol=1e-14)
