@@ -1,34 +1,66 @@
-"""Builds the pictures of the docs from the example table; run ``python scripts/build_pictures.py [FOLDER]``.
+"""Builds the pictures of the docs; run ``python scripts/build_pictures.py [FOLDER]``.
 
-Each is written twice, on white as ``curve.svg`` and on the colour of dark pages as ``curve_dark.svg``.
+They show the example table and, for recommenders, the ratings of docs/recommenders.md, whose examples are run. Each is written
+twice, on white as ``curve.svg`` and on the colour of dark pages as ``curve_dark.svg``.
 """
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import vl_convert
 
 import rankframe as rf
 
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+DOCS = Path(__file__).parents[1] / "docs"
 BACKGROUNDS = {"": "white", "_dark": "#14181e"}
 """The colour behind a picture, by the end of its file's name."""
 RUNS = ["score", "score_pca", "score_forest"]
+RECOMMENDERS = ["popular", "taste"]
+
+
+def names_of_page(page: Path, last: str) -> dict[str, Any]:
+    """The variables that the examples of a page set, up to the one named `last`."""
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
+            exec(example.source, names)
+            if last in names:
+                break
+    return names
+
+
+def charts(background: str, of_page: dict[str, Any]) -> dict[str, Any]:
+    """The charts by the names of their files."""
+    plot = rf.load_example().rank.plot
+    items = of_page["lists"].rank.on(**of_page["roles"]).plot
+    catalog = {"items": of_page["movies"], "runs": RECOMMENDERS, "background": background}
+    past = {"interactions": of_page["train"], "runs": RECOMMENDERS, "background": background}
+    return {
+        "curve": plot.curve("ndcg", runs=RUNS, background=background),
+        "differences": plot.differences("map", runs=RUNS[:2], background=background),
+        "slices": plot.slices("map", by="digit", background=background),
+        "overlap": plot.overlap(runs=RUNS, background=background),
+        "contributions": plot.contributions("rrf", runs=RUNS, background=background),
+        "exposure": items.exposure(k=10, **catalog),
+        "long_tail": items.long_tail(k=10, **past),
+        "coverage": items.catalog("coverage", **catalog),
+        "trade_off": of_page["beyond"].plot.trade_off("ild@10", "ndcg@10", runs=RECOMMENDERS, background=background),
+    }
 
 
 def build(folder: Path) -> None:
-    plot = rf.load_example().rank.plot
+    of_page = names_of_page(DOCS / "recommenders.md", "beyond")
     folder.mkdir(exist_ok=True)
     for end, background in BACKGROUNDS.items():
-        for name, chart in (
-            ("curve", plot.curve("ndcg", runs=RUNS, background=background)),
-            ("differences", plot.differences("map", runs=RUNS[:2], background=background)),
-            ("slices", plot.slices("map", by="digit", background=background)),
-        ):
+        for name, chart in charts(background, of_page).items():
             (folder / f"{name}{end}.svg").write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "pictures")

@@ -138,8 +138,18 @@ def test_formulas_are_drawn_without_a_script(site: Path) -> None:
     assert "$$" not in page
 
 
-def test_a_picture_is_there_for_light_and_for_dark_pages(site: Path) -> None:
-    for name in ("index", "start", "reports"):
+PICTURES = {
+    "curve": ("index", "start", "reports"),
+    **dict.fromkeys(["differences", "slices"], ("reports",)),
+    **dict.fromkeys(["overlap", "contributions"], ("fusion", "reports")),
+    **dict.fromkeys(["exposure", "long_tail", "coverage", "trade_off"], ("recommenders", "reports")),
+}
+"""The pages that show a picture."""
+
+
+@pytest.mark.parametrize(("picture", "pages"), PICTURES.items())
+def test_a_picture_is_there_for_light_and_for_dark_pages(site: Path, picture: str, pages: tuple[str, ...]) -> None:
+    for name in pages:
         page = (site / f"{name}.html").read_text(encoding="utf-8")
-        assert re.search(r'class="[^"]*only-light[^"]*"[^>]*src="_images/curve\.svg', page), name
-        assert re.search(r'class="[^"]*only-dark[^"]*"[^>]*src="_images/curve_dark\.svg', page), name
+        assert re.search(rf'class="[^"]*only-light[^"]*"[^>]*src="_images/{picture}\.svg', page), name
+        assert re.search(rf'class="[^"]*only-dark[^"]*"[^>]*src="_images/{picture}_dark\.svg', page), name

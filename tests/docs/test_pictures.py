@@ -9,7 +9,12 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DRAWN = [f"{name}{end}" for name in ("curve", "differences", "slices") for end in ("", "_dark")]
+NAMES = [
+    *("curve", "differences", "slices"),
+    *("overlap", "contributions"),
+    *("exposure", "long_tail", "coverage", "trade_off"),
+]
+DRAWN = [f"{name}{end}" for name in NAMES for end in ("", "_dark")]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -29,6 +34,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def texts(picture: Path) -> list[str]:
     root = ElementTree.parse(picture).getroot()
     return ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
+
+
+def test_the_script_draws_all_pictures_of_the_list(built: Path) -> None:
+    assert sorted(file.stem for file in built.iterdir()) == sorted(DRAWN)
 
 
 @pytest.mark.parametrize("name", DRAWN)
