@@ -171,16 +171,19 @@ def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> 
     names = runs.named(found)
     legible(names, LINES, "runs")
     across, up = (
-        means(found, [RUN], call).rename({"low": f"{at}1", "high": f"{at}2"}) for call, at in ((of_x, "x"), (of_y, "y"))
+        means(found, [RUN], call).rename({"low": f"{at}1", "high": f"{at}2", "queries": f"queries of {at}"})
+        for call, at in ((of_x, "x"), (of_y, "y"))
     )
     rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
     told = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
     wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
     high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
-    n = max(found[RUN].value_counts()["count"], default=0)
+    n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
+    queries = f"{n:,} {'query' if n == 1 else 'queries'}"
+    counted = queries if n == other else f"{queries} ({of_x.display}) and {other:,} ({of_y.display})"
     return Figure(
         f"{of_y.display} against {of_x.display}",
-        f"Means over {n:,} {'query' if n == 1 else 'queries'}, with 95% intervals (Student's t)",
+        f"Means over {counted}, with 95% intervals (Student's t)",
         Axis(_directed(of_x)),
         Axis(_directed(of_y)),
         (Mark("interval", wide), Mark("interval", high), Mark("point", told)),

@@ -146,6 +146,13 @@ def test_a_trade_off_has_a_point_per_run_and_its_two_intervals() -> None:
     across, up = (mark.rows for mark in found.marks if mark.kind == "interval")
     assert across.select("x", "x2").rows() == approx(interval(at_1[run]) for run in BOTH)
     assert up.select("y", "y2").rows() == approx(interval(rr[run]) for run in BOTH)
+    assert found.subtitle == "Means over 4 queries, with 95% intervals (Student's t)"
+
+
+def test_a_trade_off_says_over_how_many_queries_each_mean_is() -> None:
+    # one of the four queries has nothing relevant
+    found = item_figures.trade_off(DF, COLUMNS.on(no_relevant="null", interactions=PAST), RUNS, "novelty@1", "rr")
+    assert found.subtitle == "Means over 4 queries (novelty@1) and 3 (RR), with 95% intervals (Student's t)"
 
 
 def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:
