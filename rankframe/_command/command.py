@@ -26,14 +26,17 @@ exit codes:
 
 
 INSTEAD = {
-    **dict.fromkeys(("q", "judgments", "judgements", "truth", "ground-truth"), "--qrels"),
-    **dict.fromkeys(("k", "cutoff", "top-k"), "--metric ndcg@10"),
-    "measure": "--metric",
-    "csv": "--format csv",
-    "json": "--format json",
-    "level": "--relevant",
+    **dict.fromkeys(("q", "judgments", "judgements", "truth", "ground-truth"), ("--qrels",)),
+    **dict.fromkeys(("k", "cutoff", "top-k"), ("--metric ndcg@10", "--method 'rrf(k=10)'")),
+    "measure": ("--metric",),
+    "csv": ("--format csv",),
+    "json": ("--format json",),
+    "level": ("--relevant",),
 }
-"""The options that other words mean, where the names of options are not similar to them."""
+"""What other words for options mean, of which a command has the first or another; names similar to a word need no place here."""
+
+ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
+"""The formats that endings of files mean."""
 
 
 class Answer(NamedTuple):
@@ -108,7 +111,7 @@ class Parser(argparse.ArgumentParser):
         """Leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
-            near = nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
+            near = ENDINGS.get(found[1]) or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
             message += "" if near is None else f". Did you mean {near!r}?"
@@ -133,9 +136,9 @@ class Parser(argparse.ArgumentParser):
     def _instead(self, word: str) -> str:
         """The option that a word means, in brackets; nothing if none is known."""
         names = [name[2:] for name in self._option_string_actions if name.startswith("--")]
-        meant = INSTEAD.get(word, "")
-        if meant[2:].partition(" ")[0] in names:
-            return f" (did you mean {meant}?)"
+        for meant in INSTEAD.get(word, ()):
+            if meant[2:].partition(" ")[0] in names:
+                return f" (did you mean {meant}?)"
         near = nearest(word, names)
         return "" if near is None else f" (did you mean --{near}?)"
 

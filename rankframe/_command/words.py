@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,8 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except InvalidData as error:
-        files, qrels = getattr(arguments, "files", ()), getattr(arguments, "qrels", None)
+        files: Sequence[str] = getattr(arguments, "files", ())
+        qrels: str | None = getattr(arguments, "qrels", None)
         of_qrels = error.kind == "label not finite" and qrels is not None
         path = qrels if of_qrels else files[0] if len(files) == 1 else None
         if error.kind is None or path is None:  # an error of reading, which names its file
