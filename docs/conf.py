@@ -46,8 +46,24 @@ copybutton_copy_empty_lines = False
 
 SEARCHED = {
     "choosing": ["recommender", "recommender system", "recommendation", "which metric"],
-    "decisions": ["compare two models", "compare models", "compare runs", "a/b test", "p-value", "non-inferiority"],
-    "tests_and_intervals": ["significance test", "statistical significance", "confidence interval", "bootstrap"],
+    "decisions": [
+        "compare two models",
+        "compare models",
+        "compare runs",
+        "a/b test",
+        "p-value",
+        "non-inferiority",
+        "power analysis",
+        "regression test",
+    ],
+    "tests_and_intervals": [
+        *("significance test", "statistical significance", "confidence interval", "bootstrap", "t-test", "wilcoxon"),
+        *("multiple comparisons", "multiple testing", "bonferroni"),
+    ],
+    "semantics": ["duplicate documents", "duplicates"],
+    "migrating": ["trec_eval"],
+    "reports": ["plot", "png", "svg"],
+    "about": ["license", "licence", "citation", "cite"],
     "pandas": ["pandas ndcg", "ndcg pandas", "ndcg@10 pandas"],
     "recipes/days": ["by day", "per day", "daily", "partition"],
     "recipes/runs": ["many runs", "several runs", "multiple runs"],

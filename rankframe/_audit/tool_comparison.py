@@ -24,7 +24,7 @@ from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
 from .._words.in_words import in_words
-from ..errors import InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
+from ..errors import InvalidData, InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
 from .seen_number import Seen
 
 __all__ = ["conventions", "explained", "short"]
@@ -38,6 +38,9 @@ SCHEMA = {
     "says": pl.String,
 }
 OURS, ONE_CHOICE = "rankframe", "one choice"
+
+NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")
+"""The faults of a table for which no metric has a number by any tool's convention."""
 
 MOST_THRESHOLDS = 20
 """Of more different labels none is tried as the least one that is relevant."""
@@ -159,6 +162,8 @@ class _Numbers:
         try:
             here = self.value(setup, call)
         except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
+            if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
+                raise
             note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
             return Row(tool, None, call.text, (), note)
         choices = list(_choices(setup, call, self.setup, self.call))

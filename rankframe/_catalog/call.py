@@ -216,7 +216,10 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         advice: Text = ""
         if said := [name for name in options if name in OPTIONS]:
             advice = ". Columns and policies belong to `on`: ", on(**{said[0]: ...})
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}", advice) from None
+        lacking = [name for name, x in entry.parameters.items() if x.default is x.empty and name not in options]
+        write = _text(entry, lacking[0]) if lacking and not args else None
+        write = "" if write is None else f"; write {write}"
+        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}{write}", advice) from None
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default

@@ -24,7 +24,7 @@ from .options import with_names
 from .output import warnings_as_notes
 from .reading import with_baseline
 from .target import prepare, text_of, write
-from .words import in_options
+from .words import in_options, naming_file
 
 __all__ = ["COMMANDS", "main", "parser"]
 
@@ -57,12 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # closed, as by 2>&-; what would be printed there is not to go elsewhere
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
     try:
-        arguments, others = parser().parse_known_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        if words[:1] == ["help"]:
+            words = [*words[1:2], "--help"]
+        arguments, others = parser().parse_known_args(words)
         if others:
-            arguments.parser.refuse(others)
+            arguments.parser.refuse(others, arguments)
         prepare(arguments)
         arguments = with_baseline(with_names(arguments))
-        with warnings_as_notes():
+        with warnings_as_notes(), naming_file(arguments):
             answer = arguments.command(arguments)
         if answer.result is not None and arguments.target is not None:
             write(arguments.target, answer.result, arguments.format)
@@ -116,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=epilog(EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.commands = COMMANDS
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")

@@ -89,5 +89,7 @@ COMMAND = Command(
     EXAMPLES,
     options,
     check,
-    "Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An error would stop every metric and sets the exit code to 1; a note does not.",
+    "Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An error stops "
+    "every metric, and check exits with 1; a note does not.",
+    other_names=("validate",),
 )

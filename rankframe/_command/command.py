@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from shutil import get_terminal_size
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import nearest
+import rankframe as rf
+
+from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
 
 __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
@@ -19,6 +23,20 @@ exit codes:
   1  done, but a gate failed, or a check found errors
   2  an error, described in one line on standard error
 """
+
+
+INSTEAD = {
+    **dict.fromkeys(("q", "judgments", "judgements", "truth", "ground-truth"), ("--qrels",)),
+    **dict.fromkeys(("k", "cutoff", "top-k"), ("--metric ndcg@10", "--method 'rrf(k=10)'")),
+    "measure": ("--metric",),
+    "csv": ("--format csv",),
+    "json": ("--format json",),
+    "level": ("--relevant",),
+}
+"""What other words for options mean, of which a command has the first or another; names similar to a word need no place here."""
+
+ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
+"""The formats that endings of files mean."""
 
 
 class Answer(NamedTuple):
@@ -47,7 +65,9 @@ class Command:
     run
         Runs the command with parsed options.
     description
-        A longer help, if one line is not enough.
+        More help, if one line is not enough.
+    other_names
+        Words for the command that are not similar to its name.
     abbreviated
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
@@ -58,16 +78,18 @@ class Command:
     examples: tuple[str, ...]
     options: Callable[[Parser], object]
     run: Callable[[argparse.Namespace], Answer]
-    description: str | None = None
+    description: str = ""
+    other_names: tuple[str, ...] = ()
     abbreviated: bool = False
 
     def add_to(self, commands: Any) -> None:
         """Add the command to a parser."""
+        said = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(
             self.name,
             usage=f"rankframe {self.name} {self.usage}".rstrip(),
             help=self.help,
-            description=self.description or f"{self.help[0].upper()}{self.help[1:]}.",
+            description=textwrap.fill(said, get_terminal_size().columns - 2),
             epilog=epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=self.abbreviated,
@@ -82,26 +104,51 @@ class Parser(argparse.ArgumentParser):
     limit = ""
     """The advice for a word too many."""
 
+    commands: Sequence[Command] = ()
+    """The commands of the first word, if it is the parser of all of them."""
+
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            near = nearest(found[1], re.findall(r"[\w-]+", found[2]))
+            words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
+            near = ENDINGS.get(found[1]) or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
+            if self.commands:
+                near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
             message += "" if near is None else f". Did you mean {near!r}?"
         self.exit(
             2,
             f"{self.prog}: error: {message}{' ' if message.endswith('?') else '; '}{self.prog} --help shows what to write\n",
         )
 
-    def refuse(self, words: Sequence[str]) -> NoReturn:
+    def refuse(self, words: Sequence[str], arguments: argparse.Namespace) -> NoReturn:
         """Leave with exit code 2, for the first of `words` that no option or file takes."""
-        option = words[0].partition("=")[0]
+        option, word = words[0].partition("=")[0], words[0]
         if option.startswith("-"):
-            near = nearest(f"--{option.lstrip('-')}", self._option_string_actions)
-            self.error(f"there is no option {option}{'' if near is None else f' (did you mean {near}?)'}")
-        listed = (
-            "; names are joined by commas, as in --runs bm25,ltr" if "--runs" in self._option_string_actions else ""
-        )
-        self.error(f"{words[0]} is one word too many for '{self.usage}'{self.limit or listed}")
+            self.error(f"there is no option {option}{self._instead(option.lstrip('-').lower())}")
+        metrics, runs = (name in self._option_string_actions for name in ("--metric", "--runs"))
+        advice = self.limit or ("; names are joined by commas, as in --runs bm25,ltr" if runs else "")
+        if metrics and is_metric(word):
+            advice = f"; metrics are joined by commas, as in -m ndcg@10,{word}"
+        elif getattr(arguments, "qrels", "") is None:
+            advice += f"; judgments are named with --qrels {word}"
+        self.error(f"{word} is one word too many for '{self.usage}'{advice}")
+
+    def _instead(self, word: str) -> str:
+        """The option that a word means, in brackets; nothing if none is known."""
+        names = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        for meant in INSTEAD.get(word, ()):
+            if meant[2:].partition(" ")[0] in names:
+                return f" (did you mean {meant}?)"
+        near = nearest(word, names)
+        return "" if near is None else f" (did you mean --{near}?)"
+
+
+def is_metric(text: str) -> bool:
+    """Whether a text names metrics."""
+    try:
+        return bool(rf.parse(text))
+    except (InvalidOption, UnknownMetric):
+        return False
 
 
 def epilog(examples: tuple[str, ...]) -> str:

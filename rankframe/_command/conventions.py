@@ -43,7 +43,7 @@ def options(sub: Parser) -> None:
     sub.add_argument(
         "--observed",
         metavar="NUMBER",
-        help="with RUN and --explain: a number that somebody saw; says which tool prints it",
+        help="with RUN and --explain: a value of the metric that you saw elsewhere; names the tools that print it",
     )
     add_format(sub)
 
@@ -128,6 +128,7 @@ COMMAND = Command(
     EXAMPLES,
     options,
     conventions,
-    "Prints what each tool's convention sets. Given a run, prints the metric as each tool counts it, side by side, and\n"
-    "which of the tool's choices make the difference; --observed says whose number somebody saw.",
+    "Without a run, prints what each tool's convention sets. Given a run, prints the metric as each tool counts it, side by "
+    "side, and which of the tool's choices make the difference; --observed names the tools that print a number.",
+    other_names=("explain",),
 )

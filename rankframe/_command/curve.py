@@ -146,5 +146,11 @@ def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> 
 
 
 COMMAND = Command(
-    "curve", "[options] RUN [RUN ...]", "metrics at every rank, as numbers or as a picture", EXAMPLES, options, curve
+    "curve",
+    "[options] RUN [RUN ...]",
+    "metrics at every rank, as numbers or as a picture",
+    EXAMPLES,
+    options,
+    curve,
+    other_names=("plot",),
 )

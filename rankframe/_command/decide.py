@@ -153,11 +153,12 @@ COMPARE = Command(
     OF_COMPARE,
     options_of_compare,
     compare,
+    other_names=("diff", "significance", "test"),
 )
 GATE = Command(
     "gate",
     "[options] --budget METRIC=NUMBER RUN [RUN ...]",
-    "exit with 1 unless no run is worse than the baseline by its budgets",
+    "whether runs may replace the baseline; exits with 1 if one may not",
     OF_GATE,
     options_of_gate,
     gate,

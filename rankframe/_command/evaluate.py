@@ -102,5 +102,11 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
 
 
 COMMAND = Command(
-    "evaluate", "[options] RUN", "metrics of a run, as means or query by query", EXAMPLES, options, evaluate
+    "evaluate",
+    "[options] RUN",
+    "metrics of a run, as means or query by query",
+    EXAMPLES,
+    options,
+    evaluate,
+    other_names=("mean", "score", "summarize"),
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from io import BytesIO
 
+import polars as pl
+
 import rankframe as rf
 
 from .._catalog.fusions import FUSIONS
@@ -80,7 +82,9 @@ def fuse(arguments: argparse.Namespace) -> Answer:
     with Busy("fusing"):
         fused = ranker(found.table, arguments).fuse(arguments.method, runs=found.runs, run=found.run, **settings)
     if arguments.format != "trec":
-        return Answer(Table(fused))
+        order = pl.col("row").min().over("query_id"), "score", "doc_id"
+        best_first = fused.with_row_index("row").sort(*order, descending=[False, True, True], nulls_last=True)
+        return Answer(Table(best_first.drop("row")))
     if arguments.target is not None:
         rf.write_run(fused, arguments.target, run="fused")
         return Answer(None)
@@ -104,10 +108,11 @@ def tune(arguments: argparse.Namespace) -> Answer:
 FUSE = Command(
     "fuse",
     "[options] RUN [RUN ...]",
-    "bring several runs to one, with a fused score per document",
+    "merge several runs into one, with a fused score per document",
     OF_FUSE,
     options_of_fuse,
     fuse,
+    other_names=("merge", "combine"),
 )
 TUNE = Command(
     "tune",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 import polars as pl
 
@@ -25,13 +26,16 @@ def metrics(arguments: argparse.Namespace) -> Answer:
         {
             "metric": list(found),
             "other names": [", ".join(metric.aliases) for metric in found.values()],
-            "what it is": [metric.doc.partition("\n")[0] for metric in found.values()],
+            "what it is": [without_links(metric.doc.partition("\n")[0]) for metric in found.values()],
         }
     )
     of_catalog = f"rankframe catalog takes {', '.join(rf.CATALOG_METRICS)}; other commands take the other metrics."
     return Answer(Table(table, [USAGE, of_catalog]))
 
 
-COMMAND = Command(
-    "metrics", "[--format FORMAT]", "list the metrics and their other names", EXAMPLES, add_format, metrics
-)
+def without_links(text: str) -> str:
+    """The text with a name in place of each link of the documentation."""
+    return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"`\1`", text)
+
+
+COMMAND = Command("metrics", "[options]", "list the metrics and their other names", EXAMPLES, add_format, metrics)

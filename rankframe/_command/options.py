@@ -194,9 +194,10 @@ def add_table(sub: Parser) -> None:
     names.add_argument(
         "--names",
         choices=tuple(PRESETS),
+        metavar="NAME",
         action="append",
-        help="the names that the columns have in another tool's tables; flat: columns of metrics under names for SQL, as "
-        "ndcg_at_10; may be repeated",
+        help=f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics "
+        "under names for SQL, as ndcg_at_10; may be repeated",
     )
 
 

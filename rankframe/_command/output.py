@@ -14,7 +14,7 @@ import polars as pl
 
 from .. import report
 from .._decisions.compare import Comparison
-from .._text.displays import comparison_text
+from .._text.displays import comparison_markdown, comparison_text
 from .._text.markup import html, latex, markdown_text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
@@ -63,7 +63,7 @@ class Table:
     notes
         Lines below it in the formats for people.
     comparison
-        The comparison that the table is of, which has a form of its own in terminals, LaTeX and HTML.
+        The comparison that the table is of, which has a form of its own in the formats for people.
     """
 
     frame: pl.DataFrame
@@ -75,6 +75,8 @@ def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
     if format == "table" and table.comparison is not None:
         return comparison_text(table.comparison, most=None)
+    if format == "markdown" and table.comparison is not None:
+        return comparison_markdown(table.comparison)
     if format == "latex":
         return report.latex(table.comparison) if table.comparison is not None else latex(_grid(table))
     if format == "html":

@@ -19,7 +19,7 @@ ELSEWHERE = ("runs", "run", "items", "interactions", "progress", "most_moved", "
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
 nothing that is printed."""
 
-METAVARS = {"baseline": "RUN", "title": "TEXT", "normalize": "NAME"}
+METAVARS = {"baseline": "RUN", "fusion": "METHOD", "title": "TEXT", "normalize": "NAME"}
 """The values of texts that name no column."""
 
 
@@ -86,6 +86,7 @@ def help_of(method: Callable[..., Any], name: str) -> str:
                 return help_of(getattr(PolarsRanker, other[1]), name)
             sentence = re.split(r"\.(?: |$)", " ".join(text.split()))[0]
             sentence = re.sub(r", as (for :meth:`\w+`|``\{.*?``)|; or several", "", sentence)
+            sentence = re.sub(r":meth:`(\w+)`", r"rankframe \1", sentence)
             sentence = re.sub(r"``\"?(.*?)\"?``", r"\1", sentence)
             sentence = re.sub(r"`(\w+)`", lambda found: f"--{found[1].replace('_', '-')}", sentence)
             return sentence[0].lower() + sentence[1:]

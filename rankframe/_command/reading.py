@@ -313,7 +313,7 @@ def _joined(
         try:
             table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
         except InvalidData as error:
-            raise InvalidData(of, *error.said, kind=error.kind) from error
+            raise InvalidData(of or f"{arguments.files[0]}: ", *error.said, kind=error.kind) from error
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
         (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),

@@ -65,7 +65,7 @@ def gaps(arguments: argparse.Namespace) -> Answer:
 CATALOG = Command(
     "catalog",
     "[options] RUN",
-    "metrics of the items that all users are shown, as coverage and Gini",
+    "metrics of the items that all users are shown, such as coverage and Gini",
     OF_CATALOG,
     options_of_catalog,
     catalog,

@@ -16,9 +16,11 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import Summary
 from .._files.read import QRELS, RUN
+from .._table.setup import Setup
+from .._table.table import TEXTS
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from .._verbs.verbs import Missing
-from ..errors import InvalidOption, UnknownMetric, did_you_mean
+from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser
 from .options import at_least
 from .reading import only_one_input, read_file, refuse_strangers, require_rows
@@ -48,15 +50,15 @@ class Line(NamedTuple):
 def options(parser: Parser) -> None:
     """The options of trec_eval."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
-    parser.add_argument("run", metavar="RUN", help="the run, likewise; - is standard input")
+    parser.add_argument("files", metavar="RUN", nargs=1, help="the run, likewise; - is standard input")
     parser.add_argument(
         "-m",
         "--measure",
         dest="measures",
         action="append",
         metavar="MEASURE",
-        help="may be repeated; parameters stand after a dot, as in ndcg_cut.5,10; official (default), set and all_trec "
-        "stand for several",
+        help="a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec "
+        "each stand for several; default: official",
     )
     parser.add_argument("-q", "--query_eval_wanted", dest="queries", action="store_true", help="print each query too")
     parser.add_argument("-n", "--nosummary", dest="summary", action="store_false", help="print no summary")
@@ -68,31 +70,54 @@ def options(parser: Parser) -> None:
         help="count judged queries that the run lacks as having retrieved nothing",
     )
     parser.add_argument(
-        "-l", "--level_for_rel", dest="relevant", type=at_least(0), default=1, help="least relevant label"
+        "-l",
+        "--level_for_rel",
+        dest="relevant",
+        type=at_least(0),
+        default=1,
+        metavar="LABEL",
+        help="the least label that counts as relevant; default: 1",
     )
     parser.add_argument(
-        "-J", "--Judged_docs_only", dest="judged", action="store_true", help="leave out documents that nobody judged"
+        "-J",
+        "--Judged_docs_only",
+        dest="judged",
+        action="store_true",
+        help="leave out retrieved documents that nobody judged",
     )
     parser.add_argument(
-        "-M", "--Max_retrieved_per_topic", dest="depth", type=at_least(1), help="leave out what stands below"
+        "-M",
+        "--Max_retrieved_per_topic",
+        dest="depth",
+        type=at_least(1),
+        metavar="DEPTH",
+        help="count only this many documents of each ranking",
     )
     parser.add_argument(
-        "-N", "--Number_docs_in_coll", dest="size", type=at_least(0), default=0, help="documents there are"
+        "-N",
+        "--Number_docs_in_coll",
+        dest="size",
+        type=at_least(0),
+        default=0,
+        metavar="SIZE",
+        help="the number of documents in the collection",
     )
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """The lines that trec_eval prints for the judgments and the run."""
-    only_one_input({"QRELS": [arguments.qrels], "RUN": [arguments.run]})
+    only_one_input({"QRELS": [arguments.qrels], "RUN": arguments.files})
     (qrels, _), (run, _) = (
         read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
-        for path, layout in ((arguments.qrels, QRELS), (arguments.run, RUN))
+        for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
     )
-    require_rows(run, arguments.run)
+    require_rows(run, arguments.files[0])
+    if not qrels["label"].is_finite().all():
+        raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    refuse_strangers(run, qrels, arguments.run, arguments.qrels)
+    refuse_strangers(run, qrels, arguments.files[0], arguments.qrels)
     kept: Missing = "keep" if arguments.complete else "drop"
     table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
     ranker = rf.rank(table).on(
@@ -236,11 +261,11 @@ def said(line: Line, query: str, value: float | str) -> str:
 COMMAND = Command(
     "trec_eval",
     "[options] QRELS RUN",
-    "trec_eval's options and output, for scripts that call it",
+    "the options and output of trec_eval, for scripts that call it",
     EXAMPLES,
     options,
     trec_eval,
-    "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where\n"
+    "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
     "trec_eval 10.0 stops with an error.",
     abbreviated=True,  # as trec_eval's are
 )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import Advice, Code, Text, Verbatim, shown, worded
+from .._table.setup import TABLES
+from ..errors import Advice, Code, InvalidData, Text, Verbatim, shown, worded
 
-__all__ = ["in_options", "spelled"]
+__all__ = ["in_options", "naming_file", "spelled"]
 
 METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
 """What stands for a method; that of `on` are its options."""
@@ -18,12 +22,32 @@ def in_options(said: Text) -> str:
     return " ".join(worded(said, spelled).split())
 
 
+@contextmanager
+def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
+    """Begin the errors of rows with the name of their file; those of several runs name the run."""
+    try:
+        yield
+    except InvalidData as error:
+        files: Sequence[str] = getattr(arguments, "files", ())
+        qrels: str | None = getattr(arguments, "qrels", None)
+        of_qrels = error.kind == "label not finite" and qrels is not None
+        path = qrels if of_qrels else files[0] if len(files) == 1 else None
+        if error.kind is None or path is None:  # an error of reading, which names its file
+            raise
+        raise InvalidData(f"{'standard input' if path == '-' else path}: ", *error.said, kind=error.kind) from error
+
+
 def spelled(advice: Advice | Code) -> str:
     """What to write at a prompt."""
     if isinstance(advice, Code):
         return advice.spelled(advice.command)
-    options = [f"--{name.replace('_', '-')} {_value(value)}" for name, value in advice.options.items()]
+    options = [f"--{name.replace('_', '-')} {_file_or(name, value)}" for name, value in advice.options.items()]
     return " ".join([*filter(None, [METHODS.get(advice.method)]), *options])
+
+
+def _file_or(name: str, value: Any) -> str:
+    """A value of an option; of a table that Python names, a file."""
+    return f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
 
 
 def _value(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from .._shapes.lists import from_lists
-from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, RankframeError, Text
 from .formats import (
     BINARY,
     COMPRESSED,
@@ -225,18 +226,18 @@ def from_lines(
         lines = lines.filter(fields.list.first().str.starts_with("#").not_())
     text = {field: fields.list.get(i, null_on_oob=True) for i, field in enumerate(layout.fields) if field}
     values, misread = numbers(text, numeric)
-    miscounted = pl.format("{} fields instead of {}", pl.when(n_fields != n).then(n_fields), pl.lit(n))
+    unit = pl.when(n_fields == 1).then(pl.lit("field")).otherwise(pl.lit("fields"))
+    miscounted = pl.format("{} {} instead of {}", pl.when(n_fields != n).then(n_fields), unit, pl.lit(n))
     other = QRELS if layout.reader == RUN.reader else RUN
-    mistaken = pl.when(n_fields == len(other.fields)).then(pl.lit(f", a line of {other.holds}")).otherwise(pl.lit(""))
+    mistaken = pl.lit(f", a line of {other.holds}. Name the file of {layout.holds}, with lines '{layout.line}'")
+    advice = pl.lit(f". Write '{layout.line}', or say {say('format', 'csv')} if it is a table")
     problem = pl.format(
-        "{}, line {}: {} in '{}'{}. Write '{}', or say {} if it is a table",
+        "{}, line {}: {} in '{}'{}",
         pl.lit(name),
         NUMBER,
         pl.coalesce(miscounted, *misread),
         pl.col("line").str.head(200),
-        mistaken,
-        pl.lit(layout.line),
-        pl.lit(say("format", "csv")),
+        pl.when(n_fields == len(other.fields)).then(mistaken).otherwise(advice),
     )
     dtypes = {field: numeric.get(field, pl.String()) for field in text}
     return Rows(name, content, "trec", lines.select(NUMBER, **values, **{PROBLEM: problem}), dtypes, tuple(text))
@@ -286,7 +287,7 @@ def from_table(
     if lacking and "doc_id" not in found and (lists := of_lists(table, name, layout)) is not None:
         return Rows(name, content, kind, lists, {}, stored)
     if lacking:
-        raise MissingColumn(missing(name, lacking, stored, say))
+        raise MissingColumn(*missing(name, lacking, stored, say))
     dtypes: dict[str, DType] = {}
     if kind in ("csv", "tsv"):
         raw = {column: pl.col(column) for column in text if column in found}
@@ -367,13 +368,20 @@ def is_empty(content: Content) -> bool:
     return Path(content).is_file() and not Path(content).stat().st_size
 
 
-def missing(name: str, lacking: list[str], found: list[str], say: Say) -> str:
-    """The advice for missing columns: new names for the likely ones, else how to name columns."""
+def missing(name: str, lacking: list[str], found: list[str], say: Say) -> tuple[Text, ...]:
+    """The advice for missing columns: another separator, new names for the likely ones, else how to name columns."""
     said = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
+    mark = next((mark for mark in "\t;|," if len(found) == 1 and mark in found[0]), None)
+    if mark in ("\t", ","):
+        return (f"{name} separates its columns by {mark!r}; say {say('format', 'tsv' if mark != ',' else 'csv')}",)
+    if mark is not None:
+        convert = f"{shlex.join(['tr', mark, ','])} < {shlex.quote(name)} > commas.csv"
+        read = Code(f"read it with pl.read_csv({name!r}, separator={mark!r})", command=f"convert it, as with {convert}")
+        return f"{name} separates its columns by {mark!r}, not by commas; ", read
     plain = {column.lower().replace("-", "_"): column for column in reversed(found)}
     meant = {plain[other]: new for new in lacking for other in (new, *OTHER_NAMES[new]) if other in plain}
     if len(meant) == len(lacking):
-        return f"{said}. Say {say('columns', meant)}"
+        return (f"{said}. Say {say('columns', meant)}",)
     known = {new: old for old, new in meant.items()}
     named = say("columns", {known.get(new, f"its {new.removesuffix('_id')} column"): new for new in lacking})
-    return f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text"
+    return (f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text",)

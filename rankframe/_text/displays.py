@@ -9,13 +9,14 @@ from html import escape
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from .markup import WIDTH, html, text
+from .markup import WIDTH, html, markdown, markdown_text, text
 from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
 __all__ = [
     "comparison_html",
+    "comparison_markdown",
     "comparison_text",
     "fitted_html",
     "fitted_text",
@@ -50,6 +51,13 @@ def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
             lines += ["", *(f"{letter[run]} = {visible(run)}" for run in letter)]
             table = short
     return "\n".join([*lines, *([""] if lines else []), table])
+
+
+def comparison_markdown(of: Any) -> str:
+    """A comparison in GitHub's Markdown: its sentences, and a row per metric, slice and pair of runs."""
+    rows = records(of.table)
+    lines = "".join(f"**{markdown_text(visible(line))}**\n\n" for line in headlines(rows, of.settings, IN_HTML))
+    return lines + markdown(_of_pairs(of, rows, None))
 
 
 def comparison_html(of: Any) -> str:

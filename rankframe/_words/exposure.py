@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from .._support.option_kinds import Range
-from ..errors import InvalidOption, Verbatim, on, option
+from ..errors import Code, InvalidOption, Verbatim, on, option
 
 __all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
 
@@ -147,7 +147,7 @@ class Exposure:
                 option(items=1000),
                 ", their number, or ",
                 option(items=Verbatim("catalog")),
-                ", a frame or a list of their ids",
+                Code(", a frame or a list of their ids", command=", a file with a row for each"),
             )
         return pl.lit(float(self._size))
 

@@ -186,6 +186,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["d2"] * 2, "label": [1, 1]}).write_parquet("twice.parquet")
     Path("q9.txt").write_text("q1 0 d2 1\nq9 0 d2 1\n")
     Path("empty.txt").write_text("")
+    Path("semicolons.csv").write_text("query_id;doc_id;score;label\nq1;a;2;0\n")
+    Path("tabs.csv").write_text("query_id\tdoc_id\tscore\tlabel\nq1\ta\t2\t0\n")
+    Path("commas.tsv").write_text("query_id,doc_id,score,label\nq1,a,2,0\n")
+    Path("five.txt").write_text("q1\n")
+    nan = {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [1.0, float("nan")], "label": [float("nan"), 1.0]}
+    pl.DataFrame(nan).write_parquet("nan.parquet")
     Path("t.csv").write_text("query_id,doc_id,score,label,lang\nq1,a,2,0,en\nq1,b,1,1,en\nq2,a,2,1,fr\n")
     Path("varied.csv").write_text("query_id,doc_id,score,label,lang\nq1,a,2,0,en\nq1,b,1,1,fr\n")
     Path("nodoc.csv").write_text("query_id,score,label\nq1,2,1\nq1,2,0\n")
@@ -231,7 +237,20 @@ WRONG = [
     ("evaluate broken.parquet", "broken.parquet: "),
     ("evaluate broken.run.gz --qrels qrels.txt", "broken.run.gz: "),
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
-    ("evaluate qrels.txt --qrels qrels.txt", "or say --input csv if it is a table"),
+    (
+        "evaluate qrels.txt --qrels a.run",
+        "a line of a run. Name the file of judgments, with lines 'query_id iteration doc_id label'",
+    ),
+    (
+        "evaluate semicolons.csv --qrels qrels.txt",
+        "separates its columns by ';', not by commas; convert it, as with tr ",
+    ),
+    ("evaluate tabs.csv", "tabs.csv separates its columns by '\\t'; say --input tsv"),
+    ("evaluate commas.tsv --qrels qrels.txt", "commas.tsv separates its columns by ','; say --input csv"),
+    (
+        "evaluate five.txt --qrels qrels.txt",
+        "five.txt, line 1: 1 field instead of 6 in 'q1'. Write 'query_id Q0 doc_id",
+    ),
     ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
     (
         "evaluate a.run --input csv --qrels qrels.txt",
@@ -277,7 +296,21 @@ WRONG = [
         "evaluate nan.csv",
         "nan.csv, row 1: score 'nan' is not a number; leave the field empty for a document that was not retrieved",
     ),
-    ("evaluate twice.csv", "a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows"),
+    (
+        "evaluate nan.parquet",
+        "nan.parquet: column 'score' holds NaN, which has no place in a ranking; write null for a document that was not "
+        "retrieved (found in 1 row: query_id='q1', doc_id='d2')",
+    ),
+    ("fuse nan.parquet --runs score,label", "nan.parquet: column 'score' holds NaN"),
+    ("conventions nan.parquet -m rr", "nan.parquet: column 'score' holds NaN"),
+    ("trec_eval qrels.txt nan.parquet", "nan.parquet: column 'score' holds NaN"),
+    ("evaluate a.run --qrels nan.parquet", "nan.parquet: column 'label' holds NaN"),
+    ("trec_eval nan.parquet a.run", "nan.parquet: column 'label' holds NaN"),
+    ("evaluate double.run --qrels qrels.txt", "double.run: the run holds a document of a query more than once"),
+    (
+        "evaluate twice.csv",
+        "twice.csv: a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows",
+    ),
     (
         "evaluate a.run --qrels twice.txt",
         "twice.txt, line 5: query_id 'q1' and doc_id 'd2' stand on line 2 too; keep one of them (the first of 2 such lines)",
@@ -319,6 +352,12 @@ WRONG = [
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
     ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
     ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
+    (
+        "fuse a.run b.run --method wsum",
+        "'weights'; its options are: weights, normalize, missing, depth; write wsum(weights=[",
+    ),
+    ("catalog a.run -m coverage@10", "--items 1000, their number, or --items catalog.csv, a file with a row for each"),
+    ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
     ("conventions --explain ndcg@10 --observed 0.8", "Write rankframe conventions RUN --qrels QRELS --explain ndcg@10"),
     ("conventions t.csv --observed 0.8", "--observed goes with a run and a metric"),
@@ -422,6 +461,19 @@ def test_a_mistake_is_one_line_on_standard_error(
 
 
 @pytest.mark.parametrize(
+    ("command", "path", "run"),
+    [("b.run --qrels nan.parquet", "nan.parquet: ", "a"), ("nan.parquet --qrels qrels.txt", "", "nan")],
+)
+def test_nan_of_several_runs_names_the_run_or_the_judgments(
+    command: str, path: str, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "a.run", *command.split(), "-m", "rr"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"rankframe: error: {path}column ")
+    assert f"run='{run}', query_id='q1'" in error
+
+
+@pytest.mark.parametrize(
     ("command", "message"),
     [
         ("--zzz", "there is no option --zzz; rankframe --help shows"),
@@ -452,6 +504,34 @@ def test_a_mistake_is_one_line_on_standard_error(
             "rankframe compare takes several; ",
         ),
         ("check a.run b.run --qrels qrels.txt", "which takes one run; rankframe compare takes several; "),
+        (
+            "evaluate a.run qrels.txt",
+            "qrels.txt is one word too many for 'rankframe evaluate [options] RUN', which takes one run; rankframe compare "
+            "takes several; judgments are named with --qrels qrels.txt; ",
+        ),
+        (
+            "evaluate a.run --qrels qrels.txt -m ndcg@10 map",
+            "map is one word too many for 'rankframe evaluate [options] RUN'; metrics are joined by commas, as in -m ndcg@10,map",
+        ),
+        (
+            "compare a.run b.run --qrels qrels.txt -m map ndcg@10",
+            "metrics are joined by commas, as in -m ndcg@10,ndcg@10",
+        ),
+        ("evaluate a.run -q qrels.txt", "there is no option -q (did you mean --qrels?)"),
+        ("evaluate a.run --judgments qrels.txt", "there is no option --judgments (did you mean --qrels?)"),
+        ("evaluate a.run --k 5", "there is no option --k (did you mean --metric ndcg@10?)"),
+        ("fuse a.run b.run --k 30", "there is no option --k (did you mean --method 'rrf(k=10)'?)"),
+        ("evaluate t.csv --format md", "'trec'). Did you mean 'markdown'?"),
+        ("evaluate t.csv --format tex", "'trec'). Did you mean 'latex'?"),
+        ("evaluate a.run --json", "there is no option --json (did you mean --format json?)"),
+        ("compare a.run b.run --alpha 0.01", "there is no option --alpha; rankframe compare --help"),
+        ("trec_eval --k 5 qrels.txt a.run", "there is no option --k; rankframe trec_eval --help"),
+        (
+            "summarize a.run",
+            "rankframe: error: there is no command 'summarize'. Did you mean 'evaluate'? rankframe --help",
+        ),
+        ("plot a.run", "there is no command 'plot'. Did you mean 'curve'?"),
+        ("help plot", "there is no command 'plot'. Did you mean 'curve'?"),
         ("metrics b.run", "b.run is one word too many for 'rankframe metrics"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         ("gate t.csv --runs a,b", "the following arguments are required: --budget"),

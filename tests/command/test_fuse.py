@@ -131,3 +131,12 @@ def test_several_methods_are_tuned_together(capsys: pytest.CaptureFixture[str]) 
     words = ["tune", "a.run", "b.run", "--qrels", "qrels.txt", "-m", "rr", "--folds", "2", "--resamples", "99"]
     assert main([*words, "--method", "rrf(k=1)", "--method", "comb_mnz(normalize=min_max)"]) == 0
     assert "chosen among" in capsys.readouterr().out
+
+
+def test_a_fused_table_stands_by_query_and_falling_score_as_a_fused_run_does(out: Out) -> None:
+    Path("c.run").write_text("q1 Q0 d3 1 9 v\nq1 Q0 d1 2 8 v\nq2 Q0 d5 1 5 v\nq2 Q0 d4 2 4 v\n")
+    # By hand: d1 1/61 + 1/62, d2 1/62, d3 1/63 + 1/61, of q2 d4 1/61 + 1/62, d5 1/61; d1 = 0.03252, d3 = 0.03227.
+    rows = out("a.run", "c.run", "--format", "csv").splitlines()[1:]
+    assert [row.rsplit(",", 1)[0] for row in rows] == ["q1,d1", "q1,d3", "q1,d2", "q2,d4", "q2,d5"]
+    lines = out("a.run", "c.run", "--format", "trec").splitlines()
+    assert [",".join(line.split()[:3:2]) for line in lines] == [row.rsplit(",", 1)[0] for row in rows]

@@ -103,6 +103,49 @@ def test_the_first_help_names_every_command(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"rankframe {rf.__version__}\n"
 
 
+@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+def test_help_is_plain_text_that_fits_the_terminal(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        said = capsys.readouterr().out.partition("\nexamples:")[0]
+        assert ":`" not in said
+        assert ":meth:" not in said
+        assert [line for line in said.splitlines() if len(line) > width] == []
+        wrapped = " ".join(said.split())
+        command = next(command for command in COMMANDS if command.name == name)
+        assert f"{command.help[0].upper()}{command.help[1:]}. {command.description}".strip() in wrapped
+
+
+def test_help_names_a_method_where_a_method_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", "--help"])
+    assert "--fusion METHOD" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "fuse"]])
+def test_the_word_help_is_the_option(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for line in (words, [*words[1:], "--help"]):
+        with pytest.raises(SystemExit) as caught:
+            main(line)
+        assert caught.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].startswith("usage: rankframe")
+
+
+def test_the_list_of_metrics_has_no_links_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metrics"]) == 0
+    said = capsys.readouterr().out
+    assert ":func:" not in said
+    assert "NERR by equation 9: as `nerr8`, but a reader not satisfied" in said
+    assert "goes on as in `insq`." in said
+
+
 SHOWN = re.findall(r"^```console\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -162,7 +162,7 @@ def test_latex_of_a_comparison_is_that_of_papers_and_html_that_of_notebooks(out:
     ]
 
 
-@pytest.mark.parametrize(("format", "said"), [("table", ", after "), ("markdown", "p_adjusted: after ")])
+@pytest.mark.parametrize(("format", "said"), [("table", ", after "), ("markdown", ", after ")])
 def test_a_comparison_says_which_p_values_were_corrected_together(format: str, said: str, out: Out) -> None:
     last = f"{said}Holm's correction for 2 comparisons of all metrics together"
     assert last in " ".join(out(f"{TABLES['compare']} --format {format}").splitlines()[-2:])
@@ -296,3 +296,13 @@ def test_a_table_of_bounds_and_nulls_has_every_row_in_latex(out: Out) -> None:
         pl.read_csv(io.StringIO(out("evaluate t.csv -m rr --no-relevant null --per-query --format csv"))),
         pl.DataFrame({"query_id": ["q", "r"], "rr": [None, 1.0]}),
     )
+
+
+def test_a_comparison_in_markdown_says_what_its_table_says_in_html(out: Out) -> None:
+    said = out(f"{TABLES['compare']} --format markdown")
+    assert said.startswith("**")
+    head = next(line for line in said.splitlines() if line.startswith("| "))
+    names = [name.strip() for name in head.strip("| ").split(" | ")]
+    shown = re.findall("<th(?: [^>]*)?>(.*?)</th>", out(f"{TABLES['compare']} --format html"))
+    assert [name.replace("\\", "") for name in names] == shown[: len(names)]
+    assert "baseline\\_mean" not in said

@@ -116,7 +116,10 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
         (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),
         (["qrels", "nix"], "nix: No such file or directory"),
-        (["qrels", "qrels"], "or say a name that ends in .csv"),
+        (
+            ["qrels", "qrels"],
+            "a line of judgments. Name the file of a run, with lines 'query_id Q0 doc_id rank score tag'",
+        ),
         (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
         (["-", "-"], "QRELS and RUN cannot both be standard input"),
         (["qrels", "other"], "no query of other is judged in qrels"),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import rankframe as rf
+from tests.support.browser import CHROMIUM, frame, read
 
 pytestmark = pytest.mark.site
 DOCS = Path(__file__).parents[2] / "docs"
@@ -88,6 +89,18 @@ QUERIES = {
     "pip install": "start",
     "per day": "recipes/days",
     "many runs": "recipes/runs",
+    "t-test": "tests_and_intervals",
+    "wilcoxon": "tests_and_intervals",
+    "bonferroni": "tests_and_intervals",
+    "multiple comparisons": "tests_and_intervals",
+    "power analysis": "decisions",
+    "regression test": "decisions",
+    "duplicate documents": "semantics",
+    "trec_eval": "migrating",
+    "plot": "reports",
+    "png": "reports",
+    "license": "about",
+    "citation": "about",
 }
 
 
@@ -153,3 +166,19 @@ def test_a_picture_is_there_for_light_and_for_dark_pages(site: Path, picture: st
         page = (site / f"{name}.html").read_text(encoding="utf-8")
         assert re.search(rf'class="[^"]*only-light[^"]*"[^>]*src="_images/{picture}\.svg', page), name
         assert re.search(rf'class="[^"]*only-dark[^"]*"[^>]*src="_images/{picture}_dark\.svg', page), name
+
+
+FAR_RIGHT = """() => {
+  const page = document.querySelector("iframe").contentDocument
+  return [...page.querySelectorAll("article :is(p, li, dd) > code")]
+    .filter(code => !code.closest("table") && code.getBoundingClientRect().right > 400).map(code => code.textContent)
+}"""
+"""The code in sentences that a screen of 400 pixels cuts off."""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize("name", ["migrating", "semantics", "scale", "api/verbs"])
+def test_code_in_a_sentence_breaks_at_the_edge_of_a_phone(name: str, site: Path) -> None:
+    page = (site / f"{name}.html").read_text(encoding="utf-8")
+    page = page.replace("<head>", f'<head><base href="{(site / name).as_uri()}.html">', 1)
+    assert read([frame(name, page, 400)], FAR_RIGHT) == []

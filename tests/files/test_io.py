@@ -129,11 +129,11 @@ def test_a_fractional_label_is_refused_or_kept_never_cut_off() -> None:
 
 def test_a_run_is_told_from_judgments_by_its_number_of_fields() -> None:
     with pytest.raises(
-        InvalidData, match=r"6 fields instead of 4 in 'q Q0 d 1 2\.5 t', a line of a run. Write 'query_id it"
+        InvalidData, match=r"6 fields instead of 4 in 'q Q0 d 1 2\.5 t', a line of a run. Name the file of judgments, w"
     ):
         read_qrels(io.StringIO("q Q0 d 1 2.5 t"))
     with pytest.raises(
-        InvalidData, match=r"4 fields instead of 6 in 'q 0 d 1', a line of judgments. Write 'query_id Q0"
+        InvalidData, match=r"4 fields instead of 6 in 'q 0 d 1', a line of judgments. Name the file of a run, with l"
     ):
         run("q 0 d 1")
     with pytest.raises(InvalidData, match=r"5 fields instead of 6 in 'q Q0 d 1 2'. Write"):
@@ -143,7 +143,7 @@ def test_a_run_is_told_from_judgments_by_its_number_of_fields() -> None:
 MALFORMED = [
     ("q Q0 d 1 2.5", "5 fields instead of 6"),
     ("q Q0 a document 1 2.5 t", "7 fields instead of 6"),
-    ("query_id,doc_id,score", "1 fields instead of 6"),
+    ("query_id,doc_id,score", "1 field instead of 6"),
     ("q Q0 d 1 high t", "score 'high' is not a number"),
     ("q Q0 d 1 1,5 t", "score '1,5' is not a number"),
     ("q Q0 d 1 0x1p3 t", "score '0x1p3' is not a number"),
@@ -163,7 +163,7 @@ def test_a_malformed_line_is_an_error_with_its_number_and_text(line: str, proble
 
 
 def test_several_malformed_lines_are_counted() -> None:
-    with pytest.raises(InvalidData, match=r"line 1: 1 fields .* \(the first of 2 malformed lines\)"):
+    with pytest.raises(InvalidData, match=r"line 1: 1 field .* \(the first of 2 malformed lines\)"):
         run("a\nq Q0 d 1 2.5 t\nb")
 
 
