@@ -268,6 +268,7 @@ class FrameRanker(Ranker[R]):
     explain_fusion = verb(insights.explain_fusion)
     overlap = verb(insights.overlap)
     oracle = verb(insights.oracle)
+    expected_exposure = verb(insights.expected_exposure)
     fit_fusion = verb(fusion.fit_fusion)
     tune = verb(fusion.tune)
 

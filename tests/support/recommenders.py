@@ -33,7 +33,10 @@ ROLES: Options = {
 cold: list[Options] = [{}, *({"unseen_items": x} for x in ("skip", "zero"))]
 by_k: list[Options] = [{"divisor": "k", "k": 3}]
 weights: list[Options] = [{"weight": "log2"}, {"weight": 0.85, "k": 3}]
-ratios: list[Options] = [{"absolute": True}, {"smoothing": 1e-6, "k": 3}]
+ratios: list[Options] = [
+    {"group": "M", **options}
+    for options in ({}, {"k": 3, "absolute": True}, {"weight": "equal"}, {"weight": 0.85, "k": 3, "smoothing": 1e-6})
+]
 others: list[Options] = [{"weight": "equal"}, {"weight": 0.85, "k": 3}]
 # By the formula's name, as in ORACLES.
 CALLS: dict[str, list[Options]] = {
@@ -53,7 +56,7 @@ CALLS: dict[str, list[Options]] = {
     "surprisal": [*every(cold, cutoffs), *by_k],
     "unseen": [*cutoffs, *by_k],
     "unexpectedness": [*cutoffs, *by_k],
-    "least_item_promoted": [*cutoffs, {"first_rank": 0, "k": 3}],
+    "least_item_promoted": [{}, {"k": 1}, {"k": 3}, {"first_rank": 0, "k": 3}],
     "tail_share": [*every(cold, cutoffs), {"head": 0.3}, {"tail": 0.3}, {"tail": 0.01, "k": 3}, *by_k],
     "efd": [*every(cold, cutoffs, [{}, {"relevance": False}])],
     "epc": [*every(cold, cutoffs, [{}, {"relevance": False}])],
@@ -92,11 +95,9 @@ CALLS: dict[str, list[Options]] = {
     "rnd": [{"group": "M", "step": 2}, {"group": "F"}],
     "rkl": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
     "rrd": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
-    "demographic_parity": [{"group": "M", **options} for options in [*cutoffs, *others, *ratios]],
-    **dict.fromkeys(
-        ("exposed_utility_ratio", "realized_utility_ratio"),
-        [{"group": "M", **options} for options in [*cutoffs, *others, *ratios, {"gain": "binary"}, {"gain": GAIN}]],
-    ),
+    "demographic_parity": ratios,
+    "exposed_utility_ratio": [*ratios, {"group": "M", "gain": GAIN}],
+    "realized_utility_ratio": [*ratios, {"group": "M", "gain": "binary", "k": 10}],
 }
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 TEXTS = [spell(*call) for call in ALL]
