@@ -19,10 +19,8 @@ def _is_ratio(absolute: bool = False, **_: object) -> bool:
     return not absolute
 
 
-def _log_ratio(
-    r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool
-) -> pl.Expr:
-    """ln of the group's sum of `x` over its sum of `over`, less that of all others; null unless it is a finite number."""
+def _log_ratio(r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool) -> pl.Expr:
+    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where it is not finite."""
     within = in_group(r, group)
 
     def of(member: pl.Expr) -> pl.Expr:
@@ -74,8 +72,7 @@ def demographic_parity(
     weight
         As for ``group_exposure``.
     smoothing
-        A number added to the numerator and to the denominator, so that a group without attention has a value (Raj and
-        Ekstrand add 0.000001).
+        A number added to the numerator and to the denominator, as 0.000001, so that a group without attention has a value.
     absolute
         True for the distance from parity, whichever group gets more; lower values are better then. By default a higher
         value is better, for the group.
@@ -87,7 +84,7 @@ def demographic_parity(
     References
     ----------
     Singh and Joachims, Fairness of exposure in rankings, KDD 2018; as logDP: Raj and Ekstrand, Measuring fairness in ranked
-    results, SIGIR 2022.
+    results, SIGIR 2022, whose code adds 0.000001, divides by the weights and sums up a group's attention in place of its mean.
 
     Examples
     --------
