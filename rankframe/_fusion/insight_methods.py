@@ -270,10 +270,11 @@ def expected_exposure(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1], "monday": [2, 1], "tuesday": [1, 2]})
-    >>> df.rank.expected_exposure(runs=["monday"]).row(0)                # 1 and 0.5, where 0.75 each is fair
-    (1, 1.25, 1.125, 0.125, 1)
-    >>> df.rank.expected_exposure(runs=["monday", "tuesday"]).row(0)     # each is first once
-    (1, 1.125, 1.125, 0.0, 2)
+    >>> found = df.rank.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
+    >>> found["ee_d"].to_list(), found["ee_r"].to_list(), found["ee_l"].to_list()
+    ([1.25], [1.125], [0.125])
+    >>> df.rank.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
+    [0.0]
     """
     chosen = Runs.of(runs, run)
     return ranker._of(chosen)._run(_exposure.expected_exposure, chosen, k, persistence, judgments)
