@@ -35,7 +35,7 @@ by_k: list[Options] = [{"divisor": "k", "k": 3}]
 weights: list[Options] = [{"weight": "log2"}, {"weight": 0.85, "k": 3}]
 ratios: list[Options] = [
     {"group": "M", **options}
-    for options in ({}, {"k": 3, "absolute": True}, {"weight": "equal"}, {"weight": 0.85, "k": 3, "smoothing": 1e-6})
+    for options in ({}, {"weight": 0.85, "k": 3, "absolute": True}, {"weight": "equal", "k": 10, "smoothing": 1e-6})
 ]
 others: list[Options] = [{"weight": "equal"}, {"weight": 0.85, "k": 3}]
 # By the formula's name, as in ORACLES.
@@ -56,7 +56,7 @@ CALLS: dict[str, list[Options]] = {
     "surprisal": [*every(cold, cutoffs), *by_k],
     "unseen": [*cutoffs, *by_k],
     "unexpectedness": [*cutoffs, *by_k],
-    "least_item_promoted": [{}, {"k": 1}, {"k": 3}, {"first_rank": 0, "k": 3}],
+    "least_item_promoted": [{}, {"k": 3}, {"first_rank": 0, "k": 1}],
     "tail_share": [*every(cold, cutoffs), {"head": 0.3}, {"tail": 0.3}, {"tail": 0.01, "k": 3}, *by_k],
     "efd": [*every(cold, cutoffs, [{}, {"relevance": False}])],
     "epc": [*every(cold, cutoffs, [{}, {"relevance": False}])],
@@ -96,8 +96,8 @@ CALLS: dict[str, list[Options]] = {
     "rkl": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
     "rrd": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
     "demographic_parity": ratios,
-    "exposed_utility_ratio": [*ratios, {"group": "M", "gain": GAIN}],
-    "realized_utility_ratio": [*ratios, {"group": "M", "gain": "binary", "k": 10}],
+    "exposed_utility_ratio": every(ratios[:2], [{"gain": GAIN}]) + ratios[2:],
+    "realized_utility_ratio": every(ratios[1:], [{"gain": "binary"}]) + ratios[:1],
 }
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 TEXTS = [spell(*call) for call in ALL]
