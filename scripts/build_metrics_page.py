@@ -84,7 +84,8 @@ SPELLINGS = {
     "Microsoft's Recommenders": "distributional_coverage user_serendipity",
     "Elliot": "EFD@10 EPC@10 APLT@10 SEntropy@10",
     "Evidently": "NoveltyMetric@10 DiversityMetric@10 SerendipityMetric@10 PersonalizationMetric@10",
-    "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10",
+    "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10 least_item_promoted(first_rank=0)@10",
+    "Raj and Ekstrand": "logDP(group=F) logEUR(group=F) logRUR(group=F)",
 }
 """Texts of each tool; what they mean here, the page says."""
 

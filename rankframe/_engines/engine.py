@@ -103,7 +103,7 @@ class VerbCall:
     @property
     def runs(self) -> Runs:
         """The runs whose rankings of a query the call brings together; none for most verbs."""
-        return next((x for x in self.args if isinstance(x, Runs) and self.declared.gives == "list"), Runs())
+        return next((x for x in self.args if isinstance(x, Runs) and self.declared.gives in ("list", "query")), Runs())
 
     def work(
         self, setup: Setup, judging: OnQueries | None, largest_label: float | None, names: frozenset[str] | None

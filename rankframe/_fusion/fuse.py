@@ -23,6 +23,7 @@ from .entries import Entries, entries_of, names_of_runs
 from .fitted import FittedFusion
 
 __all__ = [
+    "LISTED",
     "SCORE",
     "Names",
     "formulated",

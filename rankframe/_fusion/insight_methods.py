@@ -1,4 +1,4 @@
-"""Contributions to a fusion, overlaps of runs, and the best run of each query, as methods of a ranker."""
+"""Contributions to a fusion, overlaps and expected exposure of runs, and the best run of each query, as methods of a ranker."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
 from .._support.tests_and_intervals import Method
 from .._words.rankings import Missing
+from . import expected_exposure as _exposure
 from . import explain as _explain
 from . import oracle as _oracle
 from . import overlap as _overlap
 from .fitted import FittedFusion
 from .methods import Fuser
 
-__all__ = ["explain_fusion", "oracle", "overlap"]
+__all__ = ["expected_exposure", "explain_fusion", "oracle", "overlap"]
 
 R = TypeVar("R")
 
@@ -205,3 +206,75 @@ def oracle(
     resampling = Resampling(ci, method, resamples, seed, progress)
     found = ranker._of(design.runs)._run(_oracle.oracle, design, fusion, resampling, *metrics)
     return cast("_oracle.Oracle[R]", found)
+
+
+def expected_exposure(
+    ranker: Fuser[R],
+    *,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
+    run: str | None = None,
+    k: int | None = None,
+    persistence: float = 0.5,
+    judgments: _exposure.Judgments = "complete",
+) -> R:
+    r"""The attention that each query's documents get from several rankings, against equal shares for equal labels.
+
+    A ranker that draws each ranking anew, or several runs, can give documents with the same label the same attention; a
+    single ranking cannot. The exposure of a document, :math:`e_d`, is the mean over the query's rankings of
+    :math:`\gamma^{r - 1}` for the document's rank r, 0 where a ranking lacks it. Its target, :math:`t_d`, is the mean of
+    this attention over the ranks that documents with its label have if all documents stand by falling label.
+
+    Parameters
+    ----------
+    runs, run
+        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names the run or sample of
+        each row. Without either, the ranker's own score. Rankings of several systems: a query of each, as
+        ``on(query=["system", "query_id"])``.
+    k
+        Ranks that get attention; ``None`` for all.
+    persistence
+        The probability :math:`\gamma`, above 0 and below 1, that a reader goes on from a rank to the next one.
+    judgments
+        ``"complete"`` if the table holds all documents there are: those with label 0, or unjudged, share the ranks below the
+        others. ``"incomplete"`` if they are a few of many: their target is 0.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per query: the query columns (in pandas, the index), then
+
+    - ``ee_d`` (Float64), the disparity :math:`\sum_d e_d^2`, lower for attention that is spread more evenly;
+    - ``ee_r`` (Float64), the relevance :math:`\sum_d e_d t_d`, higher for attention to documents with high labels;
+    - ``ee_l`` (Float64), the loss :math:`\sum_d (e_d - t_d)^2`, 0 at best: the disparity, less twice the relevance, and
+      the target's own disparity;
+    - ``n_rankings`` (UInt32), the number of the query's rankings; one without a document does not count.
+
+    The three are from 0 on, and null for a query without rankings. Eager frames have the queries in the order of
+    appearance; lazy frames have no defined order. The sums are over all documents of the query, in a ranking or not. The
+    policies apply: ``ties="expected"`` gives tied documents the mean attention of their ranks, ``unjudged="drop"`` and
+    ``unretrieved="drop"`` leave documents out of rankings and target, ``no_relevant="null"`` gives null to a query without
+    relevant documents.
+
+    Raises
+    ------
+    InvalidOption
+        If `persistence`, `k` or `judgments` has another value, or under ``unjudged="bounds"``.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`; also if there is no label.
+
+    References
+    ----------
+    Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020, for the
+    user model of rank-biased precision.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1], "monday": [2, 1], "tuesday": [1, 2]})
+    >>> found = df.rank.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
+    >>> found["ee_d"].to_list(), found["ee_r"].to_list(), found["ee_l"].to_list()
+    ([1.25], [1.125], [0.125])
+    >>> df.rank.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
+    [0.0]
+    """
+    chosen = Runs.of(runs, run)
+    return ranker._of(chosen)._run(_exposure.expected_exposure, chosen, k, persistence, judgments)

@@ -100,7 +100,7 @@ def on(
     features
         The columns of numbers that describe a document, or one column of lists or arrays of such numbers.
     base
-        The column of the scores of another ranking, for unexpectedness.
+        The column of the scores of another ranking, for unexpectedness and the least item promoted.
     interactions
         The past interactions of users, for metrics of popularity and novelty: a frame with a row for each query (a user)
         and document (an item), under the table's names of these columns; rows that repeat a pair count once. Or a frame

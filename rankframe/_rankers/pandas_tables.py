@@ -110,7 +110,8 @@ def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **know
     """A row per query, indexed by the query."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
-    return _indexed(result, setup, source)
+    query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may bring runs together
+    return _indexed(result, setup.changed(query=query), source)
 
 
 def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:

@@ -112,6 +112,11 @@ class Ranker(ABC, Generic[R]):
     rkl = formula(metrics.rkl)
     rrd = formula(metrics.rrd)
 
+    # fairness of exposure: ratios of two groups
+    demographic_parity = formula(metrics.demographic_parity)
+    exposed_utility_ratio = formula(metrics.exposed_utility_ratio)
+    realized_utility_ratio = formula(metrics.realized_utility_ratio)
+
     # metrics of the judgments
     judged = formula(metrics.judged)
     pairwise_accuracy = formula(metrics.pairwise_accuracy)
@@ -134,6 +139,7 @@ class Ranker(ABC, Generic[R]):
     surprisal = formula(metrics.surprisal)
     unseen = formula(metrics.unseen)
     unexpectedness = formula(metrics.unexpectedness)
+    least_item_promoted = formula(metrics.least_item_promoted)
     efd = formula(metrics.efd)
     epc = formula(metrics.epc)
 
@@ -262,6 +268,7 @@ class FrameRanker(Ranker[R]):
     explain_fusion = verb(insights.explain_fusion)
     overlap = verb(insights.overlap)
     oracle = verb(insights.oracle)
+    expected_exposure = verb(insights.expected_exposure)
     fit_fusion = verb(fusion.fit_fusion)
     tune = verb(fusion.tune)
 

@@ -81,6 +81,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         ...: "a rank counts {}^(rank - 1)",
     },
     "p": {...: "the reader goes on with probability {}"},
+    "first_rank": {...: "it numbers the ranks of the other ranking from {} on"},
     "tied": {...: "a pair with equal scores counts {}"},
 }
 """The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""

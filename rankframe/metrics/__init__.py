@@ -30,9 +30,10 @@ from .diversity import (
 )
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
 from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
+from .group_parity import demographic_parity, exposed_utility_ratio, realized_utility_ratio
 from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
 from .list_diversity import category_diversity, category_entropy, ild
-from .novelty import efd, epc, novelty, surprisal, unexpectedness, unseen
+from .novelty import efd, epc, least_item_promoted, novelty, surprisal, unexpectedness, unseen
 from .order import (
     auc,
     average_precision,
@@ -77,12 +78,14 @@ __all__ = [
     "compatibility",
     "coverage",
     "dcg",
+    "demographic_parity",
     "efd",
     "eleven_point_average",
     "entropy",
     "epc",
     "err",
     "err_ia",
+    "exposed_utility_ratio",
     "exposure_gini",
     "f1",
     "f_beta",
@@ -104,6 +107,7 @@ __all__ = [
     "judged",
     "kendall_distance",
     "kendall_tau",
+    "least_item_promoted",
     "mean_label",
     "mean_popularity",
     "ndcg",
@@ -138,6 +142,7 @@ __all__ = [
     "rbp",
     "rbp_resid",
     "rbp_residual",
+    "realized_utility_ratio",
     "recall",
     "reciprocal_rank",
     "relstring",

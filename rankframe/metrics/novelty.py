@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Ranking, UnseenItems
+from .._words.ranking import ListDivisor, Range, Ranking, UnseenItems
 from .popularity import known, length, mean_of
 
-__all__ = ["efd", "epc", "novelty", "surprisal", "unexpectedness", "unseen"]
+__all__ = ["efd", "epc", "least_item_promoted", "novelty", "surprisal", "unexpectedness", "unseen"]
 
 
 @metric(
@@ -178,6 +178,45 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     base = r.base_rank
     expected = base.is_not_null() if k is None else base <= k
     return 1 - r.total(expected.fill_null(False).cast(pl.Float64), k) / length(r, k, divisor)
+
+
+@metric("lip", display="LIP", labels=False, needs=("base",), adds_up=False)
+def least_item_promoted(
+    r: Ranking, k: int | None = None, *, first_rank: Annotated[int, Range(least=0, most=1)] = 1
+) -> pl.Expr:
+    r"""Least item promoted (LIP): how far below rank k another ranking has an item that is in the first k of this one.
+
+    .. math:: \max(k, \max_{i \le k} b_i) - k
+
+    The other ranking, as a reranker's input, has the item at rank i of this one at rank b_i; ``on(base=...)`` names its
+    scores, as for ``unexpectedness``. Items that it lacks do not count.
+
+    Parameters
+    ----------
+    k
+        The cutoff; ``None`` is the length of the list.
+    first_rank
+        The number of the other ranking's first rank: 1, or 0, by which values above 0 come out one too small (LensKit).
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on, 0 for the same first k items; null for an empty list, or if the other
+    ranking has no item. A higher value is further from the other ranking.
+
+    References
+    ----------
+    Wang et al.; LensKit's ``least_item_promoted``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]})
+    >>> df.rank.on(base="input").least_item_promoted(k=2)["least_item_promoted@2"].item()       # b comes from rank 4
+    2.0
+    """
+    base, n = r.base_rank, r.depth(k)
+    lowest = r.largest(pl.when(r.listed(k)).then(base).otherwise(0.0)) + (first_rank - 1)
+    return pl.when((r.n_retrieved > 0) & (r.count(base.is_not_null()) > 0)).then(pl.max_horizontal(lowest, n) - n)
 
 
 def _reads_labels(relevance: bool = True, **_: object) -> bool:

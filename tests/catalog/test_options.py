@@ -90,6 +90,9 @@ TAKES = {
     "unit": set(),
     "base": set(),
     "step": set(),
+    "smoothing": {"0"},
+    "absolute": {"True"},
+    "first_rank": {"0"},
     "group": {"-1", "0", "abc"},
 }
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}

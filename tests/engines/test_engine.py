@@ -15,9 +15,11 @@ import rankframe as rf
 from rankframe._audit import tool_comparison
 from rankframe._decisions.mergeable_summary import summarize
 from rankframe._decisions.resampling import SummaryResampling
+from rankframe._decisions.runs import Runs
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
 from rankframe._engines.tasks import Work
+from rankframe._fusion.expected_exposure import expected_exposure
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._table.setup import Setup
 from rankframe._verbs import verbs
@@ -94,6 +96,13 @@ def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> No
 def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args: list[Any]) -> None:
     df = DF.with_columns(other=pl.col("label").shuffle(seed=1))
     assert_same(asked(df, function, *args), getattr(df.rank, function.__name__)(*args))
+
+
+@pytest.mark.parametrize("query", ["query_id", ["system", "query_id"]])
+def test_a_part_has_the_rows_of_all_runs_of_a_query_where_these_are_brought_together(query: Any) -> None:
+    df = pl.concat(DF.with_columns(pl.col("score") * (i - 1), system=pl.lit(f"s{i}")) for i in range(3))
+    found = asked(df, expected_exposure, Runs(column="system"), None, 0.5, "complete", on={"query": query})
+    assert_same(found, df.rank.expected_exposure(run="system"))
 
 
 def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:

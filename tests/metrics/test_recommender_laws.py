@@ -24,7 +24,7 @@ from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, 
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
-FAMILIES = ("popularity", "novelty", "list_diversity", "serendipity", "group_exposure")
+FAMILIES = ("popularity", "novelty", "list_diversity", "serendipity", "group_exposure", "group_parity")
 
 
 def ranker(df: Any, **options: Any) -> Any:

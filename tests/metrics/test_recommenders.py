@@ -165,6 +165,108 @@ def test_the_measures_of_yang_and_stoyanovich_have_their_worked_values(name: str
     assert values(df.head(9), f"{name}(group=1)", group="by") == [None]  # shorter than the first cut point
 
 
+MIXED = SIX.with_columns(label=pl.Series([0, 2, 1, 0, 1, 0]))
+ONE_OF = [1 / math.log2(i + 1) for i in range(1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        # attention of M: ranks 1, 2 and 4, of F: ranks 3, 5 and 6; three documents each
+        ("demographic_parity(group=F)", math.log(0.376153 / 0.623847)),
+        ("demographic_parity(group=F,weight=0.85)", math.log(0.406569 / 0.593431)),
+        ("demographic_parity(group=F,absolute=True)", -math.log(0.376153 / 0.623847)),
+        ("demographic_parity(group=F,weight=equal)@3", math.log(1 / 2)),
+        ("demographic_parity(group=F)@2", None),
+        ("demographic_parity(group=F,smoothing=1e-06)@1", math.log(1e-6) - math.log(1 / 3 + 1e-6)),
+        # both groups have the utility 2 in all
+        ("exposed_utility_ratio(group=F)", math.log(0.376153 / 0.623847)),
+        ("exposed_utility_ratio(group=F,gain=binary)", math.log(0.376153 / 2 / 0.623847)),
+        # clicks of F: ranks 3 and 5, of M: twice at rank 2
+        ("realized_utility_ratio(group=F)", math.log((ONE_OF[2] + ONE_OF[4]) / (2 * ONE_OF[1]))),
+        ("realized_utility_ratio(group=F,weight=equal)", 0.0),
+        ("realized_utility_ratio(group=M,gain=binary)", math.log(ONE_OF[1] / ((ONE_OF[2] + ONE_OF[4]) / 2))),
+    ],
+)
+def test_ratios_of_six_worked_documents_are_those_of_singh_and_joachims(text: str, wanted: float | None) -> None:
+    (found,) = values(MIXED, text, group="by")
+    assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-5))
+
+
+@pytest.mark.parametrize("name", ["demographic_parity", "exposed_utility_ratio", "realized_utility_ratio"])
+def test_a_ratio_of_two_groups_changes_its_sign_with_their_roles_and_goes_up_with_the_group(name: str) -> None:
+    df = pl.concat([MIXED, MIXED.with_columns(query_id=2, score=-pl.col("score"))], how="vertical_relaxed")
+    of_f, of_m = (values(df, f"{name}(group={group})", group="by") for group in "FM")
+    assert of_f == pytest.approx([-x for x in of_m])
+    assert of_f[0] < of_f[1]  # the other way round, F stands above M
+    assert rf.parse(f"{name}(group=F)")[0].higher_is_better
+    assert not rf.parse(f"{name}(group=F,absolute=True)")[0].higher_is_better
+
+
+def test_a_group_without_documents_or_without_utility_has_no_ratio() -> None:
+    texts = [f"{x}(group=F,smoothing=0.1)" for x in ("demographic_parity", "exposed_utility_ratio")]
+    alone = MIXED.with_columns(by=pl.lit("M"))
+    assert [values(alone, text, group="by") for text in texts] == [[None], [None]]
+    useless = MIXED.with_columns(label=pl.when(pl.col("by") == "M").then("label"))
+    assert values(useless, texts[1], group="by") == [None]
+    assert values(useless, texts[0], group="by") != [None]
+
+
+def test_documents_that_were_not_retrieved_belong_to_their_group_without_attention() -> None:
+    missed = pl.DataFrame({"query_id": [1], "doc_id": ["g"], "score": [None], "by": ["F"], "label": [2]})
+    df = pl.concat([MIXED, missed], how="vertical_relaxed")
+    assert values(df, "demographic_parity(group=F)", group="by") == pytest.approx(
+        [math.log((0.376153 / 4) / (0.623847 / 3))], abs=1e-5
+    )
+    assert values(df, "exposed_utility_ratio(group=F)", group="by") == pytest.approx(
+        [math.log((0.376153 / 4) / (0.623847 / 2))], abs=1e-5
+    )
+    assert values(df, "demographic_parity(group=F)@6", group="by", unretrieved="drop") == pytest.approx(
+        [math.log(0.376153 / 0.623847)], abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("least_item_promoted@1", 2),  # c, third of a b c d e
+        ("least_item_promoted@2", 3),  # e, fifth
+        ("least_item_promoted@3", 2),
+        ("least_item_promoted", 1),  # as at 4, the length of the list
+        ("least_item_promoted@10", 0),
+        ("least_item_promoted(first_rank=0)@2", 2),
+        ("least_item_promoted(first_rank=0)@1", 1),
+    ],
+)
+def test_the_least_item_promoted_is_the_lowest_of_the_other_ranking(text: str, wanted: int) -> None:
+    df = pl.DataFrame(
+        {
+            "query_id": [1] * 6,
+            "doc_id": [*"cexabd"],
+            "score": [9, 8, 7, 6, None, None],
+            "input": [3, 1, None, 5, 4, 2],  # a b c d e
+        }
+    )
+    assert values(df, text, base="input") == [wanted]
+
+
+def test_names_of_the_papers_are_read() -> None:
+    texts = ["LIP@3", "logDP(group=F)", "logEUR(group=F)", "logRUR(group=F)"]
+    assert [str(rf.parse(text)[0]) for text in texts] == [
+        "least_item_promoted@3",
+        "demographic_parity(group=F)",
+        "exposed_utility_ratio(group=F)",
+        "realized_utility_ratio(group=F)",
+    ]
+
+
+def test_the_least_item_promoted_needs_items_of_both_rankings() -> None:
+    nothing = SIX.with_columns(input=pl.lit(None, pl.Float64))
+    assert values(nothing, "least_item_promoted@2", base="input") == [None]
+    assert values(SIX.with_columns(input=-pl.col("score")), "least_item_promoted@2", base="input") == [4]
+    assert values(SIX.with_columns(input="score"), "least_item_promoted@2", base="input") == [0]
+
+
 # Hostile tables -----------------------------------------------------------------------------------------------------
 
 ROLES: dict[str, Any] = {
@@ -175,7 +277,8 @@ ONE_EACH = [
     "mean_popularity", "popularity_percentile", "novelty", "surprisal", "unseen", "unexpectedness", "tail_share", "efd", "epc",
     "ild", "category_diversity", "category_entropy", "serendipity", "serendipity(against=co_occurrence)",
     "serendipity(against=features)", "calibration", "group_exposure(group=M)", "awrf", "ndkl", "rnd(group=M)", "rkl(group=M)",
-    "rrd(group=M)",
+    "rrd(group=M)", "demographic_parity(group=M)", "exposed_utility_ratio(group=M)", "realized_utility_ratio(group=M)",
+    "least_item_promoted",
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import rankframe as rf
 from tests.metrics.oracles.background import CATALOG, TRAIN
 from tests.metrics.oracles.query import Row, prepare
 from tests.metrics.oracles.recommenders import ORACLES
-from tests.support.calls import Options, cutoffs, every, spell
+from tests.support.calls import GAIN, Options, cutoffs, every, spell
 from tests.support.untraced import untraced
 
 INTERACTIONS = pl.DataFrame(
@@ -33,6 +33,10 @@ ROLES: Options = {
 cold: list[Options] = [{}, *({"unseen_items": x} for x in ("skip", "zero"))]
 by_k: list[Options] = [{"divisor": "k", "k": 3}]
 weights: list[Options] = [{"weight": "log2"}, {"weight": 0.85, "k": 3}]
+ratios: list[Options] = [
+    {"group": "M", **options}
+    for options in ({}, {"weight": 0.85, "k": 3, "absolute": True}, {"weight": "equal", "k": 10, "smoothing": 1e-6})
+]
 others: list[Options] = [{"weight": "equal"}, {"weight": 0.85, "k": 3}]
 # By the formula's name, as in ORACLES.
 CALLS: dict[str, list[Options]] = {
@@ -52,6 +56,7 @@ CALLS: dict[str, list[Options]] = {
     "surprisal": [*every(cold, cutoffs), *by_k],
     "unseen": [*cutoffs, *by_k],
     "unexpectedness": [*cutoffs, *by_k],
+    "least_item_promoted": [{}, {"k": 3}, {"first_rank": 0, "k": 1}],
     "tail_share": [*every(cold, cutoffs), {"head": 0.3}, {"tail": 0.3}, {"tail": 0.01, "k": 3}, *by_k],
     "efd": [*every(cold, cutoffs, [{}, {"relevance": False}])],
     "epc": [*every(cold, cutoffs, [{}, {"relevance": False}])],
@@ -90,13 +95,17 @@ CALLS: dict[str, list[Options]] = {
     "rnd": [{"group": "M", "step": 2}, {"group": "F"}],
     "rkl": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
     "rrd": [{"group": "M", "step": 2}, {"group": "F", "step": 3}],
+    "demographic_parity": ratios,
+    "exposed_utility_ratio": every(ratios[:2], [{"gain": GAIN}]) + ratios[2:],
+    "realized_utility_ratio": every(ratios[1:], [{"gain": "binary"}]) + ratios[:1],
 }
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 TEXTS = [spell(*call) for call in ALL]
 
 
 def reads_labels(name: str, options: Options) -> bool:
-    return name in ("efd", "epc", "serendipity") and bool(options.get("relevance", True))
+    judging = ("efd", "epc", "serendipity", "exposed_utility_ratio", "realized_utility_ratio")
+    return name in judging and bool(options.get("relevance", True))
 
 
 @untraced

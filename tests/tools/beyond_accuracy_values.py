@@ -151,8 +151,16 @@ def evidently(metric: str, table: Table) -> float:
 
 def lenskit(metric: str, table: Table) -> float:
     from lenskit.data import ItemList, from_interactions_df
-    from lenskit.metrics import ranking
+    from lenskit.metrics import ranking, reranking
 
+    if metric == "least_item_promoted":
+        each = []
+        for _, rows in table.recs.groupby("user"):
+            by = (rows["score"] * (1 + rows["item"] % 3)).sort_values(kind="stable").index
+            other = rows.loc[by]
+            base, ours = (ItemList(item_ids=x["item"].tolist(), ordered=True) for x in (other, rows))
+            each.append(reranking.least_item_promoted(base, ours, n=table.k))
+        return float(np.mean(each))
     lists = [ItemList(item_ids=items, ordered=True) for items in table.lists]
     if metric == "popularity_percentile":
         train = table.train.rename(columns={"user": "user_id", "item": "item_id"})

@@ -81,7 +81,7 @@ def ours(tool: str, metric: str, given: Table) -> float:
         roles = {"features": list("xyz")}
     if metric == "category_diversity":
         roles = {"category": "x"}
-    if metric == "unexpectedness":
+    if metric in ("unexpectedness", "least_item_promoted"):
         frames[0] = frames[0].with_columns(base=-pl.col("score") * (1 + pl.col("doc_id") % 3))
         roles = {"base": "base"}
     ranker = frames[0].rank.on(interactions=frames[1], items=items, **roles)
@@ -97,7 +97,8 @@ def tables(tool: str, metric: str) -> list[Table]:
     ties = (tool, metric) != ("recbole", "tail_share")
     seen = tool not in NOTHING_SEEN
     found = [table(seed, one_length=one_length, known=known, seen=seen, ties=ties) for seed in range(5)]
-    return found if known or not ties else [example(), *found]
+    found = found if known or not ties else [example(), *found]
+    return [given._replace(k=2) for given in found] if metric == "least_item_promoted" else found
 
 
 @pytest.mark.parametrize(("tool", "metric"), CASES, ids=["-".join(case) for case in CASES])

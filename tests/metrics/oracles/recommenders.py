@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.metrics.oracles.background import CATALOG, N_INTERACTIONS, N_USERS, POPULARITY, TRAIN
-from tests.metrics.oracles.query import Query
+from tests.metrics.oracles.gain import Gain, gain_of
+from tests.metrics.oracles.query import Query, Row
 
 Values = Sequence[float | None]
 
@@ -67,11 +68,24 @@ def unseen(q: Query, k: int | None = None, divisor: str = "list") -> float | Non
     return divided([float(doc not in TRAIN.get(q.user, ())) for doc in listed(q, k)], k, "zero", 0.0, divisor)
 
 
-def unexpectedness(q: Query, k: int | None = None, divisor: str = "list") -> float | None:
+def by_sales(q: Query) -> list[Any]:
+    """The other ranking; equal ones keep the order of the ranking."""
     sold = [row[0] for row in q.documents if CATALOG[row[0]]["sold"] is not None]
-    sold.sort(key=lambda doc: -CATALOG[doc]["sold"])  # equal ones keep the order of the ranking
+    return sorted(sold, key=lambda doc: -CATALOG[doc]["sold"])
+
+
+def unexpectedness(q: Query, k: int | None = None, divisor: str = "list") -> float | None:
+    sold = by_sales(q)
     common = divided([float(doc in sold[:k]) for doc in listed(q, k)], k, "zero", 0.0, divisor)
     return None if common is None else 1 - common
+
+
+def least_item_promoted(q: Query, k: int | None = None, first_rank: int = 1) -> float | None:
+    ours, other = listed(q, k), by_sales(q)
+    if not ours or not other:
+        return None
+    n = len(ours) if k is None else k
+    return float(max(n, *(rank for rank, doc in enumerate(other, first_rank) if doc in ours), 0) - n)
 
 
 def tail_share(
@@ -303,11 +317,69 @@ def rrd(q: Query, group: str, step: int = 10) -> float | None:
     return of_cut_points(q, group, step, ratio)
 
 
+# Ratios of two groups, by the means of Singh and Joachims's section 4 ------------------------------------------------
+
+
+def log_ratio(
+    q: Query, group: str, of: Callable[[list[tuple[Row, float]]], float | None], k: int | None, weight: str | float,
+    smoothing: float, absolute: bool,
+) -> float | None:  # fmt: skip
+    """The log of what `of` gives for the group over what it gives for the others; a document comes with its exposure."""
+    exposure = {row[0]: weight_of(rank, weight) for rank, row in enumerate(q.ranking[:k], 1)}
+    sides: dict[str | None, list[tuple[Row, float]]] = {group: [], "others": []}
+    for row in q.documents:
+        sides.setdefault(group_of(row[0], group), []).append((row, exposure.get(row[0], 0.0)))
+    values = [of(sides[name]) for name in (group, "others")]
+    if any(x is None or x + smoothing <= 0 for x in values):
+        return None
+    found = math.log(values[0] + smoothing) - math.log(values[1] + smoothing)  # type: ignore[operator]
+    return abs(found) if absolute else found
+
+
+def mean(values: Values) -> float:
+    return math.fsum(x or 0.0 for x in values) / len(values)
+
+
+def demographic_parity(
+    q: Query, k: int | None = None, *, group: str, weight: str | float = "log2", smoothing: float = 0.0,
+    absolute: bool = False,
+) -> float | None:  # fmt: skip
+    def of(rows: list[tuple[Row, float]]) -> float | None:
+        return mean([exposure for _, exposure in rows]) if rows else None
+
+    return log_ratio(q, group, of, k, weight, smoothing, absolute)
+
+
+def exposed_utility_ratio(
+    q: Query, k: int | None = None, *, group: str, weight: str | float = "log2", gain: Gain = "linear",
+    smoothing: float = 0.0, absolute: bool = False,
+) -> float | None:  # fmt: skip
+    def of(rows: list[tuple[Row, float]]) -> float | None:
+        utility = mean([gain_of(row, gain, 0, q.relevant) for row, _ in rows]) if rows else 0.0
+        return mean([exposure for _, exposure in rows]) / utility if utility else None
+
+    return log_ratio(q, group, of, k, weight, smoothing, absolute)
+
+
+def realized_utility_ratio(
+    q: Query, k: int | None = None, *, group: str, weight: str | float = "log2", gain: Gain = "linear",
+    smoothing: float = 0.0, absolute: bool = False,
+) -> float | None:  # fmt: skip
+    def of(rows: list[tuple[Row, float]]) -> float | None:
+        gains = [gain_of(row, gain, 0, q.relevant) for row, _ in rows]
+        if not any(gains):
+            return None
+        return mean([x * exposure for x, (_, exposure) in zip(gains, rows, strict=True)]) / mean(gains)
+
+    return log_ratio(q, group, of, k, weight, smoothing, absolute)
+
+
 ORACLES: dict[str, Callable[..., float | None]] = {
     oracle.__name__: oracle
     for oracle in (
         mean_popularity, popularity_percentile, novelty, surprisal, unseen, unexpectedness, tail_share, efd, epc,
         ild, category_diversity, category_entropy, serendipity, calibration,
-        group_exposure, awrf, ndkl, rnd, rkl, rrd,
+        group_exposure, awrf, ndkl, rnd, rkl, rrd, least_item_promoted,
+        demographic_parity, exposed_utility_ratio, realized_utility_ratio,
     )
 }  # fmt: skip
