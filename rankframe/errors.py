@@ -152,8 +152,8 @@ def _readable(value: Any) -> Any:
 
 def _written(value: Any) -> str:
     """A value of an option in Python."""
-    if isinstance(value, list) and value == [...]:
-        return "[...]"
+    if isinstance(value, list) and ... in value:
+        return f"[{', '.join(map(_written, value))}]"
     return "..." if value is ... else shown(value)
 
 
@@ -182,6 +182,12 @@ class MissingColumn(RankframeError):
 
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
+
+    _advise: Callable[[Any], InvalidData | None] | None = None
+
+    def _among(self, frame: object) -> InvalidData:
+        """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
+        return self if self._advise is None else self._advise(frame) or self
 
 
 class InvalidOption(RankframeError):
