@@ -147,8 +147,8 @@ class Plots(ItemPlots):
         --------
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
-        >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.subtitle
-        ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
+        >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
+        'RR of each query: ltr minus bm25'
         """
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)

@@ -21,6 +21,7 @@ from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
+from .._support.methods import function_as_method as function
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
@@ -28,7 +29,6 @@ from ..errors import InvalidOption
 from ..plot import Plots
 from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
-from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
