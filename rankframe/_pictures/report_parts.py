@@ -226,7 +226,9 @@ def picture(make: Callable[..., Figure], *args: Any) -> Picture:
         raise
     except RankframeError as error:
         return Picture(f"No plot of {make.__name__.replace('_', ' ')}", str(error))
-    chart = altair(replace(figure, legend=False)).to_dict()
+    chart = altair(replace(figure, legend=False)).to_dict(
+        validate=False
+    )  # half of the time of a report; tests validate
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)

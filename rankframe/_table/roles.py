@@ -136,6 +136,9 @@ def _meant(there: Sequence[str], name: str, role: str) -> str | None:
 def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
     """The columns of scores that were named, none or several."""
     if isinstance(runs, str):
+        several = [name.strip() for name in runs.split(",")]
+        if len(several) > 1:
+            raise InvalidOption(option(runs=runs), " is one text; list the columns of scores: ", option(runs=several))
         raise InvalidOption(
             option(runs=runs),
             " names one column; list the columns of scores, as ",

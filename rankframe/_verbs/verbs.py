@@ -41,7 +41,7 @@ from .._table.telling_apart import Apart
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option
+from ..errors import Code, InvalidOption, Spelling, on, option, shown
 from .declaration import verb
 
 __all__ = [
@@ -368,6 +368,6 @@ def _require_frame(qrels: object) -> None:
     if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
         raise InvalidOption(
-            f"the judgments are a {library}{type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
-            "rf.read_qrels make them"
+            f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
+            "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
         )
