@@ -271,7 +271,7 @@ def called_by_users(function: F) -> F:
                     said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
                     raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
             return function(*args, **options)
-        except RankframeError as error:
+        except (RankframeError, FileNotFoundError) as error:
             raise without_own_frames(error) from error.__cause__
 
     return cast(F, call)

@@ -70,6 +70,7 @@ MISTAKES = {
     "unknown metric of the user's": "rf.unregister('nothing')",
     "name that is taken": "rf.metric('ndcg')(lambda r: r.total(r.relevant))",
     "table of a report": "rf.report.markdown(3)",
+    "a file that is not there": "rf.read_run('nothing.csv')",
     "file": "rf.read_run(io.BytesIO(b'1 2'))",
     "unknown method": "df.rank.ndgc",
     "unknown method, pandas": "pdf.rank.ndgc",
