@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 import warnings
@@ -152,8 +153,8 @@ def _readable(value: Any) -> Any:
 
 def _written(value: Any) -> str:
     """A value of an option in Python."""
-    if isinstance(value, list) and value == [...]:
-        return "[...]"
+    if isinstance(value, list) and ... in value:
+        return f"[{', '.join(map(_written, value))}]"
     return "..." if value is ... else shown(value)
 
 
@@ -182,6 +183,12 @@ class MissingColumn(RankframeError):
 
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
+
+    _advise: Callable[[Any], InvalidData | None] | None = None
+
+    def _among(self, frame: object) -> InvalidData:
+        """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
+        return self if self._advise is None else self._advise(frame) or self
 
 
 class InvalidOption(RankframeError):
@@ -224,8 +231,12 @@ def warn(*said: Text) -> None:
     warnings.warn(RankframeWarning(*said), stacklevel=level)
 
 
+LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])
+"""Modules whose lines say nothing about a mistake of the user's."""
+
+
 def without_own_frames(error: E) -> E:
-    """Remove this package's lines from the tracebacks of an error and its causes."""
+    """Remove the lines of this package, and of libraries that it calls, from the tracebacks of an error and its causes."""
     at: BaseException | None = error
     while at is not None:
         at.__traceback__ = _others(at.__traceback__)
@@ -234,24 +245,33 @@ def without_own_frames(error: E) -> E:
 
 
 def _others(traceback: TracebackType | None) -> TracebackType | None:
-    """Remove this package's lines from a traceback; lines of a user's function that it called stay."""
+    """Remove the lines of `LIBRARIES` from a traceback; lines of a user's function that they called stay."""
     if traceback is None:
         return None
     rest = _others(traceback.tb_next)
-    if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
         return rest
     traceback.tb_next = rest
     return traceback
 
 
 def called_by_users(function: F) -> F:
-    """Wrap a public function, so that its errors show the caller's line and one line of this package."""
+    """Wrap a public function: it refuses unknown options, and errors show the caller's line and one of this package."""
+    parameters = inspect.signature(function).parameters
+    known = [
+        name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD and name != "self"
+    ]
+    takes_any = len(known) < len(parameters) - ("self" in parameters)
 
     @wraps(function)
     def call(*args: object, **options: object) -> object:
         try:
+            for name in options:
+                if name not in known and not takes_any:
+                    said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
+                    raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
             return function(*args, **options)
-        except RankframeError as error:
+        except (RankframeError, FileNotFoundError) as error:
             raise without_own_frames(error) from error.__cause__
 
     return cast(F, call)

@@ -15,7 +15,7 @@ from ._pictures.item_plots import ItemPlots
 from ._pictures.methods import Worker, drawing
 from .errors import InvalidOption, called_by_users, did_you_mean, shown
 
-__all__ = ["Plots"]
+__all__ = ["PLOTS", "Plots"]
 
 
 class Plots(ItemPlots):
@@ -147,8 +147,8 @@ class Plots(ItemPlots):
         --------
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
-        >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.subtitle
-        ['ltr: 1 better, 0 worse, 1 equal, +0.250 on average']
+        >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
+        'RR of each query: ltr minus bm25'
         """
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, plots.differences, chosen.columns, chosen, metric, baseline)
@@ -350,18 +350,17 @@ class Plots(ItemPlots):
         @called_by_users
         def __call__(self, *_: object, **__: object) -> NoReturn:
             """Refuse to draw what has no name."""
-            names = f"{', '.join(_names()[:-1])} or {_names()[-1]}"
+            names = f"{', '.join(PLOTS[:-1])} or {PLOTS[-1]}"
             raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
 
         def __getattr__(self, name: str) -> NoReturn:
-            near = did_you_mean(name, _names()) or f" It has {', '.join(_names())}"
+            near = did_you_mean(name, PLOTS) or f" It has {', '.join(PLOTS)}"
             message = f".rank.plot has no plot {name!r}.{near}"
             raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __repr__(self) -> str:
-        return f".rank.plot by {self._library}: {', '.join(_names())}"
+        return f".rank.plot by {self._library}: {', '.join(PLOTS)}"
 
 
-def _names() -> list[str]:
-    """The plots."""
-    return [name for room in (Plots, ItemPlots) for name in vars(room) if not name.startswith("_")]
+PLOTS = [name for room in (Plots, ItemPlots) for name in vars(room) if not name.startswith("_")]
+"""The names of the plots."""

@@ -244,7 +244,7 @@ def _read(entry: Metric, name: str, value: Any) -> Any:
         except TypeError:
             several = isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value))
             each = [_text(entry, name, kind.read(x)) for x in value] if several else []
-            example = _text(entry, name)
+            example = _text(entry, name, kind.near(value))
             advice = "" if example is None else f"; write {example}"
             if each and None not in each:
                 advice = f"; write one text for each: {', '.join(map(repr, each))}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
@@ -15,9 +16,9 @@ import polars as pl
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
-from ..errors import Code, InvalidOption, nearest, shown
+from ..errors import Code, InvalidOption, RankframeError, nearest, shown
 from .call import Call, call_of
-from .parse import literals
+from .parse import literals, parse
 from .registry import Metric
 
 __all__ = [
@@ -219,6 +220,9 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
     hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
+    with suppress(RankframeError):
+        parse(text)
+        hint = f"It is a metric: say metric={text!r} beside a method, as 'rrf'"
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
 
 

@@ -141,7 +141,11 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
     among = {entry.name: entry for entry in metrics}
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
+        joined = re.sub(r"[\s-]+", "_", text.strip())
+        meant = f". Did you mean {joined!r}?" if joined != text and _is_metric(joined, among) else ""
+        raise UnknownMetric(
+            f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'{meant}"
+        )
     name, at = match["name"], match["at"]
     if at is not None and (behind := re.fullmatch(r"(.*?)\s*(\(.*\))", at)):
         raise InvalidOption(
@@ -273,7 +277,15 @@ def _root(square: float, text: str) -> float:
     return math.sqrt(square)
 
 
+def _is_metric(text: str, among: Mapping[str, Metric]) -> bool:
+    with suppress(RankframeError):
+        return bool(parse(text, among))
+    return False
+
+
 def _number(digits: str, text: str) -> int | float:
+    if not digits.strip():
+        raise InvalidOption(f"{shown(text)} has no number after '@'; write a rank or a level, as in 'ndcg@10'")
     try:
         return int(digits) if re.fullmatch(r"[+-]?\d+", digits.strip()) else float(digits)
     except ValueError:

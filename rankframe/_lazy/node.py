@@ -53,7 +53,7 @@ def source(
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
-    rows = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
+    whole_rows, rows = rows, rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def read(
         names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
@@ -75,7 +75,8 @@ def source(
                     if left == 0:
                         return
         except RankframeError as error:
-            raise without_own_frames(error) from error.__cause__
+            told = error._among(whole_rows) if isinstance(error, InvalidData) else error
+            raise without_own_frames(told) from error.__cause__
 
     return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
 

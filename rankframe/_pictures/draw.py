@@ -54,7 +54,7 @@ def altair(figure: Figure, background: str | None = None) -> Any:
     background = None if background is None else background_of(background)
     ink = GREY if background is None else ink_on(background)
     figure = figure.written(_without_markup)
-    columns = _legend_columns(figure, 0.55 * TEXT)
+    columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
     return (
         alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
@@ -205,13 +205,26 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     if figure.legend and len(figure.series) > 1:
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
         named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
-        columns = _legend_columns(figure, 0.6 * TEXT)
-        below = {"loc": "upper left", "bbox_to_anchor": (0, -50 / figure.height), "ncols": columns} if own else {}
+        columns = _legend_columns(figure, 0.6, width, 4.8)
+        below = (
+            {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
+            if own
+            else {}
+        )
         series = [name for name in figure.series if name in handles]
+        if own:
+            ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns))
         ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:
         _recolour(ax, ink, background)
     return ax
+
+
+def _below(ax: Any) -> Any:
+    """The place half an inch below the axes; a share of their height would move as the layout changes it."""
+    from matplotlib.transforms import ScaledTranslation
+
+    return ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
 
 
 def _room(figure: Figure, ax: Any, own: bool, size: float) -> tuple[float, float]:
@@ -309,10 +322,10 @@ def _lines(text: str, width: float) -> str | list[str] | None:
     return lines if len(lines) > 1 else (text or None)
 
 
-def _legend_columns(figure: Figure, letter: float) -> int:
-    """How many columns of names stand side by side, for letters of a width in pixels."""
+def _legend_columns(figure: Figure, letter: float, width: float, mark: float) -> int:
+    """How many names stand side by side in a width, for the width of a letter and that of a mark with its gaps."""
     longest = max(map(len, figure.series), default=0)
-    return max(1, min(LEGEND, len(figure.series), int(WIDTH / (longest * letter + 50))))
+    return max(1, min(LEGEND, len(figure.series), int(width / (longest * letter + mark))))
 
 
 def _without_markup(text: str) -> str:

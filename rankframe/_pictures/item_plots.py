@@ -9,12 +9,12 @@ from typing import Any
 from .._decisions.runs import Runs
 from . import item_figures
 from .figure import Figure
-from .methods import drawing
+from .methods import Drawing, drawing
 
 __all__ = ["ItemPlots"]
 
 
-class ItemPlots(ABC):
+class ItemPlots(Drawing, ABC):
     """The plots for recommenders."""
 
     @drawing

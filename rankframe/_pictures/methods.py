@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
 from .._support.arguments import refuse_unfit
-from ..errors import InvalidOption, called_by_users, option, shown
+from .._support.methods import Lifted
+from ..errors import InvalidOption, Verbatim, option, shown
 
-__all__ = ["ENDINGS", "Worker", "drawing", "report"]
+__all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
 T = TypeVar("T")
+Picture = TypeVar("Picture")
 F = TypeVar("F", bound=Callable[..., Any])
 
 ENDINGS = (".html", ".htm")
@@ -25,6 +27,16 @@ ENDINGS = (".html", ".htm")
 
 class Worker(Protocol):
     """A ranker as pictures see it: it passes its table to a function."""
+
+    @property
+    def _examples(self) -> Sequence[tuple[str, str]]:
+        """The texts of Polars in examples, each with the text that replaces it."""
+        ...
+
+    @property
+    def _spelled(self) -> str:
+        """The ranker as Python spells it."""
+        ...
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
@@ -35,16 +47,55 @@ class Worker(Protocol):
         ...
 
 
+class Drawn(NamedTuple):
+    """What a library draws: the type, and the texts of the help that differ from those for Altair."""
+
+    kind: str
+    examples: Sequence[tuple[str, str]]
+
+
+DRAWN = {
+    "altair": Drawn("altair.LayerChart", [("A chart or axes", "A chart, or Matplotlib axes if `ax` is given")]),
+    "matplotlib": Drawn(
+        "matplotlib.axes.Axes",
+        [
+            ("A chart or axes", "The axes"),
+            (".title.text", '.get_title("left").replace("\\n", " ")'),
+        ],
+    ),
+}
+"""The libraries, by their names."""
+
+
+class Drawing:
+    """An object with plots, whose help tells what the library draws."""
+
+    _ranker: Worker
+    _library: str
+    _gives = ""
+
+    @property
+    def _kind(self) -> object:
+        return Verbatim(DRAWN[self._library].kind)
+
+    @property
+    def _examples(self) -> Sequence[tuple[str, str]]:
+        return [*self._ranker._examples, *DRAWN[self._library].examples]
+
+    @property
+    def _spelled(self) -> str:
+        return f"{self._ranker._spelled}.plot"
+
+
 def drawing(plot: F) -> F:
     """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
 
-    @called_by_users
     @wraps(plot)
     def call(plots: Any, /, *args: object, **options: object) -> object:
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
         return plot(plots, *args, **options)
 
-    return cast(F, call)
+    return cast(F, Lifted(call, Picture))
 
 
 def report(

@@ -226,7 +226,9 @@ def picture(make: Callable[..., Figure], *args: Any) -> Picture:
         raise
     except RankframeError as error:
         return Picture(f"No plot of {make.__name__.replace('_', ' ')}", str(error))
-    chart = altair(replace(figure, legend=False)).to_dict()
+    chart = altair(replace(figure, legend=False)).to_dict(
+        validate=False
+    )  # half of the time of a report; tests validate
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
@@ -242,7 +244,8 @@ def found_by_check(frame: pl.DataFrame, setup: Setup, runs: Runs) -> list[dict[s
     scores = runs.scores or (setup.roles.score,)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for score in scores:
-        rows = findings(frame.lazy(), setup.changed(score=score, query=query), None, str).collect(engine="in-memory")
+        found_here = findings(frame.lazy(), setup.changed(score=score, query=query), None, str, in_memory=True)
+        rows = found_here.collect(engine="in-memory")
         places = {name: name.removeprefix(carried("")) for name in rows.columns}
         rows = rows.rename({name: place for name, place in places.items() if place == name or place not in places})
         for kind in by_kind(rows.to_dicts()):

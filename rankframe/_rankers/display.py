@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,9 +9,9 @@ from html import escape
 from .._table.name_presets import FLAT
 from .._table.setup import PARTS, ROLES, Setup
 from .._text.user_text import visible
-from ..errors import Verbatim, option
+from ..errors import option
 
-__all__ = ["Shown", "parameters_of", "shown_of", "spelled"]
+__all__ = ["Shown", "shown_of", "spelled"]
 
 FEW = 12
 """The most further columns that are named."""
@@ -78,17 +77,6 @@ def spelled(ranker: str, setup: Setup) -> str:
     """A ranker with its options in Python."""
     given = _changed(setup)
     return visible(f"{ranker}.on({option(**given)})") if given else ranker
-
-
-def parameters_of(signature: inspect.Signature) -> str:
-    """The parameters with their defaults, without types."""
-    plain = [
-        parameter.replace(
-            annotation=parameter.empty, default=Verbatim("...") if parameter.default is ... else parameter.default
-        )
-        for parameter in signature.parameters.values()
-    ]
-    return str(inspect.Signature(plain))
 
 
 def _changed(setup: Setup) -> dict[str, object]:

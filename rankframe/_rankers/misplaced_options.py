@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from .._catalog.call import SEVERAL
 from .._catalog.registry import METRICS, find
@@ -97,10 +98,17 @@ def _instead(
     """The advice for an option that belongs to another call."""
     asked = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
     policy = name if name in OPTIONS else _usual(name, value)
+    if policy == "query" and verb in ("explain", "curve") and isinstance(value, (str, int)):
+        return f"for one query, keep its rows, those with {value!r} in {setup.roles.query[-1]!r}, and say df.rank.{verb}({asked})"
     if policy in OPTIONS:
         return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({asked})"
     if metrics is None:
         return None
+    with suppress(UnknownMetric, InvalidOption):
+        find(name, name, METRICS)
+        cutoffs = value if isinstance(value, (list, tuple)) else [value]
+        each = [repr(f"{name}@{k}" if isinstance(k, int) and k is not True else name) for k in cutoffs]
+        return f"metrics are given as texts: df.rank.{verb}({', '.join([*filter(None, [asked]), *each])})"
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"

@@ -11,10 +11,10 @@ import pandas as pd
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._table.roles import NotNumbers, of_lists
+from .._table.roles import of_lists
 from .._table.setup import ROLES, Setup
 from .._verbs.declaration import NamesColumns, verb_of
-from ..errors import MissingColumn, RankframeError
+from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
 from .kept_options import keep, kept
 from .pandas_columns import text_of
@@ -141,8 +141,8 @@ def _as_text(label: Any) -> Any:
 
 def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error with the code that it advises as pandas spells it."""
-    if isinstance(error, NotNumbers):
-        error = error.among(Source(frame, {error.column}).polars)
+    if isinstance(error, InvalidData) and error._advise is not None:
+        error = error._among(Source(frame, (), others=True).polars)
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
         error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else ())

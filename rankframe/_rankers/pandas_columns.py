@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 from pandas.api.types import infer_dtype
 
-from ..errors import InvalidData
+from ..errors import InvalidData, shown
 
 __all__ = ["cross", "cross_lists", "in_lists", "text_of"]
 
@@ -118,8 +118,13 @@ def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
     if all(isinstance(value, UUID) for value in there):  # in the order of their texts
         return pl.Series(name, [None if value is None else str(value) for value in values])
     if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
-        kinds = " and ".join(sorted({type(value).__name__ for value in there}))
-        raise InvalidData(f"column {name!r} holds objects of type {kinds}; give it one type, as {_cast(name)} does")
+        first = {type(value).__name__: value for value in there[::-1]}
+        kinds = " and ".join(f"{kind} ({shown(first[kind])})" for kind in sorted(first))
+        numbers = f"df.assign(**{{{name!r}: pd.to_numeric(df[{name!r}], errors='coerce')}})"
+        raise InvalidData(
+            f"column {name!r} holds objects of type {kinds}; make text of all, as {_cast(name)} does, or numbers, and of the "
+            f"rest missing values, as {numbers} does"
+        )
     return pl.Series(name, values.tolist(), dtype=pl.Float64 if kind == "mixed-integer-float" else None)
 
 

@@ -14,7 +14,7 @@ from .._decisions.paired_values import Design
 from .._table.roles import USUAL_NAMES, carried
 from .._table.setup import Setup
 from .._verbs.declaration import Gives, verb_of
-from ..errors import InvalidData
+from ..errors import InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import spelled
 
@@ -277,4 +277,6 @@ def _as_pandas(frame: Any) -> pd.DataFrame:
         return frame
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return as_pandas(frame.lazy().collect())
-    raise InvalidData(f"{type(frame).__name__} is no frame of judgments; give a pandas DataFrame")
+    raise InvalidData(
+        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame, or read the judgments of a file by rf.read_qrels"
+    )

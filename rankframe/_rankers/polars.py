@@ -7,9 +7,9 @@ from typing import TypeVar, cast
 
 import polars as pl
 
-from .._table.roles import NotNumbers
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
+from ..errors import InvalidData
 from .kept_options import keep, kept
 from .ranker import FrameRanker
 
@@ -33,20 +33,21 @@ class PolarsRanker(FrameRanker[R]):
         declared = verb_of(verb)
         try:
             result = cast(R, verb(self._frame, self._setup, *args))
-        except NotNumbers as error:
-            raise error.among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from None
+        except InvalidData as error:
+            raise error._among(self._frame) from error.__cause__
         if declared.gives == "join":
             keep(result, self._setup)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
+        own = cast("pl.DataFrame | pl.LazyFrame", self._frame)
+        lf = own.lazy()
         wanted = {*self._setup.roles.names, *names}
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
         try:
             return work(frame, self._setup, *args)
-        except NotNumbers as error:
-            raise error.among(frame) from None
+        except InvalidData as error:
+            raise error._among(frame if isinstance(own, pl.LazyFrame) else own) from error.__cause__
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)

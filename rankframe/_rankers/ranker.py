@@ -21,14 +21,14 @@ from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
+from .._support.methods import function_as_method as function
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..errors import InvalidOption
-from ..plot import Plots
+from ..plot import PLOTS, Plots
 from .display import Shown, shown_of, spelled
 from .method import formula_as_method as formula
-from .method import function_as_method as function
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
@@ -217,7 +217,9 @@ class Ranker(ABC, Generic[R]):
                 return method.__get__(self)
         message = f"{type(self).__name__!r} object has no attribute {name!r}"
         if not name.startswith("_"):  # tools look these up on every object
-            message += advice_for_name(name, dir(self))
+            message += (
+                f"; it is a plot: {self._spelled}.plot.{name}" if name in PLOTS else advice_for_name(name, dir(self))
+            )
         raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
     def __dir__(self) -> list[str]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from .._table.policies import check_word
 from .._table.table import failing
+from .._table.telling_apart import usual_runs
 from ..errors import Code, InvalidData, InvalidOption, called_by_users
 from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
 
@@ -211,7 +212,9 @@ class Lists:
             ]
             query = pl.concat_str(*of_text[1:])
             names = pl.struct(*self.query.values())
-            message = "query {} has several rows; name the columns that tell them apart, as query=['run', 'query_id']"
+            usual = usual_runs(self.schema.names(), [*self.query])
+            query_of_run = ", ".join([repr(*usual[0]) if usual else "...", *map(repr, self.query)])
+            message = f"query {{}} has several rows; name the column that tells them apart, as query=[{query_of_run}]"
             yield names.is_duplicated(), pl.format(message, query)
         else:
             query = _text(pl.col("query_id"), pl.Int64())

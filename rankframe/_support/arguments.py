@@ -22,10 +22,8 @@ def refuse_unfit(
     known = list(defaults)
     for name in options:
         if name not in known:
-            its = ", ".join(known) or "none"
-            raise InvalidOption(
-                f"{function.__name__} has no option {name!r}; its options are: {its}.{did_you_mean(name, known)}"
-            )
+            its = f"; its options are: {', '.join(known)}.{did_you_mean(name, known)}" if known else ", or any other"
+            raise InvalidOption(f"{function.__name__} has no option {name!r}{its}")
     over = [] if several else list(args[len(places) :])
     given = {*places[: len(args)], *options}
     lacking = [name for name in known if defaults[name] is inspect.Parameter.empty and name not in given]
@@ -46,7 +44,8 @@ def refuse_unfit(
 def _about(function: Callable[..., object], name: str) -> str:
     """The first sentence about a parameter in the text of its function."""
     found = re.search(rf"(?m)^{name}\n    (.*?)\.?$", inspect.getdoc(function) or "")
-    text = found[1].replace("``", "") if found else "which has no default"
+    text = found[1].partition("; ")[0].replace("``", "") if found else "which has no default"
+    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     return text[0].lower() + text[1:]
 
 

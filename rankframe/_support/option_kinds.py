@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, option
+from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, nearest, option
 
 __all__ = ["CUTOFF", "Kind", "Range", "annotation_of", "as_number", "check", "fits", "is_number", "kind_of"]
 
@@ -113,8 +113,12 @@ class Kind:
         """The values that are words."""
         return [part.example for part in self.parts if isinstance(part.example, str)]
 
-    def hint(self, given: object) -> str:
+    def near(self, given: object) -> str | None:
         """The word nearest to a misspelt one."""
+        return nearest(given, self.words) if isinstance(given, str) else None
+
+    def hint(self, given: object) -> str:
+        """The word nearest to a misspelt one, as a question."""
         return did_you_mean(given, self.words) if isinstance(given, str) else ""
 
 

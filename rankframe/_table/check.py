@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -25,9 +25,10 @@ from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
 from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
 from .setup import Setup
-from .steps import best_kept, renamed
+from .steps import renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
+from .telling_apart import repeated_document, repeats, telling_apart, usual_runs
 
 __all__ = ["check", "fault_in", "findings"]
 
@@ -36,10 +37,15 @@ SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
 
 
 def check(
-    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None = None, spelling: Spelling = str
+    frame: pl.LazyFrame,
+    setup: Setup,
+    qrels: pl.LazyFrame | None = None,
+    spelling: Spelling = str,
+    *,
+    in_memory: bool = False,
 ) -> pl.LazyFrame:
     """One row per finding: severity, problem, place, number of rows, and advice, as `spelling` writes it."""
-    found = findings(frame, setup, qrels, spelling)
+    found = findings(frame, setup, qrels, spelling, in_memory=in_memory)
     where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
     for name in where.values():
         if name in SAYS:
@@ -50,8 +56,13 @@ def check(
     return found.rename(where)
 
 
-def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
-    """The findings, with the caller's columns under `carried` names."""
+def findings(
+    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling, *, in_memory: bool = False
+) -> pl.LazyFrame:
+    """The findings, with the caller's columns under `carried` names.
+
+    Of rows `in_memory`, the advice for repeated documents names the columns that tell them apart.
+    """
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     schema = frame.collect_schema()
     parts: list[pl.LazyFrame] = []
@@ -73,7 +84,9 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
             for fault in row_faults(table)
         ]
         of_docs = setup.changed(subtopic=None)
-        rest = findings(documents(frame, table, ordered=True, check=False), of_docs, qrels, spelling)
+        rest = findings(
+            documents(frame, table, ordered=True, check=False), of_docs, qrels, spelling, in_memory=in_memory
+        )
         if table.lists_subtopics:  # the lists tell what is relevant
             rest = rest.filter(pl.col("problem") != "no labels")
         parts.append(rest)
@@ -81,7 +94,7 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
-        parts.append(finding(rows, "error", fault.kind, _text_of(fault.kind, setup, schema), where))
+        parts.append(finding(rows, "error", fault.kind, _text_of(fault.kind, setup, frame, in_memory=in_memory), where))
     if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
             finding(
@@ -291,7 +304,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
     )
     yield finding(tables.judged_only, "note", "judged only", lacking, query)
     if keys != tables.query:
-        message, places, _ = tables.qrels_repeat()
+        message, places, *_ = tables.qrels_repeat()
         *key, _ = places.collect_schema().names()
         repeated = qrels.join(places, on=key, how="semi", nulls_equal=True, maintain_order="left")
         yield finding(repeated, "error", "repeated judgment", message, tables.keys)
@@ -305,31 +318,25 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
 
 def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
-    said = _text_of(kind, setup, frame.columns)
     found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
+    at: Text = ""
     if not found.is_empty():
         where = [name for name in found.columns if name not in SAYS]
         places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
-        said = (*said, found_in(places, int(found["rows"].sum()), CHECK))
-    return InvalidData(*said, kind=kind)
+        at = found_in(places, int(found["rows"].sum()), CHECK)
+    if kind != "repeated document":
+        return InvalidData(*TEXTS[kind](setup), at, kind=kind)
+    key = [*setup.roles.query, str(setup.roles.doc_name)]
+    return repeats(key, setup, partial(repeated_document, setup), usual_runs(frame.columns, key), at)
 
 
-def _text_of(kind: str, setup: Setup, columns: Iterable[str]) -> tuple[Text, ...]:
-    """The message of a fault; for a repeated document it first proposes a column that may name several runs."""
-    said = TEXTS[kind](setup)
-    query = setup.roles.query
-    run = next((name for name in columns if name.lower() in USUAL_NAMES["run"] and name not in query), None)
-    if kind != "repeated document" or run is None:
-        return said
-    doc = setup.roles.doc_name
-    return (
-        f"a query holds the same {doc!r} twice; if column {run!r} names the run of each row, say ",
-        on(query=[run, *query]),
-        ", or compare the runs, with ",
-        option(run=run),
-        "; otherwise keep the best row of each",
-        best_kept(setup.roles.score, [*query, str(doc)], ", as with {}", ascending=setup.policies.ascending),
-    )
+def _text_of(kind: str, setup: Setup, frame: pl.LazyFrame, *, in_memory: bool) -> tuple[Text, ...]:
+    """The message of a fault; that of a repeated document names the columns that tell its rows apart, as far as known."""
+    if kind != "repeated document":
+        return TEXTS[kind](setup)
+    key = [*setup.roles.query, str(setup.roles.doc_name)]
+    usual = usual_runs(frame.collect_schema().names(), key)
+    return repeated_document(setup, telling_apart(frame, key, setup) if in_memory else usual)
 
 
 Note: TypeAlias = Callable[..., pl.LazyFrame]

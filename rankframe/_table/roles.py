@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -16,7 +17,6 @@ __all__ = [
     "DISTANCES",
     "RANKS",
     "USUAL_NAMES",
-    "NotNumbers",
     "carried",
     "of_lists",
     "refuse_tables",
@@ -136,6 +136,9 @@ def _meant(there: Sequence[str], name: str, role: str) -> str | None:
 def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
     """The columns of scores that were named, none or several."""
     if isinstance(runs, str):
+        several = [name.strip() for name in runs.split(",")]
+        if len(several) > 1:
+            raise InvalidOption(option(runs=runs), " is one text; list the columns of scores: ", option(runs=several))
         raise InvalidOption(
             option(runs=runs),
             " names one column; list the columns of scores, as ",
@@ -154,28 +157,21 @@ def refuse_tables(given: Iterable[object]) -> None:
         raise InvalidOption("name the table of each run", Code("runs={'a': df_a, 'b': df_b}", phrase=", as with {}"))
 
 
-class NotNumbers(InvalidData):
-    """A column without numbers; a front that has its values adds advice for them."""
-
-    column = ""
-    role = ""
-
-    def among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
-        """The error with advice for the column's values; unchanged if they are not in memory."""
-        if isinstance(frame, pl.LazyFrame) or self.column not in frame.columns or not is_text(frame[self.column].dtype):
-            return InvalidData(*self.said)
-        values = frame[self.column]
-        words = values.drop_nulls().unique().cast(pl.String).sort().to_list()
-        return InvalidData(*_no_numbers(self.column, values.dtype, self.role, words))
-
-
 def require_number(schema: pl.Schema, name: str, role: str) -> None:
     """Refuse a column that does not hold numbers."""
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        error = NotNumbers(*_no_numbers(name, dtype, role, None))
-        error.column, error.role = name, role
+        error = InvalidData(*_no_numbers(name, dtype, role, None))
+        error._advise = partial(_with_words, name, role)
         raise error
+
+
+def _with_words(name: str, role: str, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData | None:
+    """The error for a column without numbers, with advice for its words; None if they are not in memory."""
+    if isinstance(frame, pl.LazyFrame) or name not in frame.columns or not is_text(frame[name].dtype):
+        return None
+    words = frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
+    return InvalidData(*_no_numbers(name, frame[name].dtype, role, words))
 
 
 def is_text(dtype: pl.DataType) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
-from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
+from ..errors import Advice, Code, InvalidData, InvalidOption, Text, on, option, warn, worded
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
-from .steps import best_kept, last_kept, of_one_type, one_kept, to_name
+from .steps import last_kept, of_one_type, one_kept, to_name
 from .table import failing, fresh, is_list
+from .telling_apart import Apart, repeated_in_run, repeats, telling_apart, usual_runs
 from .unlabelled import all_ones
 
 __all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "types_differ", "unless"]
@@ -44,18 +45,22 @@ class Refusal(NamedTuple):
         Where it is seen: the columns that say so, and in the last one the number of rows; nothing where all is well.
     listed
         The call that lists the places.
+    error
+        A function that makes the error, of the first places; ``None`` for the message with these places.
     """
 
     message: Text
     places: pl.LazyFrame
     listed: Advice = LISTED
+    error: Callable[[Text], InvalidData] | None = None
 
     def refuse(self) -> None:
         """Raise the message with the first places, if there are any."""
         found = self.places.collect()
         if not found.is_empty():
             *at, rows = found.columns
-            raise InvalidData(self.message, found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed))
+            where = found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed)
+            raise InvalidData(self.message, where) if self.error is None else self.error(where)
 
 
 @dataclass(frozen=True)
@@ -146,10 +151,9 @@ class Tables:
         return [*self.setup.roles.query, str(self.setup.roles.doc_name), *single]
 
     @property
-    def usual_runs(self) -> list[str]:
+    def usual_runs(self) -> Apart:
         """The columns of the run with a usual name for a column of runs."""
-        names = self.run.collect_schema()
-        return [name for name in names if name.lower() in USUAL_NAMES["run"] and name not in self.key]
+        return usual_runs(self.run.collect_schema().names(), self.key)
 
     @property
     def queries(self) -> pl.LazyFrame:
@@ -188,10 +192,10 @@ class Tables:
 
     # reasons to refuse the join
 
-    def refusals(self, judged_only: Missing, run_only: Missing, apart: Sequence[str] | None) -> Iterator[Refusal]:
+    def refusals(self, judged_only: Missing, run_only: Missing, apart: Apart | None) -> Iterator[Refusal]:
         """The reasons to refuse a join that hold for whole tables as well as for tables with some of the queries.
 
-        Where the run repeats documents, one of the columns `apart` may name the run; ``None`` where none repeats.
+        Where the run repeats documents, one of `apart`, each one or two columns, may name the run; ``None`` where none repeats.
         """
         if self.named is not None:
             yield self._nameless(self.named)
@@ -232,20 +236,11 @@ class Tables:
         )
         return Refusal(message, _counted(self.run.filter(pl.col(named).is_null()), self.key), CHECK)
 
-    def _run_repeats(self, apart: Sequence[str]) -> Refusal:
+    def _run_repeats(self, apart: Apart) -> Refusal:
         """Documents that the run holds more than once in a query, most often because it is several runs."""
-        cures = " or ".join(str(judge(run=name)) for name in apart) or str(judge(run=...))
-        named = f"name the column that tells them apart: {cures}"
-        several: Text = ("If these are several runs, ", Code(named, command="give each a file of its own"))
-        if self.named is not None:
-            several = (f"If more columns than {self.named!r} tell runs apart, name all: ", on(query=[...]))
-        message = (
-            "the run holds a document of a query more than once. ",
-            several,
-            ". If it is one run, keep one row of each, such as the best",
-            best_kept(self.setup.roles.score, self.key, ": {}", ascending=self.setup.policies.ascending),
-        )
-        return Refusal(message, _repeated(self.run, self.key), CHECK)
+        advise = partial(repeated_in_run, self.setup, self.key, self.named)
+        error = partial(repeats, self.key, self.setup, advise, apart)
+        return Refusal(advise(apart), _repeated(self.run, self.key), CHECK, error)
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""
@@ -280,16 +275,16 @@ class Tables:
 
     # checks that compare both tables in memory
 
-    def told_apart(self) -> tuple[Tables, list[str] | None]:
-        """The tables, runs told apart by the one column that does; or as they are, with the columns that each do.
+    def told_apart(self) -> tuple[Tables, Apart | None]:
+        """The tables, runs told apart by the one column that does; or as they are, with the columns that would.
 
         ``None`` for these columns where no document repeats.
         """
         if not self._repeats:
             return self, None
-        usual = [] if self.named is not None else self.usual_runs
-        apart = [name for name in usual if not self.with_run(name)._repeats]
-        return (self.with_run(apart[0]), None) if len(apart) == 1 else (self, apart)
+        apart = telling_apart(self.run, self.key, self.setup)
+        usual = [] if self.named is not None else [names for names in apart if names in self.usual_runs]
+        return (self.with_run(*usual[0]), None) if len(usual) == 1 else (self, usual or apart)
 
     @property
     def _repeats(self) -> bool:

@@ -123,11 +123,11 @@ class Verb:
         return {name for parameter, x in given if parameter in self.reads for name in names_in(x)}
 
     def reads_any(self, args: Sequence[Any]) -> bool:
-        """Whether a selector among the requests may mean any column of the table."""
+        """Whether any column of the table may matter: to a selector among the requests, or to advice that the verb spells."""
         requests = self.requests(args)
         expressions = [x for call in requests if isinstance(call, Call) for x in call.expressions]
         expressions += [x for x in requests if isinstance(x, pl.Expr)]
-        return any(x.meta.has_multiple_outputs() for x in expressions)
+        return "spelling" in self.parameters or any(x.meta.has_multiple_outputs() for x in expressions)
 
     def requests(self, args: Sequence[Any]) -> Sequence[Any]:
         """The metrics, measures and expressions among the arguments."""

@@ -37,10 +37,11 @@ from .._table.roles import carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table, failing
+from .._table.telling_apart import Apart
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option
+from ..errors import Code, InvalidOption, Spelling, on, option, shown
 from .declaration import verb
 
 __all__ = [
@@ -275,7 +276,7 @@ def judge(
         refusals = tables.refusals(judged_only, unjudged, apart=tables.usual_runs)
         return unless(joined, [*refusals, tables.strangers(unjudged)])
     tables = replace(tables, qrels=tables.qrels.collect().lazy())
-    apart: list[str] | None = tables.usual_runs
+    apart: Apart | None = tables.usual_runs
     if not part:
         tables.refuse_strangers(unjudged)
         tables, apart = tables.told_apart()
@@ -291,7 +292,8 @@ def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = 
     """The findings of a check, with advice in a front's `spelling`."""
     if qrels is not None:
         _require_frame(qrels)
-    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling)
+    in_memory = isinstance(frame, pl.DataFrame)
+    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling, in_memory=in_memory)
     return like(frame, found, setup)
 
 
@@ -366,6 +368,6 @@ def _require_frame(qrels: object) -> None:
     if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
         raise InvalidOption(
-            f"the judgments are a {library}{type(qrels).__name__}; give a Polars DataFrame or LazyFrame, as pl.from_pandas or "
-            "rf.read_qrels make them"
+            f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
+            "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
         )

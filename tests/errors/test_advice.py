@@ -201,6 +201,19 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs=['score', 'nwe'], resamples=99)",
         "df.rank.compare('rr', runs=['score', ADVICE], resamples=99)", r"Did you mean (.*)\?",
     ),
+    "no cutoff after its sign": Case("OK", "df.rank.evaluate('ndcg@')", "df.rank.evaluate(ADVICE)", r"as in ('ndcg@10')"),
+    "a metric as an option": Case("OK", "df.rank.evaluate('map', ndcg=[5, 10])", "ADVICE", r"df\.rank\.evaluate\("),
+    "a metric in words": Case("OK", "df.rank.evaluate('hit rate@5')", "df.rank.evaluate(ADVICE)", r"mean ('hit_rate@5')"),
+    "a word misspelt, of a gain": Case("OK", "df.rank.ndcg(gain='exp')", "df.rank.evaluate('ADVICE')", r"write (ndcg\(gain=exponential\))"),
+    "several runs as one text": Case(
+        "OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))", "df.rank.compare('rr', runs='score, new', resamples=99)",
+        "df.rank.compare('rr', ADVICE, resamples=99)", r"(runs=\['score', 'new'\])",
+    ),
+    "a metric as a method of fusion": Case(
+        "TWO", "df.rank.tune('ndcg@10', runs=['score', 'new'], folds=2)",
+        "df.rank.tune('rrf', ADVICE, runs=['score', 'new'], folds=2)", r"(metric='ndcg@10')",
+    ),
+    "a plot as a method": Case("OK", "df.rank.distribution('rr')", "ADVICE('rr')", r"(df\.rank\.plot\.distribution)"),
     "runs as one text": Case(
         "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
     ),

@@ -97,6 +97,36 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "ndcg(k=True): k is a whole number from 1 on",
     ),
+    "one query of an explanation": (
+        lambda: OK.rank.explain("rr", query="q1"),
+        rf.InvalidOption,
+        "for one query, keep its rows, those with 'q1' in 'query_id', and say df.rank.explain('rr')",
+    ),
+    "groups that nobody names": (
+        lambda: OK.rank.gaps("rr"),
+        rf.InvalidOption,
+        "gaps needs by (the column, or columns, whose values tell the groups apart, as for summarize); write",
+    ),
+    "an unknown option of a function": (
+        lambda: rf.from_arrays([1], [1], groups=[1]),  # type: ignore[call-overload]
+        rf.InvalidOption,
+        "from_arrays has no option 'groups'; its options are: scores, labels, group, query, k. Did you mean 'group'?",
+    ),
+    "a file for judgments": (
+        lambda: OK.drop("label").rank.judge("q.txt"),
+        rf.InvalidOption,
+        "judgments are 'q.txt'; give",
+    ),  # type: ignore[arg-type]
+    "a file for judgments, pandas": (
+        lambda: OK.drop("label").to_pandas().rank.judge("q.txt"),
+        rf.InvalidData,
+        "'q.txt' is no frame of judgments; give a pandas DataFrame, or read the judgments of a file by rf.read_qrels",
+    ),
+    "numbers and words, pandas": (
+        lambda: OK.to_pandas().assign(label=[1, "x", *[0] * (len(OK) - 2)]).rank.rr(),
+        rf.InvalidData,
+        "holds objects of type int (1) and str ('x'); make text of all",
+    ),
     "a word as cutoff": (lambda: OK.rank.evaluate("ndcg@ten"), rf.InvalidOption, "'ten' in 'ndcg@ten' is no number"),
     "a cutoff where there is none": (lambda: OK.rank.evaluate("bpref@10"), rf.InvalidOption, "write 'bpref'"),
     "a parameter where there is none": (lambda: OK.rank.evaluate("bpref.5"), rf.InvalidOption, "write 'bpref'"),

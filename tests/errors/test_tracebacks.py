@@ -56,6 +56,10 @@ MISTAKES = {
     "objects of several types, pandas": "pdf.assign(doc_id=[['a', 1], ['b', 2]]).rank.on(subtopic='doc_id', doc=None).alpha_ndcg()",
     "one run": "df.rank.compare('rr', runs=['score'])",
     "no margin": "df.rank.noninferior('rr', margin=-1, runs=['score', 'label'])",
+    "repeated document, several runs": "twice.rank.compare('rr', runs=['score', 'label'])",
+    "repeated document, plot": "twice.rank.plot.curve('ndcg', runs=['score', 'label'])",
+    "column of an expression as a role": "df.rank.on(score=-pl.col('score'))",
+    "unknown option of a function": "rf.from_lists(df, docs='x')",
     "no path": "df.rank.report(3, 'rr')",
     "plot": "df.rank.plot.curve('ndcg@10')",
     "no frame": "rf.rank(3)",
@@ -66,6 +70,7 @@ MISTAKES = {
     "unknown metric of the user's": "rf.unregister('nothing')",
     "name that is taken": "rf.metric('ndcg')(lambda r: r.total(r.relevant))",
     "table of a report": "rf.report.markdown(3)",
+    "a file that is not there": "rf.read_run('nothing.csv')",
     "file": "rf.read_run(io.BytesIO(b'1 2'))",
     "unknown method": "df.rank.ndgc",
     "unknown method, pandas": "pdf.rank.ndgc",
@@ -96,6 +101,8 @@ def test_a_mistake_shows_the_users_line_and_one_of_the_package(mistake: str, pri
     assert files, printed[mistake]
     assert files[0].endswith("script.py")
     assert len([file for file in files if file.startswith(PACKAGE)]) == 1, printed[mistake]
+    if ".collect(" not in MISTAKES[mistake]:  # there, Polars calls the package
+        assert len(files) == 2, printed[mistake]
     assert "During handling of the above" not in printed[mistake]
 
 

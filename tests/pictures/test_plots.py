@@ -636,3 +636,21 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
         assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
         assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title, name
     assert figure.count(empty) == "0 queries"
+
+
+def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None:
+    pdf = pd.DataFrame(
+        {
+            "query_id": [1, 2, 3, 4],
+            "score": 1.0,
+            "old": 1.0,
+            "newest": 1.0,
+            "label": [0, 1, 1, 0],
+            "seg": ["lapsed for more than a year", "new"] * 2,
+        }
+    )
+    ax = pdf.rank.plot.slices("rr", by="seg", runs=["score", "old", "newest"])
+    ax.figure.canvas.draw()
+    legend, picture = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert legend.x1 <= picture.x1
+    assert legend.y0 >= picture.y0

@@ -9,6 +9,7 @@ import pickle
 import pydoc
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +89,37 @@ def test_help_of_a_verb_names_the_kind_of_frame() -> None:
 PANDAS = RANKERS["pandas"][0]
 
 
-@pytest.mark.parametrize("name", [name for name in dir(PANDAS) if name != "plot"])
+PLOTS = [name for name in dir(PANDAS.plot) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", [*(name for name in dir(PANDAS) if name != "plot"), *(f"plot.{x}" for x in PLOTS)])
 def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
-    example = doctest.DocTestParser().get_doctest(inspect.getdoc(getattr(PANDAS, name)) or "", {}, name, None, None)
+    text = inspect.getdoc(attrgetter(name)(PANDAS)) or ""
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
     source = "".join(line.source for line in example.examples)
     assert "import pandas as pd" in source
     assert not re.search(r"\bpl\b|polars", source)
     printed: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=printed.append)
     assert not printed, "".join(printed)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_help_of_a_plot_tells_what_is_drawn_for_this_frame(name: str) -> None:
+    charts, axes = (pydoc.plain(pydoc.render_doc(getattr(RANKERS[x][0].plot, name))) for x in ("eager", "pandas"))
+    assert ") -> altair.LayerChart\n" in charts
+    assert "    altair.LayerChart\n        A chart, or Matplotlib axes if `ax` is given" in charts
+    assert ") -> matplotlib.axes.Axes\n" in axes
+    assert "    matplotlib.axes.Axes\n        The axes" in axes
+    assert "chart or axes" not in charts + axes
+
+
+def test_a_plot_alone_shows_its_call() -> None:
+    shown = repr(PANDAS.on(relevant=2).plot.distribution)
+    assert (
+        shown
+        == "df.rank.on(relevant=2).plot.distribution(metric, *, runs=None, run=None, title=None, background=None, ax=None)"
+    )
 
 
 def test_help_of_on_tells_every_option() -> None:

@@ -165,7 +165,12 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "fewer scores": ({"s": [[1.0, 2.0], []]}, {"scores": "s"}, r"query 'b' has 1 documents in column 'retrieved' and 0 scores"),
     "more labels": ({"l": [[1, 2], [1]]}, {"labels": "l"}, r"query 'a' has 1 documents in column 'relevant' and 2 labels"),
     "a null score": ({"s": [[1.0, None], [1.0]]}, {"scores": "s"}, "the scores in column 's' of query 'a' hold null or NaN"),
-    "two rows of a query": ({"query_id": ["a", "a"]}, {}, "query 'a' has several rows"),
+    "two rows of a query": (
+        {"query_id": ["a", "a"]}, {}, r"query 'a' has several rows; .* as query=\[..., 'query_id'\]",
+    ),
+    "two runs of a query": (
+        {"query_id": ["a", "a"], "system": ["x", "y"]}, {}, r"query 'a' has several rows; .* as query=\['system', 'query_id'\]",
+    ),
     "JSON as text": ({"relevant": ['["x"]', "z"]}, {}, "'relevant' of query 'a' is text that looks like JSON"),
 }  # fmt: skip
 

@@ -82,8 +82,8 @@ def test_a_column_of_one_run_is_not_taken_for_the_name_of_several(form: Any) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda df: df.drop("run"), r"name the column that tells them apart: df.rank.judge\(qrels, run=...\)"),
-        (lambda df: df.rename({"run": "owner"}), r"df.rank.judge\(qrels, run=...\)"),
+        (lambda df: df.drop("run"), r"tells them apart, or add one: df.rank.judge\(qrels, run=...\)"),
+        (lambda df: df.rename({"run": "owner"}), r"tells them apart: df.rank.judge\(qrels, run='owner'\)"),
         (lambda df: df.with_columns(run=pl.lit("t")), r"df.rank.judge\(qrels, run=...\)"),
         (lambda df: df.with_columns(system="run"), r"run='run'\) or df.rank.judge\(qrels, run='system'\)"),
     ],

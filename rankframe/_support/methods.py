@@ -1,0 +1,138 @@
+"""Functions as methods of objects: calls of users come in here, and errors of the package go out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from textwrap import indent
+from typing import Protocol, TypeVar, cast
+
+from ..errors import RankframeError, Verbatim, without_own_frames
+from .option_kinds import annotation_of
+
+__all__ = ["Documented", "Lifted", "function_as_method", "parameters_of"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+RETURNS = re.compile(r"(?ms)^Returns\n-+\n(.*?)(?=\n\n|\Z)")
+
+
+class Documented(Protocol):
+    """An object whose methods' help names what this object returns."""
+
+    @property
+    def _gives(self) -> str:
+        """The sentence on the result of a metric, for the help of its method."""
+        ...
+
+    @property
+    def _examples(self) -> Sequence[tuple[str, str]]:
+        """The texts of Polars in the help, each with the text that replaces it."""
+        ...
+
+    @property
+    def _kind(self) -> object:
+        """The type of the results."""
+        ...
+
+    @property
+    def _spelled(self) -> str:
+        """The object as Python spells it."""
+        ...
+
+
+class Lifted:
+    """A function as a method: the function itself on the class, a `Method` on an object."""
+
+    def __init__(self, function: Callable[..., object], returns: object) -> None:
+        self.function, self.returns = function, returns
+        self.__wrapped__, self.__doc__ = function, function.__doc__  # doctest finds the examples
+        self.__module__ = function.__module__
+
+    def __get__(self, ranker: Documented | None, owner: type | None = None) -> object:
+        return self.function if ranker is None else Method(self.function, self.returns, ranker)
+
+
+class Method:
+    """A method of one object: as Python's own, and its signature and text name what this object returns."""
+
+    def __init__(self, function: Callable[..., object], returns: object, ranker: Documented) -> None:
+        self.__func__, self.__self__ = function, ranker
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__module__ = function.__module__
+        if isinstance(returns, TypeVar):
+            returns = type(ranker) if returns.__bound__ else ranker._kind
+        elif getattr(returns, "__parameters__", ()):
+            returns = returns[ranker._kind]  # type: ignore[index]
+        self._returns = returns
+        self.__annotations__ = {**function.__annotations__, "return": returns}
+
+    @property
+    def __call__(self) -> Callable[..., object]:
+        """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
+
+        def call(*args: object, **options: object) -> object:
+            try:
+                return self.__func__(self.__self__, *args, **options)
+            except RankframeError as error:
+                raise without_own_frames(error) from error.__cause__
+
+        vars(call)["__signature__"] = self.__signature__
+        return call
+
+    def __get__(self, instance: object, owner: type | None = None) -> Method:
+        return self  # makes `inspect` and `help` treat it as a routine
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self.__func__)
+        _, *parameters = signature.parameters.values()
+        return signature.replace(parameters=parameters, return_annotation=self._returns)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        text = inspect.getdoc(self.__func__) or ""
+        for polars, own in self.__self__._examples:
+            text = text.replace(polars, own)
+        kind = inspect.formatannotation(self._returns)
+        kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
+        about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
+        told = RETURNS.search(text)
+        if told is None:
+            return f"{text}\n\nReturns\n-------\n{kind}\n    {about}"
+        lines = "\n".join(filter(None, [about, told.group(1)]))
+        return f"{text[: told.start(1)]}{kind}\n{indent(lines, ' ' * 4)}{text[told.end() :]}"
+
+    def __repr__(self) -> str:
+        return f"{self.__self__._spelled}.{self.__name__}{parameters_of(self.__signature__)}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Method) and (self.__self__, self.__func__) == (other.__self__, other.__func__)
+
+    def __hash__(self) -> int:
+        return hash((id(self.__self__), self.__func__))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return getattr, (self.__self__, self.__name__)
+
+
+Method.__name__ = "method"  # as tools call Python's own; completion then goes by what the method says that it returns
+
+
+def function_as_method(function: F) -> F:
+    """A documented function of a ranker as its method."""
+    original = inspect.unwrap(function)
+    returns = inspect.signature(original).return_annotation
+    return cast(F, Lifted(function, annotation_of("return", returns, original)))
+
+
+def parameters_of(signature: inspect.Signature) -> str:
+    """The parameters with their defaults, without types."""
+    plain = [
+        parameter.replace(
+            annotation=parameter.empty, default=Verbatim("...") if parameter.default is ... else parameter.default
+        )
+        for parameter in signature.parameters.values()
+    ]
+    return str(inspect.Signature(plain))

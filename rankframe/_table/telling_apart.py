@@ -1,0 +1,142 @@
+"""Rows on which a query holds the same document: the columns that tell them apart, and the advice to name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
+from typing import TypeAlias
+
+import polars as pl
+
+from ..errors import Code, InvalidData, Text, judge, on, option
+from .roles import USUAL_NAMES
+from .setup import Setup
+from .steps import best_kept
+from .table import TEXTS
+
+__all__ = ["Apart", "repeated_document", "repeated_in_run", "repeats", "telling_apart", "usual_runs"]
+
+Apart: TypeAlias = Sequence[tuple[str, ...]]
+"""Columns that tell rows apart, each alone; or two of them that do together."""
+
+SAMPLE = 1_000
+"""The number of repeated keys on which a column is tried before it is tried on all rows."""
+
+TOGETHER = 2
+"""The most columns that are tried together, if none tells the rows apart alone."""
+
+
+Advise: TypeAlias = Callable[[Apart], tuple[Text, ...]]
+"""Gives the message for columns that tell the rows apart, which may be none."""
+
+
+def repeats(key: Sequence[str], setup: Setup, advise: Advise, apart: Apart, found: Text) -> InvalidData:
+    """The error for rows with the same values of `key`, with the advice for the columns known to tell them apart."""
+    error = InvalidData(*advise(apart), found, kind="repeated document")
+    error._advise = partial(_repeats_among, key, setup, advise, found)
+    return error
+
+
+def _repeats_among(
+    key: Sequence[str], setup: Setup, advise: Advise, found: Text, frame: pl.DataFrame | pl.LazyFrame
+) -> InvalidData | None:
+    if isinstance(frame, pl.LazyFrame):
+        apart: Apart = usual_runs(frame.collect_schema().names(), key)
+    else:
+        apart = telling_apart(frame.lazy(), key, setup)
+    return InvalidData(*advise(apart), found, kind="repeated document") if apart else None
+
+
+def usual_runs(names: Sequence[str], key: Sequence[str]) -> list[tuple[str, ...]]:
+    """The names that columns of runs usually have, without those of `key`."""
+    return [(name,) for name in names if name.lower() in USUAL_NAMES["run"] and name not in key]
+
+
+def repeated_document(setup: Setup, apart: Apart) -> tuple[Text, ...]:
+    """The message for a table of metrics in which a query holds a document twice."""
+    if not apart:
+        return TEXTS["repeated document"](setup)
+    first, key = apart[0], [*setup.roles.query, str(setup.roles.doc_name)]
+    of_runs: tuple[Text, ...] = (", or compare them as runs, with ", option(run=first[0])) if len(first) == 1 else ()
+    values = f"value of column {first[0]!r}" if of_runs else f"pair of values of columns {_listed(first)}"
+    return (
+        f"a query holds the same {key[-1]!r} twice; if each {values} has a ranking of its own, say ",
+        on(query=[*first, *setup.roles.query]),
+        *of_runs,
+        "; otherwise keep the best row of each",
+        best_kept(setup.roles.score, key, ", as with {}", ascending=setup.policies.ascending),
+    )
+
+
+def repeated_in_run(setup: Setup, key: Sequence[str], named: str | None, apart: Apart) -> tuple[Text, ...]:
+    """The message for a run, with `named` as the column that names runs, that judgments cannot join.
+
+    Most often it is several runs.
+    """
+    cures = " or ".join(str(judge(run=names[0])) for names in apart if len(names) == 1)
+    query = [*(apart[0] if apart else [...]), *setup.roles.query]
+    if named is not None:
+        several: tuple[Text, ...] = (f"If more columns than {named!r} tell runs apart, name all: ", on(query=query))
+    elif apart and not cures:
+        several = (f"If columns {_listed(apart[0])} together name the run, name both: ", on(query=query))
+    else:
+        one = f"name the column that tells them apart{f': {cures}' if cures else f', or add one: {judge(run=...)}'}"
+        several = ("If these are several runs, ", Code(one, command="give each a file of its own"))
+    return (
+        "the run holds a document of a query more than once. ",
+        *several,
+        ". If it is one run, keep one row of each, such as the best",
+        best_kept(setup.roles.score, key, ": {}", ascending=setup.policies.ascending),
+    )
+
+
+def telling_apart(rows: pl.LazyFrame, key: Sequence[str], setup: Setup) -> Apart:
+    """The columns that, added to `key`, leave no two rows alike: each alone, else two together; none if no row repeats.
+
+    Columns with a usual name for runs come first, then those with few values. A column that numbers the rows of a query,
+    so that each would be a ranking of its own, is left out.
+    """
+    schema = rows.collect_schema()
+    names = [name for name, dtype in schema.items() if name not in {*setup.roles.names, *key} and _may_name(dtype)]
+    if not names or not {*key} <= {*schema}:
+        return []
+    repeated = rows.select(key).filter(pl.struct(key).is_duplicated()).unique().head(SAMPLE).collect()
+    if repeated.is_empty():
+        return []
+    sample = rows.join(repeated.lazy(), on=key, how="semi", nulls_equal=True).select(*key, *names).collect().lazy()
+    usual = {name for (name,) in usual_runs(names, key)}
+    for size in range(1, TOGETHER + 1):
+        sets = list(combinations(names, size))
+        for part in (sample, rows):
+            sets = [each for each, n in zip(sets, _distinct(part, key, sets), strict=True) if n == _height(part)]
+        rankings, values = (_distinct(rows, of, sets) for of in (setup.roles.query, ()))
+        found = [
+            (not usual.issuperset(each), n, each)
+            for each, n, of_query in zip(sets, values, rankings, strict=True)
+            if usual.issuperset(each) or of_query < _height(rows)
+        ]
+        if found:
+            return [each for *_, each in sorted(found, key=lambda one: one[:2])]
+    return []
+
+
+def _may_name(dtype: pl.DataType) -> bool:
+    """Whether values of the type may name runs, folds or days."""
+    return not (dtype.is_nested() or dtype.is_float() or dtype.is_decimal() or dtype in (pl.Object, pl.Null))
+
+
+def _distinct(rows: pl.LazyFrame, key: Sequence[str], sets: Apart) -> Sequence[int]:
+    """The number of distinct values of `key` with each of the sets of columns."""
+    if not sets:
+        return []
+    counts = (pl.struct(*key, *each).n_unique().alias(str(i)) for i, each in enumerate(sets))
+    return rows.select(counts).collect().row(0)
+
+
+def _height(rows: pl.LazyFrame) -> int:
+    return int(rows.select(pl.len()).collect().item())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(map(repr, names))
