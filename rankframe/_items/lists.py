@@ -14,7 +14,7 @@ from .._table.setup import Setup
 from .._table.table import Table, failing
 from .._verbs.verbs import with_ranks
 from .._words.exposure import LABEL
-from ..errors import InvalidOption, Verbatim, on
+from ..errors import InvalidOption, on, option
 
 __all__ = ["ITEM", "RANK", "item_column", "lists_of"]
 
@@ -72,8 +72,9 @@ def _values(setup: Setup, table: Table, name: str) -> pl.Expr:
     else:
         if setup.policies.ascending:
             raise InvalidOption(
-                "scores of which the lowest is the best fall with relevance; negate the scores, and say ",
-                on(ascending=Verbatim("False")),
+                "scores of which the lowest is the best fall with relevance; write relevance=label, or give scores that grow "
+                "with it, without ",
+                option(ascending=True),
             )
         values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
         faults = [((values < 0) | values.is_infinite(), NO_RELEVANCE.format(column))]

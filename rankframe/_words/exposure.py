@@ -261,9 +261,18 @@ class Exposure:
             raise InvalidOption(f"{self.text} compares groups of items; {what}, as ", advice)
         return {**found}
 
-    def per_group(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> list[pl.Expr]:
-        """The sum of `x` over the items of each group, divided by the number of items that the group has in the catalog."""
-        return [x.filter(group.within).sum() / group.size for group in self.groups(head, tail).values()]
+    def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
+        groups = self.groups(head, tail).values()
+        return pl.concat_list([x.filter(group.within).sum() for group in groups]).explode()
+
+    def group_sizes(self, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The number of items of each group in the catalog: a row per group, as in `groups`."""
+        return pl.lit(pl.Series([float(group.size) for group in self.groups(head, tail).values()]))
+
+    def per_group(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The sum of `x` over the items of each group, divided by the number of its items in the catalog: a row per group."""
+        return self.group_sums(x, head, tail) / self.group_sizes(head, tail)
 
     # numbers
 

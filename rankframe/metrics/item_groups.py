@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -62,7 +61,7 @@ def group_exposure_ratio(
     0.5
     """
     each = e.per_group(e.exposure(weight, p, k), head, tail)
-    return pl.min_horizontal(each) / pl.max_horizontal(each)
+    return each.min() / each.max()
 
 
 Combination = Literal["max_min_difference", "max_min_ratio", "max_deviation", "mean_deviation", "variance", "l2"]
@@ -121,34 +120,23 @@ def group_exposure_gap(
     0.0625
     """
     each = e.per_group(e.exposure(weight, p, k), head, tail)
-    most, least = pl.max_horizontal(each), pl.min_horizontal(each)
-    if combine == "max_min_difference":
-        found = most - least
-    elif combine == "max_min_ratio":
-        found = most / pl.when(least > 0).then(least)
-    elif combine == "l2":
-        found = pl.sum_horizontal(x**2 for x in each).sqrt()
-    elif combine == "variance":
-        found = _variance(each)
-    else:
-        distances = [(x - _mean(each)).abs() for x in each]
-        found = pl.max_horizontal(distances) if combine == "max_deviation" else _mean(distances)
-    return pl.when(most > 0).then(found)
+    most, least = each.max(), each.min()
+    distances = (each - each.mean()).abs()
+    found = {
+        "max_min_difference": most - least,
+        "max_min_ratio": most / pl.when(least > 0).then(least),
+        "max_deviation": distances.max(),
+        "mean_deviation": distances.mean(),
+        "variance": (distances**2).mean(),
+        "l2": (each**2).sum().sqrt(),
+    }
+    return pl.when(most > 0).then(found[combine])
 
 
-def _mean(each: Sequence[pl.Expr]) -> pl.Expr:
-    """The mean of the values that there are."""
-    return pl.sum_horizontal(each) / pl.sum_horizontal(x.is_not_null() for x in each)
-
-
-def _variance(each: Sequence[pl.Expr]) -> pl.Expr:
-    return _mean([(x - _mean(each)) ** 2 for x in each])
-
-
-def _relative_deviation(hits: Sequence[pl.Expr], candidates: Sequence[pl.Expr]) -> pl.Expr:
+def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
     """The standard deviation of groups' rates over their mean; a group without candidates has no rate."""
-    rates = [x / pl.when(n > 0).then(n) for x, n in zip(hits, candidates, strict=True)]
-    return _variance(rates).sqrt() / _mean(rates)
+    rates = hits / pl.when(candidates > 0).then(candidates)
+    return rates.std(ddof=0) / rates.mean()
 
 
 @catalog_metric("ranking_based_statistical_parity", spellings={"PopRSP": {"head": 0.8}}, higher_is_better=False)
@@ -196,9 +184,8 @@ def rsp(
     >>> ranker.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
     0.142857
     """
-    groups, shown, had = e.groups(head, tail).values(), e.summed(e.unseen, k), e.had
-    lacking = [e.n_users * group.size - had.filter(group.within).sum() for group in groups]
-    return _relative_deviation([shown.filter(group.within).sum() for group in groups], lacking)
+    lacking = e.n_users * e.group_sizes(head, tail) - e.group_sums(e.had, head, tail)
+    return _relative_deviation(e.group_sums(e.summed(e.unseen, k), head, tail), lacking)
 
 
 @catalog_metric(
@@ -241,12 +228,9 @@ def reo(
     >>> ranker.catalog("reo", ci=None)["value"].round(6).item()                        # (1 - 1/2) / (1 + 1/2)
     0.333333
     """
-    groups, wanted = e.groups(head, tail).values(), e.relevant * e.unseen
-    shown, relevant = (
-        [x.filter(group.within).sum() for group in groups]
-        for x in (e.summed(wanted, k), e.summed(wanted, over="table"))
-    )
-    return _relative_deviation(shown, relevant)
+    wanted = e.relevant * e.unseen
+    shown, relevant = e.summed(wanted, k), e.summed(wanted, over="table")
+    return _relative_deviation(e.group_sums(shown, head, tail), e.group_sums(relevant, head, tail))
 
 
 @catalog_metric("BiasDisparityBD", bounds=(-1, None), higher_is_better=False)
@@ -304,7 +288,7 @@ def bias_disparity(
         )
 
     def share(x: pl.Expr) -> pl.Expr:
-        total = x.filter(pl.any_horizontal(each.within for each in groups.values())).sum()
+        total = e.group_sums(x, head, tail).sum()
         return x.filter(groups[str(group)].within).sum() / pl.when(total > 0).then(total)
 
     past = share(e.had)
@@ -376,10 +360,7 @@ def attention_relevance_gap(
     attention, wanted = weight_of(weight, p), e.label if relevance == "label" else e.score
     if shares == "list":
         attention, wanted = e.share_of_user(attention), e.share_of_user(wanted)
-    both = e.summed(attention, k), e.summed(wanted, over="table")
-    if across == "items":
-        return (both[0] / both[0].sum() - both[1] / both[1].sum()).abs().sum()
-    groups = e.groups(head, tail).values()
-    each = [[x.filter(group.within).sum() for group in groups] for x in both]
-    of_all = [pl.sum_horizontal(of_groups) for of_groups in each]
-    return pl.sum_horizontal((a / of_all[0] - r / of_all[1]).abs() for a, r in zip(*each, strict=True))
+    given, due = e.summed(attention, k), e.summed(wanted, over="table")
+    if across == "groups":
+        given, due = e.group_sums(given, head, tail), e.group_sums(due, head, tail)
+    return (given / given.sum() - due / due.sum()).abs().sum()
