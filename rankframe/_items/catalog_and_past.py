@@ -52,11 +52,12 @@ class Catalog:
         return items.cast(one).is_in(self.ids.cast(one).implode())
 
     @cached_property
-    def sizes(self) -> dict[str, int] | None:
-        """The number of items in each group."""
+    def by_column(self) -> Mapping[str, Group] | None:
+        """The groups by name; None if the catalog has no groups."""
         if self.groups is None:
             return None
-        return dict(self.groups["#group"].drop_nulls().value_counts().sort("#group").rows())
+        sizes = self.groups["#group"].drop_nulls().value_counts().sort("#group").rows()
+        return {name: Group(pl.col("#group") == name, n) for name, n in sizes}
 
     def refuse_more(self, n: int) -> None:
         """Refuse a number of items that are shown that is more than the catalog has."""
@@ -139,11 +140,10 @@ class CatalogAndPast:
         """Whether past interactions are known."""
         return self.past is not None
 
-    @cached_property
+    @property
     def groups(self) -> Mapping[str, Group] | None:
         """The groups of the catalog's items; None if no column names them."""
-        sizes = self.catalog.sizes
-        return None if sizes is None else {name: Group(pl.col("#group") == name, n) for name, n in sizes.items()}
+        return self.catalog.by_column
 
     @cached_property
     def _head_and_tail(self) -> dict[tuple[float, float | None], Mapping[str, Group]]:

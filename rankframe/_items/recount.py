@@ -115,7 +115,7 @@ class Recount:
         self.n = users.height
         counted, known = asked.counted, asked.known
         of_users = users.with_row_index(USER)
-        depths = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
+        depths: set[Depth] = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
         rows, past = rows_of(lists, query, of_users, asked, depths)
         items = pl.concat([rows.select(ITEM), past.select(ITEM)]).unique().sort(ITEM).with_row_index(PLACE)
         items = known.described(items)
@@ -158,8 +158,8 @@ class Recount:
 
     def table(self, weights: Floats) -> pl.DataFrame:
         """The items that were shown, with their sums."""
-        drawn = {depth: weights[rows.user] for depth, rows in self.rows.items()}
-        counted = {depth: self._by_item(depth, x) for depth, x in drawn.items()}
+        drawn: dict[Depth, Floats] = {depth: weights[rows.user] for depth, rows in self.rows.items()}
+        counted: dict[Depth, Floats] = {depth: self._by_item(depth, x) for depth, x in drawn.items()}
         columns = {}
         for name, (depth, x) in self.added.items():
             found = counted[depth] * x if isinstance(x, float) else self._by_item(depth, drawn[depth] * x)

@@ -296,3 +296,13 @@ def test_a_table_of_bounds_and_nulls_has_every_row_in_latex(out: Out) -> None:
         pl.read_csv(io.StringIO(out("evaluate t.csv -m rr --no-relevant null --per-query --format csv"))),
         pl.DataFrame({"query_id": ["q", "r"], "rr": [None, 1.0]}),
     )
+
+
+def test_groups_of_items_are_compared_on_the_command_line(out: Out) -> None:
+    Path("items.csv").write_text("doc_id,maker\na,x\nb,y\n")
+    Path("train.csv").write_text("query_id,doc_id\nq9,a\n")
+    words = "-m reo@1,attention_relevance_gap@1 --items items.csv --group maker --interactions train.csv --resamples 99"
+    rows = json.loads(out(f"catalog bm25.run --qrels qrels.txt {words} --format json"))
+    values = {row["metric"]: row["value"] for row in rows}
+    # a, of x, is relevant to all and first for one of three: attention 1/3, relevance 1; nothing of y is relevant
+    assert values == {"reo@1": 0.0, "attention_relevance_gap@1": pytest.approx(4 / 3)}
