@@ -107,12 +107,6 @@ class Parts(Sliced):
         found = pl.DataFrame(rows, {**of_slices, **WITHOUT_INTERVALS}, orient="row")
         return found.with_columns(pl.col("value").fill_nan(None))
 
-    @property
-    def names(self) -> set[str]:
-        """The columns to read in addition to those with a role, with that of labels if a metric reads them."""
-        labels = {self.setup.roles.label} if any(call.labels for call in self.metrics) else set()
-        return super().names | labels
-
     def _asked(self, schema: pl.Schema) -> Asked:
         """The metrics, with the catalog and the past of a table."""
         known = catalog_and_past(self.setup, schema, self.unknown_items)

@@ -48,7 +48,7 @@ class Table(NamedTuple):
 
 
 def drawn(seed: int, users: int = 10) -> Table:
-    """Lists of random lengths, some empty; a group with one item, items without a group; users without a past."""
+    """Lists of random lengths, some empty; items without a group; users without a past, and one item only in the past."""
     draw = random.Random(seed)
     groups: dict[object, str | None] = {item: draw.choice(["x", "y", None]) for item in ITEMS}
     groups |= {ITEMS[0]: "x", ITEMS[1]: "y", ITEMS[17]: "z"}
@@ -68,7 +68,7 @@ def drawn(seed: int, users: int = 10) -> Table:
         if all(row[0] != user for row in rows):
             rows.append((user, ITEMS[5], None, None))
     past: dict[object, set[object]] = {
-        f"u{i}": {*draw.sample(ITEMS[:12], draw.randint(1, 5))} for i in range(2, users + 4)
+        f"u{i}": {*draw.sample([*ITEMS[:12], "gone"], draw.randint(1, 5))} for i in range(2, users + 4)
     }
     draw.shuffle(rows)
     schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "label": pl.Int64}
@@ -306,11 +306,13 @@ def test_labels_that_are_all_0_have_no_shares() -> None:
 
 
 def test_an_item_that_the_catalog_lacks_counts_neither_as_shown_nor_as_relevant() -> None:
-    items = pl.DataFrame({"doc_id": ["a"], "maker": ["x"]})
-    with pytest.raises(rf.InvalidData, match="the catalog lacks"):
-        value_of(small(items=items), "attention_relevance_gap(across=items)")
-    found = small(items=items).catalog("attention_relevance_gap(across=items)", unknown_items="drop", ci=None)
-    assert found["value"].item() == 0.0
+    frame = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, None], "label": [1, 1, 1]})
+    text = "attention_relevance_gap(across=items)"
+    with pytest.raises(rf.InvalidData, match="1 rows show 1 items that the catalog lacks"):
+        frame.rank.catalog(text, items=["a"])
+    assert frame.rank.catalog(text, items=["a"], unknown_items="drop", ci=None)["value"].item() == 0.0
+    assert frame.filter(doc_id="b").rank.catalog(text, items=["b"], ci=None)["value"].item() == 0.0
+    assert frame.filter(pl.col("doc_id") != "b").rank.catalog(text, items=["a"], ci=None)["value"].item() == 0.0
 
 
 def test_judged_items_that_were_not_retrieved_count_as_the_policy_says() -> None:
