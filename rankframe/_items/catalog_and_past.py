@@ -188,4 +188,6 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     groups = background.items.column(group, doc).select(
         pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
     )
+    names = groups["#group"].drop_nulls().unique().sort()
+    groups = groups.with_columns(pl.col("#group").cast(pl.Enum(names)))  # which are compared by number
     return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)
