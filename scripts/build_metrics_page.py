@@ -82,7 +82,7 @@ SPELLINGS = {
     "RePlay": "Surprisal(divisor=k)@10 Unexpectedness(divisor=k)@10 CategoricalDiversity@10",
     "RecBole": "AveragePopularity@10 TailPercentage@10",
     "Microsoft's Recommenders": "distributional_coverage user_serendipity",
-    "Elliot": "EFD@10 EPC@10 APLT@10 SEntropy@10",
+    "Elliot": "EFD@10 EPC@10 APLT@10 SEntropy@10 PopRSP@10 PopREO@10",
     "Evidently": "NoveltyMetric@10 DiversityMetric@10 SerendipityMetric@10 PersonalizationMetric@10",
     "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10 least_item_promoted(first_rank=0)@10",
     "Raj and Ekstrand": "logDP(group=F) logEUR(group=F) logRUR(group=F)",

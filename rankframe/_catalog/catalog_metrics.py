@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from ..errors import InvalidOption, called_by_users
@@ -15,11 +15,21 @@ __all__ = ["catalog_metric"]
 def catalog_metric(formula: F, /) -> F: ...
 @overload
 def catalog_metric(
-    *aliases: str, display: str | None = None, bounds: Bounds = (0, None), higher_is_better: bool = True
+    *aliases: str,
+    display: str | None = None,
+    bounds: Bounds = (0, None),
+    higher_is_better: bool = True,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    labels: bool | Callable[..., bool] = False,
 ) -> Callable[[F], F]: ...
 @called_by_users
 def catalog_metric(
-    *aliases: Any, display: str | None = None, bounds: Bounds = (0, None), higher_is_better: bool = True
+    *aliases: Any,
+    display: str | None = None,
+    bounds: Bounds = (0, None),
+    higher_is_better: bool = True,
+    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    labels: bool | Callable[..., bool] = False,
 ) -> Any:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
@@ -37,6 +47,10 @@ def catalog_metric(
         The least and the greatest value; ``None`` for no limit. Intervals do not pass them.
     higher_is_better
         False where the lower of two values is the better one.
+    spellings
+        Other tools' names that mean this metric with options set.
+    labels
+        True if the formula reads labels: a table without them is refused then. A function of the options given may choose.
 
     Raises
     ------
@@ -67,6 +81,7 @@ def catalog_metric(
     def register(formula: F) -> F:
         own = formula.__name__
         options: dict[str, Any] = {"bounds": bounds, "higher_is_better": higher_is_better, "display": display}
+        options |= {"spellings": dict(spellings or {}), "labels": labels}
         list_catalog_metric(Metric(own, formula, names, **options))
         return formula
 

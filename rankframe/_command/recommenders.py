@@ -48,7 +48,7 @@ def catalog(arguments: argparse.Namespace) -> Answer:
     """A row per slice and metric."""
     options, metrics = values_of(arguments, PolarsRanker.catalog), arguments.metrics or DEFAULT
     reads = columns_read(arguments, lambda ranker: ranker.catalog(*metrics, **options))
-    table = judged(arguments, reads, labels=False).table
+    table = judged(arguments, reads, labels="label" in reads).table
     with Busy("counting items"):
         return Answer(Table(ranker(table, arguments).catalog(*metrics, **options)))
 

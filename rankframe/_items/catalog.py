@@ -16,23 +16,28 @@ from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, RankframeError, option
 from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
 from .recount import Asked, Recount, users_of
 
-__all__ = ["catalog", "catalog_calls", "item_counts"]
+__all__ = ["catalog", "catalog_calls", "item_counts", "reads_labels"]
 
 
 def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
     """The catalog metrics that are named, with the options of the convention."""
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
-    for call in calls:
-        if call.relevant is not None:
-            raise InvalidOption(f"{call.text} looks at no labels; leave the option relevant out")
     return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
+
+
+def reads_labels(requests: Sequence[Request | Call]) -> bool:
+    """Whether one of the catalog metrics reads labels; False for a request that names none, which is refused elsewhere."""
+    try:
+        return any(call.labels for call in calls_of(*requests, among=CATALOG_METRICS))
+    except RankframeError:
+        return False
 
 
 def in_parts(
@@ -53,7 +58,7 @@ def in_parts(
     return Parts(tuple(calls), setup, tuple(by), unknown_items)
 
 
-@verb(gives="table", reads=["by"], labels=False, in_parts=in_parts)
+@verb(gives="table", reads=["by"], labels=reads_labels, in_parts=in_parts)
 def catalog(
     frame: Frame,
     setup: Setup,
@@ -66,24 +71,22 @@ def catalog(
     calls = catalog_calls(requests, setup, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
     schema = frame.collect_schema()
-    of_items, past = catalog_and_past(setup, schema, unknown_items)
-    asked = Asked(tuple(calls), of_items.size, past is not None, of_items.groups)
-    counted = asked.counted  # refuses a metric that lacks a table before anything runs
-    lists = lists_of(frame, setup, by)
+    asked = Asked(tuple(calls), catalog_and_past(setup, schema, unknown_items), setup.policies.relevant)
+    lists = lists_of(frame, setup, by, asked.columns)  # refuses a metric that lacks a table before anything runs
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
 
     def measured(lists: pl.DataFrame) -> pl.DataFrame:
         rows: list[tuple[Any, ...]] = []
-        slices = in_slices(of_items.within(lists), by)
+        slices = in_slices(asked.known.catalog.within(lists), by)
         with Progress("resampling users", resampling.progress) as progress:
             for part in slices:
                 users = users_of(part, setup.roles.query)
-                recount = Recount(part, setup.roles.query, users, counted, past, of_items.groups)
+                recount = Recount(part, setup.roles.query, users, asked)
                 values = recount.plain(asked)
                 ends = _ends(recount, asked, values, resampling, progress)
                 where = part.select(keys(by)).row(0) if by else ()
                 rows += [
-                    (*where, call.text, *figures, users.height, of_items.size)
+                    (*where, call.text, *figures, users.height, asked.size)
                     for call, *figures in zip(calls, values, *ends, strict=True)
                 ]
         of_slices = {name: lists.schema[at] for name, at in zip(by, keys(by), strict=True)}

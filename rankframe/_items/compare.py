@@ -20,8 +20,8 @@ from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
-from .catalog import catalog_calls
-from .catalog_and_past import Past, Unknown, catalog_and_past
+from .catalog import catalog_calls, reads_labels
+from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
 from .recount import Asked, Recount, users_of
@@ -53,7 +53,7 @@ NOISE = 1e-12
 """Differences that are apart by less than this count as equal."""
 
 
-@verb(gives="table", reads=["design"], labels=False)
+@verb(gives="table", reads=["design"], labels=reads_labels)
 def compare_catalog(
     frame: Frame,
     setup: Setup,
@@ -69,11 +69,10 @@ def compare_catalog(
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
-    catalog, past = catalog_and_past(setup, eager.schema, unknown_items)
-    asked = Asked(tuple(calls), catalog.size, past is not None, catalog.groups)
+    asked = Asked(tuple(calls), catalog_and_past(setup, eager.schema, unknown_items), setup.policies.relevant)
     query = [*design.runs.queries(setup).roles.query]
-    found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by))
-    found = catalog.within(found)
+    found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by, asked.columns))
+    found = asked.known.catalog.within(found)
     runs = design.runs.named(found)
     if len(runs) < 2:
         raise InvalidOption(
@@ -81,7 +80,7 @@ def compare_catalog(
         )
     parts = found.partition_by(keys(design.by), maintain_order=True) if design.by else [found]
     with Progress("comparing runs", resampling.progress) as progress:
-        of_slices = [_compared(part, query, runs, design, asked, past, resampling, progress) for part in parts]
+        of_slices = [_compared(part, query, runs, design, asked, resampling, progress) for part in parts]
     # by metric, then by slice, then by pair of runs
     rows = [row for i in range(len(calls)) for of_slice in of_slices for row in of_slice[i]]
     slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
@@ -97,7 +96,6 @@ class Lists:
     lists: pl.DataFrame
     query: Sequence[str]
     asked: Asked
-    past: Past | None
 
     @cached_property
     def users(self) -> pl.DataFrame:
@@ -108,7 +106,7 @@ class Lists:
         """The lists of the runs, to be counted with a weight for each user of the first run, then of the next."""
         users = pl.concat(self.users.select(pl.lit(run).alias(RUN), *self.query) for run in runs)
         rows = self.lists.filter(pl.col(RUN).is_in(runs))
-        return Recount(rows, [RUN, *self.query], users, self.asked.counted, self.past, self.asked.groups)
+        return Recount(rows, [RUN, *self.query], users, self.asked)
 
     def difference(self, of_pair: Recount, first: Floats) -> Floats:
         """The values of the second run less those of the first, each user's first list counting as often as `first` says.
@@ -130,14 +128,13 @@ def _compared(
     runs: Sequence[str],
     design: Design,
     asked: Asked,
-    past: Past | None,
     resampling: Resampling,
     progress: Progress,
 ) -> list[list[tuple[Any, ...]]]:
     """For each metric a row per pair of runs, in one slice."""
     import numpy as np
 
-    of_slice = Lists(part, query, asked, past)
+    of_slice = Lists(part, query, asked)
     where = part.select(keys(design.by)).row(0) if design.by else ()
     n = of_slice.users.height
     each = [of_slice.counted(run) for run in runs]

@@ -15,9 +15,9 @@ from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from .._words.exposure import Persistence, Weight, weight_of
+from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
-from .lists import ITEM, RANK, RELEVANT, item_column, lists_of
+from .lists import ITEM, RANK, item_column, lists_of
 from .sliced import Sliced
 
 __all__ = ["Weighing", "exposure"]
@@ -85,10 +85,12 @@ class Exposures(Sliced):
         judged = self.setup.roles.label in schema
         if judged:
             require_number(schema, self.setup.roles.label, "label")
-        rows = lists_of(frame, self.setup, self.by, relevant=judged).lazy().filter(pl.col(RANK).is_not_null())
+        lists = lists_of(frame, self.setup, self.by, {LABEL} if judged else frozenset())
+        rows = lists.lazy().filter(pl.col(RANK).is_not_null())
         if self.weighing.k is not None:
             rows = rows.filter(pl.col(RANK) <= self.weighing.k)
-        relevant = pl.col(RELEVANT).cast(pl.UInt32) if judged else pl.lit(None, pl.UInt32)
+        is_relevant = (pl.col(LABEL) >= self.setup.policies.relevant).fill_null(False)
+        relevant = is_relevant.cast(pl.UInt32) if judged else pl.lit(None, pl.UInt32)
         rows = rows.select(
             *self.slices,
             pl.col(ITEM).alias(doc),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import TypeVar
 
 import polars as pl
@@ -11,16 +11,19 @@ from .._decisions.summary import by_query, keys
 from .._plan.per_query import Frame, like
 from .._table.background import NAMELESS, refuse_nameless
 from .._table.setup import Setup
-from .._table.table import failing
+from .._table.table import Table, failing
 from .._verbs.verbs import with_ranks
-from ..errors import InvalidOption, on
+from .._words.exposure import LABEL
+from ..errors import InvalidOption, on, option
 
-__all__ = ["ITEM", "RANK", "RELEVANT", "item_column", "lists_of"]
+__all__ = ["ITEM", "RANK", "item_column", "lists_of"]
 
 F = TypeVar("F", bound=Frame)
 
-ITEM, RANK, RELEVANT = "#item", "#rank", "#relevant"
-"""The plans' names of an item, its rank (null if it is not shown), and whether it is relevant."""
+ITEM, RANK = "#item", "#rank"
+"""The plans' names of an item, and of its rank, null if it is not shown."""
+
+NO_RELEVANCE = "column {!r} holds a score below 0, or an infinite one, which tells no relevance; give scores from 0 on"
 
 
 def item_column(setup: Setup, names: Collection[str]) -> str:
@@ -33,13 +36,14 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
     return doc
 
 
-def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), *, relevant: bool = False) -> F:
-    """A row per user and item: the user's slices, the query columns, the item, its rank; with `relevant` whether it is so.
+def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()) -> F:
+    """A row per user and item: the user's slices, the query columns, the item, its rank; its label and score, if in `columns`.
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.
     """
     schema = frame.collect_schema()
     doc = item_column(setup, schema)
+    beside = [_values(setup, Table.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
     ranked = with_ranks(frame, setup, RANK)
     if isinstance(ranked, pl.DataFrame):
         refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
@@ -48,11 +52,30 @@ def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), *, relevant: bool =
         *setup.roles.query,
         pl.col(doc).alias(ITEM),
         pl.coalesce(nameless.cast(pl.UInt32), RANK).alias(RANK),
-        *([(pl.col(setup.roles.label) >= setup.policies.relevant).fill_null(False).alias(RELEVANT)] * relevant),
+        *beside,
     )
     if by:
         slices = by_query(frame, setup.roles.query, by, None)
         lists = lists.join(slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
         lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
-    return like(frame, lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *[RELEVANT] * relevant), setup)
+    return like(frame, lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), setup)
+
+
+def _values(setup: Setup, table: Table, name: str) -> pl.Expr:
+    """The labels, or the scores, as numbers; fails for those that cannot be added up."""
+    if name == LABEL:
+        values, column = table.label, setup.roles.label
+        faults = [(fault.rows, fault.message) for fault in table.faults() if fault.at == column]
+        if setup.policies.unretrieved == "drop":
+            values = pl.when(pl.col(RANK).is_not_null()).then(values)
+    else:
+        if setup.policies.ascending:
+            raise InvalidOption(
+                "scores of which the lowest is the best fall with relevance; write relevance=label, or give scores that grow "
+                "with it, without ",
+                option(ascending=True),
+            )
+        values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
+        faults = [((values < 0) | values.is_infinite(), NO_RELEVANCE.format(column))]
+    return pl.coalesce(failing(faults), values).alias(name)

@@ -15,10 +15,9 @@ import polars as pl
 from .._catalog.call import Call
 from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
-from .._table.background import looked_up
 from .._table.setup import Setup
 from ..errors import InvalidOption
-from .catalog_and_past import Catalog, Past, Unknown, catalog_and_past
+from .catalog_and_past import Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import Asked, Recount, evaluated, users_of
 from .sliced import Sliced
@@ -66,16 +65,17 @@ class Parts(Sliced):
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
         import numpy as np
 
-        catalog, past = catalog_and_past(self.setup, frame.schema, self.unknown_items)
-        counted = Asked(self.metrics, catalog.size, past is not None, catalog.groups).counted
-        lists = catalog.within(like(frame, lists_of(frame, self.setup, self.by).lazy(), self.setup))
-        schema = {name: lists.schema[name] for name in (*keys(self.by), ITEM)} | {SUM: pl.String(), VALUE: pl.Float64()}
+        asked = self._asked(frame.schema)
+        lists = lists_of(frame, self.setup, self.by, asked.columns)
+        lists = asked.known.catalog.within(like(frame, lists.lazy(), self.setup))
+        schema = {name: lists.schema[name] for name in keys(self.by)}
+        schema |= {ITEM: asked.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
         found = [pl.DataFrame(schema=schema)]
         for part in in_slices(lists, self.by):
             users = users_of(part, self.setup.roles.query)
-            recount = Recount(part, self.setup.roles.query, users, counted, past, catalog.groups)
+            recount = Recount(part, self.setup.roles.query, users, asked)
             ones = np.ones(recount.n)
-            items = recount.table(ones).select(ITEM, *counted.items)
+            items = recount.table(ones).select(ITEM, *asked.counted.items)
             items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
             items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
             numbers = {**recount.numbers(ones), USERS: float(recount.n)}
@@ -87,39 +87,38 @@ class Parts(Sliced):
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
-        catalog, past = self._beside(parts)
-        asked = Asked(self.metrics, catalog.size, past is not None, catalog.groups)
-        counted = asked.counted
-        sums = added(parts)
+        asked, sums = self._asked_of(parts), added(parts)
+        items = asked.counted.items
+        shown = [name for name, x in items.items() if not isinstance(x.depth, str)]
         rows: list[tuple[object, ...]] = []
         for part in in_slices(sums, self.by) if sums.height else ():
             over_users = part.filter(pl.col(ITEM).is_null())
             numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
             table = part.filter(pl.col(ITEM).is_not_null())
-            columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in counted.items}
-            table = table.group_by(ITEM).agg(**columns).sort(ITEM)
-            if past is not None:
-                table = table.with_columns(past.popularity(table[ITEM]).alias("#popularity"))
-            if catalog.groups is not None:
-                table = table.with_columns(looked_up(table.select(ITEM), catalog.groups, [ITEM]).alias("#group"))
-            catalog.refuse_more(table.height)
+            columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in items}
+            table = asked.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
+            asked.known.catalog.refuse_more(table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height)
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [
-                (*where, call.text, value, int(numbers[USERS]), catalog.size)
+                (*where, call.text, value, int(numbers[USERS]), asked.size)
                 for call, value in zip(self.metrics, evaluated(asked, table, numbers, check=True), strict=True)
             ]
         of_slices = {name: parts.schema[at] for at, name in self.slices.items()}
         found = pl.DataFrame(rows, {**of_slices, **WITHOUT_INTERVALS}, orient="row")
         return found.with_columns(pl.col("value").fill_nan(None))
 
-    def _beside(self, parts: pl.DataFrame) -> tuple[Catalog, Past | None]:
-        """The catalog and the past, which were checked with each part."""
-        schema = pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]})
-        return catalog_and_past(self.setup, schema, self.unknown_items)
+    def _asked(self, schema: pl.Schema) -> Asked:
+        """The metrics, with the catalog and the past of a table."""
+        known = catalog_and_past(self.setup, schema, self.unknown_items)
+        return Asked(self.metrics, known, self.setup.policies.relevant)
+
+    def _asked_of(self, parts: pl.DataFrame) -> Asked:
+        """The metrics, with the catalog and the past, which were checked with each part."""
+        return self._asked(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
 
     def size(self, parts: pl.DataFrame) -> int | None:
         """The number of items in the catalog."""
-        return self._beside(parts)[0].size
+        return self._asked_of(parts).size
 
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.background import looked_up
-from .._words.exposure import Counted, Exposure, Sum
+from .._words.exposure import PAST, TABLE, UNSEEN, Counted, Depth, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
-from .catalog_and_past import Past
+from .catalog_and_past import CatalogAndPast
 from .lists import ITEM, RANK
 
 if TYPE_CHECKING:
@@ -36,43 +36,53 @@ class Asked:
     ----------
     calls
         The metrics.
-    size
-        The number of items in the catalog, if it is known.
-    past
-        Whether past interactions are known.
-    groups
-        The group of each item of the catalog, if they are known.
+    known
+        The catalog and the past.
+    relevant
+        The least label that is relevant, for metrics without a threshold of their own.
     """
 
     calls: tuple[Call, ...]
-    size: int | None
-    past: bool
-    groups: pl.DataFrame | None = None
+    known: CatalogAndPast
+    relevant: float
+
+    @property
+    def size(self) -> int | None:
+        """The number of items in the catalog, if it is known."""
+        return self.known.size
 
     def formulas(self, figures: Mapping[str, float] | None = None) -> tuple[list[pl.Expr], Counted]:
         """The values as expressions over the items' sums, and the sums that they ask for; `figures` are those over users."""
-        counted = Counted()
-        groups = (
-            None
-            if self.groups is None
-            else dict(self.groups["#group"].drop_nulls().value_counts().sort("#group").rows())
-        )
-        values = [
-            call.metric.formula(Exposure(call.text, counted, self.size, self.past, figures, groups), **call.arguments)
-            .cast(pl.Float64)
-            .alias(call.text)
-            for call in self.calls
-        ]
+        counted, values = Counted(), []
+        for call in self.calls:
+            relevant = self.relevant if call.relevant is None else call.relevant
+            counted.threshold = False
+            exposure = Exposure(call.text, counted, self.known, figures, labels=call.labels, relevant=relevant)
+            value = call.metric.formula(exposure, **call.arguments)
+            if call.relevant is not None and not counted.threshold:
+                raise InvalidOption(f"{call.text} takes no threshold of relevance; leave the option relevant out")
+            values.append(value.cast(pl.Float64).alias(call.text))
         return values, counted
 
-    @property
+    @cached_property
     def counted(self) -> Counted:
         """The sums that the formulas ask for; raises the error of a formula that lacks something."""
         return self.formulas()[1]
 
+    @property
+    def columns(self) -> Set[str]:
+        """The columns of lists that the sums read, beside users, items and ranks."""
+        return self.counted.columns - {UNSEEN}
+
+    def item_type(self, lists: pl.DataFrame) -> pl.DataType:
+        """The type of items in the sums: that of the lists, or one that items of the past have, too."""
+        past, sums = self.known.past, self.counted.items.values()
+        counts_past = past is not None and any(x.depth == PAST for x in sums)
+        return past.type_of(lists.schema[ITEM]) if past is not None and counts_past else lists.schema[ITEM]
+
 
 class Rows(NamedTuple):
-    """The rows of lists down to a depth, sorted by item: the user of each, and where the rows of each item start."""
+    """Rows of users and items, sorted by item: the user of each, and where the rows of each item start."""
 
     user: Whole
     starts: Whole
@@ -95,58 +105,42 @@ class Recount:
         The columns of users.
     users
         The users; a weight is that of the user in the same row.
-    counted
-        The sums to count.
-    past
-        What users chose before.
-    groups
-        The group of each item of the catalog.
+    asked
+        The metrics whose sums are counted.
     """
 
-    def __init__(
-        self,
-        lists: pl.DataFrame,
-        query: Sequence[str],
-        users: pl.DataFrame,
-        counted: Counted,
-        past: Past | None,
-        groups: pl.DataFrame | None,
-    ) -> None:
+    def __init__(self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, asked: Asked) -> None:
         import numpy as np
 
         self.n = users.height
+        counted, known = asked.counted, asked.known
         of_users = users.with_row_index(USER)
-        depths = {x.k for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
-        shown = pl.col(RANK).is_not_null()
-        if None not in depths:
-            shown &= pl.col(RANK) <= max((k for k in depths if k is not None), default=0)
-        rows = lists.filter(shown).join(of_users, on=query, nulls_equal=True)
-        items = rows.select(ITEM).unique().sort(ITEM).with_row_index(PLACE)
-        if past is not None:
-            items = items.with_columns(past.popularity(items[ITEM]).alias("#popularity"))
-            of_users = of_users.with_columns(past.mean_of(of_users).alias("#past"))
-        if groups is not None:
-            items = items.with_columns(looked_up(items.select(ITEM), groups, [ITEM]).alias("#group"))
+        depths: set[Depth] = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
+        rows, past = rows_of(lists, query, of_users, asked, depths)
+        items = pl.concat([rows.select(ITEM), past.select(ITEM)]).unique().sort(ITEM).with_row_index(PLACE)
+        items = known.described(items)
+        rows, past = (x.join(items, on=ITEM).sort(PLACE, USER) for x in (rows, past))
+        if known.past is not None:
+            of_users = of_users.with_columns(known.past.mean_of(of_users).alias("#past"))
         self.items = items
-        rows = rows.join(items, on=ITEM).sort(PLACE, USER)
-        self.rows: dict[int | None, Rows] = {}
-        self.added: dict[str, tuple[int | None, Floats | float]] = {}
-        frames: dict[int | None, pl.DataFrame] = {}
-        for k in depths:
-            down = rows if k is None else rows.filter(pl.col(RANK) <= k)
-            frames[k] = down.with_columns(pl.len().over(USER).alias(LENGTH))
+        self.rows: dict[Depth, Rows] = {}
+        self.added: dict[str, tuple[Depth, Floats | float]] = {}
+        frames: dict[Depth, pl.DataFrame] = {}
+        for depth in depths:
+            down = past if depth == PAST else down_to(rows, depth)
+            frames[depth] = down.with_columns(pl.len().over(USER).alias(LENGTH))
             place = down[PLACE].to_numpy()
             starts = starts_of(place)
-            self.rows[k] = Rows(down[USER].to_numpy().astype(np.int64), starts, place[starts].astype(np.int64))
+            self.rows[depth] = Rows(down[USER].to_numpy().astype(np.int64), starts, place[starts].astype(np.int64))
         for name, x in counted.items.items():
-            column = frames[x.k].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
+            column = frames[x.depth].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
             constant = column.size and (column == column[0]).all()  # as where all lists have one length
-            self.added[name] = x.k, float(column[0]) if constant else column
+            self.added[name] = x.depth, float(column[0]) if constant else column
         self.per_user: dict[str, tuple[Floats, bool]] = {
             name: (self._of_user(x, frames, of_users), x.squared) for name, x in counted.users.items()
         }
 
-    def _of_user(self, x: Sum, frames: Mapping[int | None, pl.DataFrame], users: pl.DataFrame) -> Floats:
+    def _of_user(self, x: Sum, frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame) -> Floats:
         import numpy as np
 
         summand = x.of.cast(pl.Float64).alias("#x")
@@ -154,7 +148,7 @@ class Recount:
         if x.by_user:
             found += users.with_columns(summand)["#x"].fill_null(0.0).to_numpy()
             return found
-        of_rows = frames[x.k].group_by(USER).agg(summand)
+        of_rows = frames[x.depth].group_by(USER).agg(summand)
         found[of_rows[USER].to_numpy()] = of_rows["#x"].fill_null(0.0).to_numpy()
         return found
 
@@ -164,19 +158,19 @@ class Recount:
 
     def table(self, weights: Floats) -> pl.DataFrame:
         """The items that were shown, with their sums."""
-        drawn = {k: weights[rows.user] for k, rows in self.rows.items()}
-        counted = {k: self._by_item(k, x) for k, x in drawn.items()}
+        drawn: dict[Depth, Floats] = {depth: weights[rows.user] for depth, rows in self.rows.items()}
+        counted: dict[Depth, Floats] = {depth: self._by_item(depth, x) for depth, x in drawn.items()}
         columns = {}
-        for name, (k, x) in self.added.items():
-            found = counted[k] * x if isinstance(x, float) else self._by_item(k, drawn[k] * x)
+        for name, (depth, x) in self.added.items():
+            found = counted[depth] * x if isinstance(x, float) else self._by_item(depth, drawn[depth] * x)
             columns[name] = pl.Series(name, found)
         return self.items.with_columns(**columns)
 
-    def _by_item(self, k: int | None, x: Floats) -> Floats:
-        """The sums of rows down to a depth, item by item."""
+    def _by_item(self, depth: Depth, x: Floats) -> Floats:
+        """The sums of the rows of a depth, item by item."""
         import numpy as np
 
-        rows, found = self.rows[k], np.zeros(self.items.height)
+        rows, found = self.rows[depth], np.zeros(self.items.height)
         if len(rows.starts):
             found[rows.items] = np.add.reduceat(x, rows.starts)
         return found
@@ -190,6 +184,34 @@ class Recount:
     def values(self, asked: Asked, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN where there is none."""
         return evaluated(asked, self.table(weights), self.numbers(weights), check=check)
+
+
+def rows_of(
+    lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, asked: Asked, depths: Set[Depth]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of the table and of the past that any of the depths takes, with the numbers of users."""
+    past, of_type = asked.known.past, pl.col(ITEM).cast(asked.item_type(lists))
+    rows = lists if TABLE in depths else down_to(lists, deepest(depths))
+    rows = rows.join(users, on=query, nulls_equal=True)
+    if past is not None and UNSEEN in asked.counted.columns:
+        rows = rows.with_columns(past.unseen(rows).alias(UNSEEN))
+    had = rows.select(USER, ITEM).clear()
+    if past is not None and PAST in depths:
+        had = past.of(users, USER)
+        had = had.filter(asked.known.catalog.has(had[ITEM]))
+    return rows.with_columns(of_type), had.with_columns(of_type)
+
+
+def down_to(rows: pl.DataFrame, depth: Depth) -> pl.DataFrame:
+    """The rows of lists down to a depth, or all rows of the table."""
+    if depth == TABLE:
+        return rows
+    return rows.filter(pl.col(RANK).is_not_null() if depth is None else pl.col(RANK) <= depth)
+
+
+def deepest(depths: Set[Depth]) -> int | None:
+    """The depth of lists that holds all others."""
+    return None if None in depths else max((k for k in depths if isinstance(k, int)), default=0)
 
 
 def evaluated(asked: Asked, table: pl.DataFrame, numbers: Mapping[str, float], *, check: bool = False) -> list[float]:

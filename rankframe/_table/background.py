@@ -24,6 +24,7 @@ __all__ = [
     "Items",
     "common_type",
     "looked_up",
+    "of_common_types",
     "pairs_of",
     "refuse_nameless",
 ]
@@ -178,6 +179,10 @@ class History:
         """The popularity above which items are not among the `tail` of all items, at least one, that are the least popular."""
         return float(self.sizes[max(int(tail * len(self.sizes)), 1) - 1]) if len(self.sizes) else 0.0
 
+    def in_tail(self, popularity: pl.Expr, head: float, tail: float | None) -> pl.Expr:
+        """Whether an item of a popularity is in the long tail: below the head, or, with `tail`, among the least popular."""
+        return popularity < self.tail_below(head) if tail is None else popularity <= self.least_popular(tail)
+
     def popularity(self, docs: pl.Series) -> pl.Series:
         """The number of users of each item; null for one that is in no interaction."""
         return looked_up(docs.to_frame(self.doc), self.counts, [self.doc])
@@ -284,13 +289,19 @@ class Background:
 
 def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Series:
     """The last column of `known` for the key of each row; null for a key that it does not have."""
-    for name in key:
-        if rows.schema[name] != known.schema[name]:
-            one = common_type(rows.schema[name], known.schema[name])
-            rows, known = (x.with_columns(pl.col(name).cast(one)) for x in (rows, known))
+    rows, known = of_common_types(rows, known, key)
     value = known.columns[-1]
     found = rows.select(key).join(known.rename({value: "#value"}), on=list(key), how="left", maintain_order="left")
     return found["#value"]
+
+
+def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Two tables with the columns of a key in types in which they can be compared."""
+    for name in key:
+        if one.schema[name] != other.schema[name]:
+            both = common_type(one.schema[name], other.schema[name])
+            one, other = (x.with_columns(pl.col(name).cast(both)) for x in (one, other))
+    return one, other
 
 
 WORDS = (pl.String, pl.Categorical, pl.Enum)

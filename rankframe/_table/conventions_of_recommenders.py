@@ -133,11 +133,13 @@ RECOMMENDERS: Mapping[str, Convention] = {
         {
             "mean_popularity": {"unseen_items": "error"},
             "tail_share": {"unseen_items": "zero"},
-            **{name: {} for name in ("efd", "epc", "entropy", "aggregate_diversity")},
+            **{name: {} for name in ("efd", "epc", "entropy", "aggregate_diversity", "rsp", "reo", "bias_disparity")},
         },
         "of December 2025, read in its source, not run; ItemCoverage and UserCoverage are counts; the cutoff is always "
         "given; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
-        "tail, of which tail_share, APLT there, is the share",
+        "tail, of which tail_share, APLT there, is the share; PopRSP and PopREO are rsp and reo with head=0.8 and the items of "
+        "the interactions for the catalog, one of several equally popular items closing the head; RSP and REO have no value "
+        "where a group has no candidate; the past of BiasDisparityBD is that of all users",
         (),
         {
             "coverage": COUNT,

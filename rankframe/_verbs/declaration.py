@@ -87,7 +87,8 @@ class Verb:
     reads
         Parameters that name columns: by a name, several, None, or as `NamesColumns`.
     labels
-        Whether it reads labels for more than the order; only then are its requests metrics.
+        Whether it reads labels for more than the order; only then are its requests metrics. A function tells it of requests
+        that are metrics of the whole table.
     in_parts
         For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
         None), and the arguments.
@@ -98,7 +99,7 @@ class Verb:
     name: str
     gives: Gives
     reads: tuple[str, ...]
-    labels: bool
+    labels: bool | Callable[[Sequence[Any]], bool]
     in_parts: Callable[..., Mergeable] | None
     parameters: tuple[str, ...]
 
@@ -109,7 +110,8 @@ class Verb:
 
     def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
         """The columns that a call of the verb reads."""
-        labels = self.labels or setup.policies.orders_by_label
+        labels = self.labels(self.requests(args)) if callable(self.labels) else self.labels
+        labels = labels or setup.policies.orders_by_label
         needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
         needed |= self.named(args)
         for request in self.requests(args):
@@ -135,7 +137,7 @@ class Verb:
 
     def metrics(self, args: Sequence[Any]) -> Sequence[Any]:
         """The requests, where they are metrics."""
-        return self.requests(args) if self.labels else ()
+        return self.requests(args) if self.labels is True else ()
 
     def with_names(self, args: Sequence[Any], change: Callable[[Any], Any]) -> tuple[Any, ...]:
         """The arguments, with `change` applied to those that name columns."""
@@ -147,7 +149,7 @@ def verb(
     *,
     gives: Gives,
     reads: Sequence[str] = (),
-    labels: bool = True,
+    labels: bool | Callable[[Sequence[Any]], bool] = True,
     in_parts: Callable[..., Mergeable] | None = None,
 ) -> Callable[[F], F]:
     """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
 from .._support.option_kinds import Range
 from ..errors import Code, InvalidOption, Verbatim, on, option
 
-__all__ = ["Counted", "Exposure", "Least", "Persistence", "Sum", "Weight", "weight_of"]
+__all__ = [
+    "LABEL", "PAST", "SCORE", "TABLE", "UNSEEN", "Counted", "Depth", "Exposure", "Group", "Known", "Least", "Persistence",
+    "Sum", "Weight", "weight_of",
+]  # fmt: skip
 
 Weight: TypeAlias = Literal["count", "log2", "rbp"]
 """The exposure at a rank: 1 at every rank, 1 / log2(rank + 1), or (1 - p) p^(rank - 1)."""
 
 Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 Least: TypeAlias = Annotated[int, Range(least=1)]
+
+TABLE: Literal["table"] = "table"
+PAST: Literal["past"] = "past"
+Depth: TypeAlias = int | Literal["table", "past"] | None
+"""The rows that a sum is over: those of lists down to a rank, or of whole lists; all rows of the table; the past."""
+
+LABEL, SCORE, UNSEEN = "#label", "#score", "#unseen"
+"""The plans' names of columns of rows that only some formulas read."""
 
 RANK = pl.col("#rank")
 
@@ -30,8 +42,8 @@ class Sum(NamedTuple):
     ----------
     of
         The summand: of items an expression over rows, of users an aggregation of the rows of each.
-    k
-        The depth of the lists.
+    depth
+        The rows.
     squared
         Whether each user counts with the square of its weight, as in a sum over pairs of users.
     by_user
@@ -39,17 +51,67 @@ class Sum(NamedTuple):
     """
 
     of: pl.Expr
-    k: int | None
+    depth: Depth
     squared: bool = False
     by_user: bool = False
 
 
+class Group(NamedTuple):
+    """Items that belong together.
+
+    Attributes
+    ----------
+    within
+        Whether an item is one of them: an expression with a row per item.
+    size
+        The number of them in the catalog.
+    """
+
+    within: pl.Expr
+    size: int
+
+
 @dataclass
 class Counted:
-    """The sums that formulas ask for, by their names: those of each item, and those over all users."""
+    """The sums that formulas ask for, by their names: those of each item, and those over all users.
+
+    Attributes
+    ----------
+    items, users
+        The sums.
+    columns
+        The columns of rows that they read, of those that not all lists have.
+    threshold
+        Whether a formula asked which rows are relevant.
+    """
 
     items: dict[str, Sum] = field(default_factory=dict)
     users: dict[str, Sum] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
+    threshold: bool = False
+
+
+class Known(Protocol):
+    """What stands beside the lists: the catalog, and what users chose before."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int | None:
+        """The number of items in the catalog, if it is known."""
+
+    @property
+    @abstractmethod
+    def has_past(self) -> bool:
+        """Whether past interactions are known."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Mapping[str, Group] | None:
+        """The groups of the catalog's items; None if no column names them."""
+
+    @abstractmethod
+    def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
+        """The popular items of the catalog and the others; None if the catalog does not name its items."""
 
 
 def weight_of(weight: Weight, p: float) -> pl.Expr:
@@ -88,24 +150,71 @@ class Exposure:
         self,
         text: str,
         counted: Counted,
-        size: int | None,
-        past: bool,
+        known: Known,
         figures: Mapping[str, float] | None = None,
-        groups: Mapping[str, int] | None = None,
+        *,
+        labels: bool = False,
+        relevant: float = 1,
     ) -> None:
         self.text = text
         self.counted = counted
-        self._size = size
-        self._past = past
+        self._known = known
         self._figures = figures or {}
-        self._groups = groups
+        self._labels = labels
+        self._threshold = relevant
+
+    # rows, for `summed`
+
+    @property
+    def label(self) -> pl.Expr:
+        """The label of the item for the user; 0 if it is missing or negative. The metric is declared with ``labels=True``."""
+        return self._label.clip(lower_bound=0).fill_null(0.0)
+
+    @property
+    def relevant(self) -> pl.Expr:
+        """1.0 for an item that is relevant to the user, else 0.0. The metric is declared with ``labels=True``."""
+        self.counted.threshold = True
+        return (self._label >= self._threshold).fill_null(False).cast(pl.Float64)
+
+    @property
+    def _label(self) -> pl.Expr:
+        if not self._labels:
+            raise InvalidOption(
+                f"{self.text} reads labels, which its declaration does not tell; write @rf.catalog_metric(labels=True)"
+            )
+        self.counted.columns.add(LABEL)
+        return pl.col(LABEL)
+
+    @property
+    def score(self) -> pl.Expr:
+        """The score of the item for the user, from 0 on; 0 for an item without one."""
+        self.counted.columns.add(SCORE)
+        return pl.col(SCORE).fill_null(0.0)
+
+    @property
+    def unseen(self) -> pl.Expr:
+        """1.0 for an item that the user does not have in the past interactions, else 0.0."""
+        self._require_past()
+        self.counted.columns.add(UNSEEN)
+        return pl.col(UNSEEN)
+
+    def share_of_user(self, x: pl.Expr) -> pl.Expr:
+        """`x` as a share of its sum over the same user's rows; 0 where that is 0."""
+        return (x / x.sum().over("#user")).fill_nan(0.0)
 
     # items
 
-    def summed(self, x: pl.Expr, k: int | None = None) -> pl.Expr:
-        """The sum of `x`, an expression of `rank` and `length`, over the lists of depth `k` that hold the item."""
-        name = f"#items {x}@{k}"
-        self.counted.items[name] = Sum(x, k)
+    def summed(self, x: pl.Expr, k: int | None = None, *, over: Literal["lists", "table", "past"] = "lists") -> pl.Expr:
+        """The sum of `x`, an expression over rows of the item, over users.
+
+        The rows are those of the lists of depth `k`; of the whole ``"table"``, which may hold items that are judged but not
+        shown; or of the ``"past"`` interactions of the table's users. Lists alone have a `length`, the past has no `rank`.
+        """
+        if over == PAST:
+            self._require_past()
+        depth: Depth = k if over == "lists" else over
+        name = f"#items {x}@{depth}"
+        self.counted.items[name] = Sum(x, depth)
         return pl.col(name)
 
     def shown(self, k: int | None = None) -> pl.Expr:
@@ -126,22 +235,51 @@ class Exposure:
         self._require_past()
         return pl.col("#popularity")
 
-    def per_group(self, x: pl.Expr) -> list[pl.Expr]:
-        """The sum of `x` over the items of each group, divided by the number of items that the group has in the catalog."""
-        if not self._groups:
-            raise InvalidOption(
-                f"{self.text} compares groups of items; name the column of groups in the catalog, as ",
-                on(group="provider", items=Verbatim("catalog")),
+    @property
+    def had(self) -> pl.Expr:
+        """The number of users of the table who have the item in the past interactions."""
+        return self.summed(pl.lit(1.0), over=PAST)
+
+    def groups(self, head: float | None = None, tail: float | None = None) -> dict[str, Group]:
+        """The groups of the catalog's items by name: those of ``on(group=...)``, or ``head`` and ``tail`` by popularity.
+
+        `head` is the share of all past interactions that the most popular items reach before the tail starts, `tail` the
+        share of all items of the past that are in the tail at least, as for ``tail_share``.
+        """
+        found: Mapping[str, Group] | None
+        if head is None and tail is None:
+            found, advice = self._known.groups, on(group="provider", items=Verbatim("catalog"))
+            what = "name the column of groups in the catalog"
+        else:
+            self._require_past()
+            found, advice = (
+                self._known.head_and_tail(0.8 if head is None else head, tail),
+                on(items=Verbatim("catalog")),
             )
-        group = pl.col("#group")
-        return [x.filter(group == name).sum() / n for name, n in self._groups.items()]
+            what = "give the items of the catalog, whose popularity makes the groups"
+        if not found:
+            raise InvalidOption(f"{self.text} compares groups of items; {what}, as ", advice)
+        return {**found}
+
+    def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
+        groups = self.groups(head, tail).values()
+        return pl.concat_list([x.filter(group.within).sum() for group in groups]).explode()
+
+    def group_sizes(self, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The number of items of each group in the catalog: a row per group, as in `groups`."""
+        return pl.lit(pl.Series([float(group.size) for group in self.groups(head, tail).values()]))
+
+    def per_group(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
+        """The sum of `x` over the items of each group, divided by the number of its items in the catalog: a row per group."""
+        return self.group_sums(x, head, tail) / self.group_sizes(head, tail)
 
     # numbers
 
     @property
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
-        if self._size is None:
+        if self._known.size is None:
             raise InvalidOption(
                 f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say ",
                 option(items=1000),
@@ -149,7 +287,7 @@ class Exposure:
                 option(items=Verbatim("catalog")),
                 Code(", a frame or a list of their ids", command=", a file with a row for each"),
             )
-        return pl.lit(float(self._size))
+        return pl.lit(float(self._known.size))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
         """The sum of `x`, an aggregation of the rows of a user's list of depth `k`, over the users with such a list.
@@ -184,7 +322,7 @@ class Exposure:
         return pl.lit(self._figures.get(name, math.nan))
 
     def _require_past(self) -> None:
-        if not self._past:
+        if not self._known.has_past:
             raise InvalidOption(
                 f"{self.text} compares with what users chose before; say ",
                 option(interactions=Verbatim("train")),

@@ -31,6 +31,14 @@ from .diversity import (
 from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
 from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
 from .group_parity import demographic_parity, exposed_utility_ratio, realized_utility_ratio
+from .item_groups import (
+    attention_relevance_gap,
+    bias_disparity,
+    group_exposure_gap,
+    group_exposure_ratio,
+    reo,
+    rsp,
+)
 from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
 from .list_diversity import category_diversity, category_entropy, ild
 from .novelty import efd, epc, least_item_promoted, novelty, surprisal, unexpectedness, unseen
@@ -63,11 +71,13 @@ __all__ = [
     "aggregate_diversity",
     "alpha_dcg",
     "alpha_ndcg",
+    "attention_relevance_gap",
     "auc",
     "average_precision",
     "average_precision_ia",
     "average_relevance_position",
     "awrf",
+    "bias_disparity",
     "bin_g",
     "bpm",
     "bpref",
@@ -95,6 +105,8 @@ __all__ = [
     "gm_bpref",
     "gm_map",
     "group_exposure",
+    "group_exposure_gap",
+    "group_exposure_ratio",
     "hhi",
     "hit_rate",
     "hits",
@@ -146,10 +158,12 @@ __all__ = [
     "recall",
     "reciprocal_rank",
     "relstring",
+    "reo",
     "rkl",
     "rnd",
     "rndcg",
     "rrd",
+    "rsp",
     "sdcg",
     "serendipity",
     "set_average_precision",

@@ -13,7 +13,6 @@ __all__ = [
     "entropy",
     "exposure_gini",
     "gini",
-    "group_exposure_ratio",
     "hhi",
     "personalization",
     "popularity_lift",
@@ -163,44 +162,6 @@ def exposure_gini(
     0.16666666666666666
     """
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
-
-
-@catalog_metric(bounds=(0, 1))
-def group_exposure_ratio(
-    e: Exposure, k: int | None = None, *, weight: Weight = "log2", p: Persistence = 0.8
-) -> pl.Expr:
-    r"""The exposure of an item of the least exposed group over that of an item of the most exposed one: 1 if they are equal.
-
-    .. math:: \frac{\min_g E_g / |g|}{\max_g E_g / |g|}
-
-    `E` is the exposure of the group's items, added up over all lists, and `|g|` the number of items of the group in the
-    catalog: ``on(group="provider", items=catalog)``, a frame with that column. Items without a group do not count.
-
-    Parameters
-    ----------
-    k
-        The depth of the lists. ``None`` takes whole lists.
-    weight, p
-        The exposure at a rank, as for ``exposure_gini``.
-
-    Returns
-    -------
-    Null if no item of a group is shown.
-
-    References
-    ----------
-    Singh, Joachims, Fairness of exposure in rankings, KDD 2018; FairRankTune divides by the sizes of groups.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
-    >>> df.rank.on(group="provider", items=items).catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
-    0.5
-    """
-    shares = e.per_group(e.exposure(weight, p, k))
-    return pl.min_horizontal(shares) / pl.max_horizontal(shares)
 
 
 @catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", bounds=(0, None))

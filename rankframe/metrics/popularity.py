@@ -193,6 +193,5 @@ def tail_share(
     >>> df.rank.on(interactions=train).tail_share()["tail_share"].item()         # a has 4 of 5 interactions
     0.5
     """
-    limit = r.history.tail_below(head) if tail is None else r.history.least_popular(tail)
-    in_tail = r.popularity < limit if tail is None else r.popularity <= limit
+    in_tail = r.history.in_tail(r.popularity, head, tail)
     return mean_of(r, in_tail.cast(pl.Float64), 1.0, k, unseen_items, divisor)

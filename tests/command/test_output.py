@@ -306,3 +306,13 @@ def test_a_comparison_in_markdown_says_what_its_table_says_in_html(out: Out) -> 
     shown = re.findall("<th(?: [^>]*)?>(.*?)</th>", out(f"{TABLES['compare']} --format html"))
     assert [name.replace("\\", "") for name in names] == shown[: len(names)]
     assert "baseline\\_mean" not in said
+
+
+def test_groups_of_items_are_compared_on_the_command_line(out: Out) -> None:
+    Path("items.csv").write_text("doc_id,maker\na,x\nb,y\n")
+    Path("train.csv").write_text("query_id,doc_id\nq9,a\n")
+    words = "-m reo@1,attention_relevance_gap@1 --items items.csv --group maker --interactions train.csv --resamples 99"
+    rows = json.loads(out(f"catalog bm25.run --qrels qrels.txt {words} --format json"))
+    values = {row["metric"]: row["value"] for row in rows}
+    # a, of x, is relevant to all and first for one of three: attention 1/3, relevance 1; nothing of y is relevant
+    assert values == {"reo@1": 0.0, "attention_relevance_gap@1": pytest.approx(4 / 3)}

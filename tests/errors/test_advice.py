@@ -462,6 +462,24 @@ CASES = {
         "OK", "df.rank.catalog('group_exposure_ratio')",
         "(lambda catalog: ADVICE.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
     ),
+    "groups by popularity of a number of items": Case(
+        "OK", "df.rank.on(interactions=train).catalog('rsp(head=0.5)', items=9)",
+        "(lambda catalog: ADVICE.on(interactions=train).catalog('rsp(head=0.5)', ci=None))(ITEMS)", r"as (df\.rank\.on\(.*\))",
+    ),
+    "a group of no item": Case(
+        "OK", "df.rank.on(group='genre', items=catalog, interactions=train).catalog('bias_disparity(group=xx)')",
+        "df.rank.on(group='genre', items=catalog, interactions=train).catalog('bias_disparity(group=ADVICE)')",
+        r"write one of '(\w)'",
+    ),
+    "labels that a declaration does not tell of": Case("OK", "refuse_labels(df)", "df.rank.catalog('hhi')"),
+    "relevance of distances": Case(
+        "OK", "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,ADVICE)')", r"write (relevance=label)",
+    ),
+    "relevance of scores below 0": Case(
+        "OK.with_columns(score=-pl.col('score'))", "df.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "OK.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
+    ),
     "popularity without a past": Case(
         "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
         r"(interactions=train)",
@@ -662,6 +680,19 @@ def table(**columns: Any) -> pl.DataFrame:
 
 OF_COLUMN = Runs.of(None, "run")
 WITH_INTERVALS = Resampling(0.95, "percentile", 1000, 0, progress=False)
+
+
+def refuse_labels(df: Any) -> None:
+    """Ask for a metric of the whole table that reads labels, but is not declared so."""
+
+    @rf.catalog_metric
+    def of_labels(e: rf.Exposure) -> pl.Expr:
+        return e.summed(e.label).sum()
+
+    try:
+        df.rank.catalog("of_labels")
+    finally:
+        rf.unregister("of_labels")
 
 
 def refuse_per_item(df: Any) -> None:

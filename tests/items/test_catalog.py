@@ -82,7 +82,14 @@ def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(s
 
 
 def test_every_catalog_metric_has_an_oracle() -> None:
-    assert {*ORACLES, "popularity_lift", "group_exposure_ratio"} == {*rf.CATALOG_METRICS}
+    of_groups = {
+        "group_exposure_gap",
+        "rsp",
+        "reo",
+        "bias_disparity",
+        "attention_relevance_gap",
+    }  # in test_item_groups.py
+    assert {*ORACLES, "popularity_lift", "group_exposure_ratio", *of_groups} == {*rf.CATALOG_METRICS}
 
 
 # laws
@@ -346,7 +353,7 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
         (lambda r: r.catalog("popularity_lift", interactions=3), "is no frame"),
         (lambda r: r.catalog("popularity_lift", interactions=pl.DataFrame({"x": [1]})), "interactions has x"),
         (lambda r: r.catalog("ndcg@10"), "unknown metric 'ndcg'"),
-        (lambda r: r.catalog("coverage(relevant=2)", items=9), "looks at no labels"),
+        (lambda r: r.catalog("coverage(relevant=2)", items=9), "takes no threshold of relevance"),
         (lambda r: r.catalog("coverage@0", items=9), "a whole number from 1 on"),
         (lambda r: r.catalog("exposure_gini(weight=lg)", items=9), "one of 'count', 'log2', 'rbp'"),
         (lambda r: r.catalog(), "no metric given"),
