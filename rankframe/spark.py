@@ -33,6 +33,8 @@ from ._engines.spark_columns import seen as _seen
 from ._engines.spark_columns import spark_type as _spark_type
 from ._engines.tasks import Work
 from ._engines.workers import Guarded, OnArrow
+from ._fusion.explain import explain_fusion as explain_fusion_verb
+from ._fusion.fitted import FittedFusion, runs_for
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
 from ._items.catalog_and_past import Unknown
@@ -47,7 +49,7 @@ from .errors import InvalidData, InvalidOption
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["catalog", "evaluate", "fuse", "mean", "summarize", "with_metrics"]
+__all__ = ["catalog", "evaluate", "explain_fusion", "fuse", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -288,7 +290,7 @@ def _of_runs(
 
 def fuse(
     df: DataFrame,
-    method: str,
+    method: str | FittedFusion[Any],
     *,
     runs: Sequence[str] | None = None,
     run: str | None = None,
@@ -324,9 +326,43 @@ def fuse(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    chosen = Runs.of(runs, run)
-    setup, engine = bound(options, fuse), SparkEngine(buckets)
-    return run_on(engine, df, setup, fuse_verb, method, chosen, normalize, weights, missing, depth)
+    setup, args = bound(options, fuse), (normalize, weights, missing, depth)
+    return run_on(SparkEngine(buckets), df, setup, fuse_verb, method, runs_for(method, runs, run), *args)
+
+
+def explain_fusion(
+    df: DataFrame,
+    method: str | FittedFusion[Any],
+    *,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The contribution of each run to the fused score of each document, as ``df.rank.explain_fusion`` gives it.
+
+    Parameters
+    ----------
+    df, method, runs, run, normalize, weights, missing, depth, buckets, **options
+        As for :func:`fuse`.
+
+    Returns
+    -------
+    A Spark table with a row per document of a query and run: the query columns and the document in their own types, ``run``
+    (string), ``rank`` (long), ``score``, ``normalized``, ``contribution`` and ``fused`` (double), ``fused_rank`` (long), and
+    the label in its own type if the table has one. Its rows have no defined order.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate`.
+    """
+    setup, args = bound(options, explain_fusion), (normalize, weights, missing, depth)
+    return run_on(SparkEngine(buckets), df, setup, explain_fusion_verb, method, runs_for(method, runs, run), *args)
 
 
 class SparkEngine:

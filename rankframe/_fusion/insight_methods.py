@@ -14,7 +14,7 @@ from .._words.rankings import Missing
 from . import explain as _explain
 from . import oracle as _oracle
 from . import overlap as _overlap
-from .fitted import FittedFusion
+from .fitted import FittedFusion, runs_for
 from .methods import Fuser
 
 __all__ = ["explain_fusion", "oracle", "overlap"]
@@ -73,7 +73,7 @@ def explain_fusion(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    chosen = Runs.of(runs, run)
+    chosen = runs_for(method, runs, run)
     return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)
 
 

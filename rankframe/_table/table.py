@@ -51,7 +51,9 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "repeated document": lambda x: (
         f"a query holds the same {x.roles.doc_name!r} twice; ",
-        Code(f"query={['run', *x.roles.query]}", phrase="name the columns that tell them apart, as {}, or "),
+        "" if "run" in x.roles.query else Code(
+            f"query={['run', *x.roles.query]}", phrase="name the columns that tell them apart, as {}, or "
+        ),
         "keep the best row of each",
         steps.best_kept(
             x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
