@@ -27,7 +27,7 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, called_by_users, nearest, on, option, shown
 from .entries import entries_of, names_of_runs, of_run
 
-__all__ = ["FittedFusion", "fit", "runs_for"]
+__all__ = ["FittedFusion", "fit", "runs_for", "text_of"]
 
 R = TypeVar("R")
 
@@ -185,6 +185,11 @@ def fit(
     queries = table.select(runs.queries(setup).roles.query).n_unique()
     settings = {"run": runs.column, "n_queries": queries, **settings_of(setup, table)}
     return FittedFusion(call.text, tuple(names), found.lazy() if isinstance(frame, pl.LazyFrame) else found, settings)
+
+
+def text_of(method: str | FittedFusion[Any]) -> str:
+    """The text that names a method."""
+    return method.method if isinstance(method, FittedFusion) else method
 
 
 def runs_for(

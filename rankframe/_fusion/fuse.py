@@ -169,8 +169,10 @@ def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) 
     import numpy as np
 
     first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
-    sums: NDArray[np.float64] = np.bincount(document, first, minlength=height)
-    return sums + np.bincount(document, terms - first, minlength=height)
+    with np.errstate(invalid="ignore"):  # infinite terms, of which the fused score is refused
+        others = terms - first
+    sums = np.bincount(document, first, minlength=height) + np.bincount(document, others, minlength=height)
+    return np.asarray(sums, dtype=np.float64)
 
 
 def over_runs(

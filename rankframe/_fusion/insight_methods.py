@@ -139,7 +139,7 @@ def oracle(
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
-    fusion: str | None = "rrf",
+    fusion: str | FittedFusion[Any] | None = "rrf",
     ci: float = 0.95,
     method: Method = "bca",
     weights: str | None = None,
@@ -160,7 +160,7 @@ def oracle(
     runs, run
         The runs, as for :meth:`fuse`.
     fusion
-        The method that fuses them, with its options, as for :meth:`fuse`; ``None`` for no fusion.
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
     ci
         The confidence of the interval of each gain.
     method, weights, resamples, seed, progress

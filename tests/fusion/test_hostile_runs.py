@@ -243,3 +243,14 @@ def test_a_kernel_refuses_runs_that_a_fusion_was_not_trained_on() -> None:
     fitted = LONG.with_columns(label=1).rank.fit_fusion("mapfuse", run="run")
     with pytest.raises(rf.InvalidOption, match="run 'z' is unknown to mapfuse, which was trained on x, y"):
         rf.arrow_kernel(fusion=fitted, runs=["x", "z"])
+
+
+def test_a_trained_fusion_stands_where_the_text_of_a_method_does(tmp_path: Path) -> None:
+    table = TWO.with_columns(label=1)
+    fitted = table.rank.fit_fusion("slidefuse(w=1)", runs=["x", "y"])
+    found = table.rank.oracle("rr", runs=["x", "y"], fusion=fitted, resamples=100, progress=False)
+    assert found.table["run"].to_list() == ["x", "y", "slidefuse(w=1)"]
+    assert found.settings["fusion"] == "slidefuse(w=1)"
+    assert table.rank.plot.contributions(fitted).title.text == "What each run contributes to slidefuse(w=1)"
+    table.rank.report(tmp_path / "report.html", "rr", runs=["x", "y"], fusion=fitted, resamples=100)
+    assert (tmp_path / "report.html").read_text().count("slidefuse(w=1)") > 2
