@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._decisions.runs import Runs
+from ._fusion.fitted import FittedFusion, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
@@ -249,7 +250,7 @@ class Plots(ItemPlots):
     @drawing
     def contributions(
         self,
-        method: str,
+        method: str | FittedFusion[Any],
         *,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
@@ -264,7 +265,7 @@ class Plots(ItemPlots):
         ----------
         method
             A method of fusion that is a sum, with its options, as for ``df.rank.fuse``: ``"rrf"``,
-            ``"comb_sum(normalize=min_max)"``.
+            ``"comb_sum(normalize=min_max)"``; or a trained one.
         runs, run
             The runs, as for ``df.rank.fuse``.
         k
@@ -284,7 +285,7 @@ class Plots(ItemPlots):
         >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
         'What each run contributes to rrf'
         """
-        chosen = Runs.of(runs, run)
+        chosen = runs_for(method, runs, run)
         return self._draw(
             title, background, ax, chosen, fusion_figures.contributions, chosen.columns, chosen, method, k
         )

@@ -25,14 +25,12 @@ from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
 from ._engines.engine import run as run_on
 from ._engines.spark_columns import arrow_schema as _arrow_schema
-from ._engines.spark_columns import large as _large
-from ._engines.spark_columns import numbered as _numbered
+from ._engines.spark_columns import on_buckets as _on_buckets
 from ._engines.spark_columns import only as _only
 from ._engines.spark_columns import quoted as _quoted
-from ._engines.spark_columns import seen as _seen
-from ._engines.spark_columns import spark_type as _spark_type
 from ._engines.tasks import Work
-from ._engines.workers import Guarded, OnArrow
+from ._fusion.explain import explain_fusion as explain_fusion_verb
+from ._fusion.fitted import FittedFusion, runs_for
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
 from ._items.catalog_and_past import Unknown
@@ -47,7 +45,7 @@ from .errors import InvalidData, InvalidOption
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["catalog", "evaluate", "fuse", "mean", "summarize", "with_metrics"]
+__all__ = ["catalog", "evaluate", "explain_fusion", "fuse", "mean", "summarize", "with_metrics"]
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -288,7 +286,7 @@ def _of_runs(
 
 def fuse(
     df: DataFrame,
-    method: str,
+    method: str | FittedFusion[Any],
     *,
     runs: Sequence[str] | None = None,
     run: str | None = None,
@@ -324,9 +322,43 @@ def fuse(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    chosen = Runs.of(runs, run)
-    setup, engine = bound(options, fuse), SparkEngine(buckets)
-    return run_on(engine, df, setup, fuse_verb, method, chosen, normalize, weights, missing, depth)
+    setup, args = bound(options, fuse), (normalize, weights, missing, depth)
+    return run_on(SparkEngine(buckets), df, setup, fuse_verb, method, runs_for(method, runs, run), *args)
+
+
+def explain_fusion(
+    df: DataFrame,
+    method: str | FittedFusion[Any],
+    *,
+    runs: Sequence[str] | None = None,
+    run: str | None = None,
+    normalize: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    missing: Missing | None = None,
+    depth: int | None = None,
+    buckets: int | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The contribution of each run to the fused score of each document, as ``df.rank.explain_fusion`` gives it.
+
+    Parameters
+    ----------
+    df, method, runs, run, normalize, weights, missing, depth, buckets, **options
+        As for :func:`fuse`.
+
+    Returns
+    -------
+    A Spark table with a row per document of a query and run: the query columns and the document in their own types, ``run``
+    (string), ``rank`` (long), ``score``, ``normalized``, ``contribution`` and ``fused`` (double), ``fused_rank`` (long), and
+    the label in its own type if the table has one. Its rows have no defined order.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate`.
+    """
+    setup, args = bound(options, explain_fusion), (normalize, weights, missing, depth)
+    return run_on(SparkEngine(buckets), df, setup, explain_fusion_verb, method, runs_for(method, runs, run), *args)
 
 
 class SparkEngine:
@@ -353,41 +385,8 @@ class SparkEngine:
         if key is not None and self._buckets is None:
             rows = sum(side.table.count() for side in sides)
             self._buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET)
-        return _apply(tables, work, key, self._buckets)
+        return _on_buckets(tables, work, key, self._buckets)
 
     def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows, as Arrow."""
         return pl.DataFrame(table.toArrow())
-
-
-def _apply(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, buckets: int | None) -> DataFrame:
-    """Run a function on every bucket of one table, or of two co-grouped tables.
-
-    A worker returns an error message of ours in a column, and Spark raises it from there, without the worker's traceback.
-    """
-    from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
-
-    df, kept, function = tables[0], work.kept, OnArrow(work)
-    out = function(*(_arrow_schema(table, table.columns).empty_table() for table in tables)).schema
-    fields = [
-        StructField(field.name, df.schema[kept[field.name]].dataType if field.name in kept else _spark_type(field.type))
-        for field in out
-    ]
-    fault = fresh("#fault", out.names)
-    struct = StructType([*fields, StructField(fault, StringType())])
-    new = [field for field in struct if field.name not in kept]
-    given = _seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {_quoted(field.name)}" for field in new])
-    large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    types = {field.name: _large(field.type) if large else field.type for field in given}
-    guarded = Guarded(function, [table.columns for table in tables], types, fault)
-    if key is None:
-        result = _numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
-    else:
-        bucket = f"pmod(xxhash64({', '.join(map(_quoted, key))}), {buckets}L) AS bucket" if key else "0L AS bucket"
-        groups = [_numbered(table, bucket).groupBy("bucket") for table in tables]
-        if len(groups) == 1:
-            result = groups[0].applyInArrow(lambda table: guarded(table), struct)
-        else:
-            result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
-    at = _quoted(fault)
-    return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)

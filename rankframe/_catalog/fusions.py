@@ -198,6 +198,8 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) 
     for name, value in options.items():
         if value is None:
             continue
+        if name == "depth":
+            name = entry.depth[0]
         if name in given:
             raise InvalidOption(
                 f"{name}={shown(value)} is given beside {shown(text)}, which says {name}, too; give it once"

@@ -12,6 +12,7 @@ from .._catalog.call import Call
 from .._catalog.fusions import fusion_of
 from .._decisions.runs import Runs
 from .._fusion.entries import names_of_runs
+from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
@@ -32,7 +33,7 @@ __all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "see
 def arrow_kernel(
     *metrics: verbs.Request,
     largest_label: float | None = None,
-    fusion: str | None = None,
+    fusion: str | FittedFusion[Any] | None = None,
     runs: Sequence[str] | None = None,
     run: str | None = None,
     **options: Any,
@@ -50,11 +51,11 @@ def arrow_kernel(
         The largest label of the whole table, for metrics that take it for the top of the label scale (``err`` without
         ``max_label``); a part of the table does not show it.
     fusion
-        A method that fuses the rankings of several runs before the metrics are computed, as for ``df.rank.fuse``. Without
-        metrics, the result is the fused run.
+        A method that fuses the rankings of several runs before the metrics are computed, as for ``df.rank.fuse``, also a
+        trained one. Without metrics, the result is the fused run.
     runs, run
         The runs of the fusion: the columns of their scores; or, with `run`, the column that names the run of each row, the
-        names of the runs of the whole table, in the order of their weights.
+        names of the runs of the whole table, in the order of their weights. Default of a trained fusion: those of its training.
     **options
         Column names and policies, as for ``df.rank.on``.
 
@@ -90,10 +91,15 @@ def arrow_kernel(
     return kernel_of(setup, metrics, largest_label, fusing)
 
 
-def _fusing(setup: Setup, fusion: str, runs: Sequence[str] | None, run: str | None) -> OnQueries:
+def _fusing(setup: Setup, fusion: str | FittedFusion[Any], runs: Sequence[str] | None, run: str | None) -> OnQueries:
     """The task that fuses the runs of a part."""
-    method = fusion_of(fusion)
+    method: Call | FittedFusion[Any]
     names = Runs.of(runs, None).scores
+    if isinstance(fusion, FittedFusion):
+        method, run = fusion, run if names or run is not None else fusion.where.column
+        names = tuple(fusion.matched(names))
+    else:
+        method = fusion_of(fusion)
     if not names:
         raise InvalidOption(
             "a fusion needs the runs of the whole table: their columns of scores, as ",

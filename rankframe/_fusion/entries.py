@@ -12,6 +12,7 @@ from .._decisions.runs import Runs
 from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order
 from .._plan.sort import numbered
+from .._table.roles import require
 from .._table.setup import Roles, Setup
 from .._table.table import Table
 from ..errors import InvalidData, InvalidOption, on
@@ -50,6 +51,7 @@ def names_of_runs(frame: pl.DataFrame | pl.LazyFrame, runs: Runs) -> list[str]:
     """The names of the runs: score columns as they are named, or the values of a column by first appearance."""
     if runs.column is None:
         return list(runs.scores)
+    require(frame.collect_schema(), runs.column, "run")
     column = pl.col(runs.column)
     found = frame.lazy().select(column.unique(maintain_order=True).cast(pl.String)).collect(engine="in-memory")
     return found.to_series().drop_nulls().to_list()
@@ -175,21 +177,17 @@ def _columns(frame: pl.DataFrame, table: Table, run: pl.Expr) -> pl.DataFrame:
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows with their rank; those below the depth are left out."""
-    import numpy as np
-
+    """The rows with their rank, in its order, so that sums over a ranking do not depend on the table's; cut at the depth."""
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     policies = setup.policies
     setup = Setup(roles).changed(ties=policies.ties, unjudged="drop" if policies.unjudged == "drop" else "nonrelevant")
     order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
     (part,) = order.parts
-    found = part().select("#row", "#position").collect(engine="in-memory")
-    rank = np.empty(rows.height)
-    rank[found["#row"].to_numpy()] = found["#position"].to_numpy()
-    own = pl.col("#score").cast(pl.Float64)
-    ranked = rows.select("#document", "#run", "#list", own, pl.Series("#rank", rank))
-    return ranked if depth is None else ranked.filter(pl.col("#rank") <= depth)
+    found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")
+    found = found if depth is None else found.filter(pl.col("#rank") <= depth)
+    ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[found["#row"]]
+    return ranked.with_columns(found["#rank"])
 
 
 def _with_absent(rows: pl.DataFrame, query: NDArray[np.int64], n_runs: int) -> pl.DataFrame:

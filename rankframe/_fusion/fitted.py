@@ -27,7 +27,7 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, called_by_users, nearest, on, option, shown
 from .entries import entries_of, names_of_runs, of_run
 
-__all__ = ["FittedFusion", "fit"]
+__all__ = ["FittedFusion", "fit", "runs_for", "text_of"]
 
 R = TypeVar("R")
 
@@ -185,6 +185,20 @@ def fit(
     queries = table.select(runs.queries(setup).roles.query).n_unique()
     settings = {"run": runs.column, "n_queries": queries, **settings_of(setup, table)}
     return FittedFusion(call.text, tuple(names), found.lazy() if isinstance(frame, pl.LazyFrame) else found, settings)
+
+
+def text_of(method: str | FittedFusion[Any]) -> str:
+    """The text that names a method."""
+    return method.method if isinstance(method, FittedFusion) else method
+
+
+def runs_for(
+    method: str | Call | FittedFusion[Any], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
+) -> Runs:
+    """The runs that a caller names; by default, of a trained method, those of its training."""
+    if isinstance(method, FittedFusion) and not runs and run is None:
+        return method.where
+    return Runs.of(runs, run)
 
 
 def _names(names: Sequence[str]) -> pl.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -21,6 +21,10 @@ from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
 from .fitted import FittedFusion
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "LISTED",
@@ -46,6 +50,9 @@ SCORE = "score"
 
 LISTED = "#listed"
 """Whether any ranking has the document."""
+
+FIRST_BITS = ~((1 << 29) - 1)
+"""The bits of a 64-bit number that hold its sign, its exponent and the first 24 of its 53 digits."""
 
 
 def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
@@ -130,12 +137,17 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     for fault in rankings.asked.refused.values():
         if rows[fault.column].any():
             raise InvalidData(fault.message)
-    scores = per_document(rows, rankings.of_documents, entries.documents.height)
-    return entries.documents.with_columns(scores.select(**values))
+    scores = per_document(rows, rankings.of_documents, entries.documents.height).select(**values)
+    for call, column in zip(calls, scores, strict=True):
+        if not column.is_finite().all():
+            raise InvalidData(
+                f"{call.text} gives a document a score that is NaN or infinite; give smaller scores, weights or exponents"
+            )
+    return entries.documents.with_columns(scores)
 
 
 def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
-    """A row per document with what its rows come to; sums by NumPy, which needs no groups for numbers from 0 on."""
+    """A row per document with what its rows come to."""
     import numpy as np
 
     document = rows["#document"].to_numpy()
@@ -146,9 +158,22 @@ def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], h
         every = pl.DataFrame({"#document": np.arange(height)}).join(found, "#document", "left", maintain_order="left")
         columns.update({name: every[name] for name in others})
     for name in parts.keys() - others.keys():
-        terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
-        columns[name] = pl.Series(np.bincount(document, terms, minlength=height))
+        columns[name] = pl.Series(_sums(document, rows[name].fill_null(0).cast(pl.Float64).to_numpy(), height))
     return pl.DataFrame(columns)
+
+
+def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) -> NDArray[np.float64]:
+    """The sum of each document's terms, the same in any order of rows, so that equal sums are ties.
+
+    The first 24 bits of the terms and the other bits add up without rounding, if the terms are of similar size.
+    """
+    import numpy as np
+
+    first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
+    with np.errstate(invalid="ignore"):  # infinite terms, of which the fused score is refused
+        others = terms - first
+    sums = np.bincount(document, first, minlength=height) + np.bincount(document, others, minlength=height)
+    return np.asarray(sums, dtype=np.float64)
 
 
 def over_runs(

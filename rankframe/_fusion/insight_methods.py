@@ -15,7 +15,7 @@ from . import expected_exposure as _exposure
 from . import explain as _explain
 from . import oracle as _oracle
 from . import overlap as _overlap
-from .fitted import FittedFusion
+from .fitted import FittedFusion, runs_for
 from .methods import Fuser
 
 __all__ = ["expected_exposure", "explain_fusion", "oracle", "overlap"]
@@ -74,7 +74,7 @@ def explain_fusion(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    chosen = Runs.of(runs, run)
+    chosen = runs_for(method, runs, run)
     return ranker._of(chosen)._run(_explain.explain_fusion, method, chosen, normalize, weights, missing, depth)
 
 
@@ -140,7 +140,7 @@ def oracle(
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
-    fusion: str | None = "rrf",
+    fusion: str | FittedFusion[Any] | None = "rrf",
     ci: float = 0.95,
     method: Method = "bca",
     weights: str | None = None,
@@ -161,7 +161,7 @@ def oracle(
     runs, run
         The runs, as for :meth:`fuse`.
     fusion
-        The method that fuses them, with its options, as for :meth:`fuse`; ``None`` for no fusion.
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
     ci
         The confidence of the interval of each gain.
     method, weights, resamples, seed, progress

@@ -77,15 +77,16 @@ def fuse(
     defined order.
 
     Equal scores in a ranking stand by the tie rule; with ``on(ties="expected")`` they share the mean of what their ranks
-    are worth.
+    are worth. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
 
     Raises
     ------
     InvalidOption
         If the method is unknown, an option is out of its range, or no runs are named.
     MissingColumn, InvalidData
-        If a column is missing or holds no numbers; if a score is NaN or infinite, or negative where a normalisation is not
-        defined for it; if a document appears twice in a ranking, or has different labels in different runs.
+        If a column is missing or holds no numbers; if a score is NaN, or, where scores are added up, infinite or beyond 1e150,
+        or negative where a normalisation is not defined for it; if a document appears twice in a ranking, or has different
+        labels in different runs; if a fused score would be no number.
 
     Examples
     --------
@@ -95,8 +96,7 @@ def fuse(
     >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
     [0.016393, 0.032522, 0.016129]
     """
-    trained = isinstance(method, FittedFusion) and not runs and run is None
-    chosen = cast("FittedFusion[Any]", method).where if trained else Runs.of(runs, run)
+    chosen = _fitted.runs_for(method, runs, run)
     return ranker._of(chosen)._run(_fuse.fuse, method, chosen, normalize, weights, missing, depth)
 
 

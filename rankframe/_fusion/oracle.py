@@ -19,6 +19,7 @@ from .._table.setup import Setup
 from .._text import fusion_displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
+from .fitted import FittedFusion, text_of
 from .fuse import SCORE, fuse
 
 if TYPE_CHECKING:
@@ -76,7 +77,12 @@ class Oracle(Generic[R]):
 
 @verb(gives="comparison", reads=["design"])
 def oracle(
-    frame: Frame, setup: Setup, design: Design, fusion: str | None, resampling: Resampling, *requests: Request
+    frame: Frame,
+    setup: Setup,
+    design: Design,
+    fusion: str | FittedFusion[Any] | None,
+    resampling: Resampling,
+    *requests: Request,
 ) -> Oracle[Any]:
     """The best run of each query beside each run and the fusion."""
     calls = averaged(requests, "oracle('ndcg@10', runs=['bm25', 'dense'])")
@@ -87,7 +93,7 @@ def oracle(
     singles = found.runs
     best = _best(found.values, calls)
     if fusion is not None:
-        found = _with(found, fusion, _of_fusion(eager, setup, design, fusion, found, calls))
+        found = _with(found, text_of(fusion), _of_fusion(eager, setup, design, fusion, found, calls))
     found = _with(found, ORACLE, best)
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
     (rows,) = found.slices(())
@@ -99,7 +105,7 @@ def oracle(
         "metrics": [call.text for call in calls],
         **design.settings,
         **asdict(resampling),
-        "fusion": fusion,
+        "fusion": None if fusion is None else text_of(fusion),
         "runs": singles,
         **settings_of(setup, eager),
     }
@@ -127,7 +133,12 @@ def _with(found: PairedValues, name: str, values: NDArray[np.float64]) -> Paired
 
 
 def _of_fusion(
-    frame: pl.DataFrame, setup: Setup, design: Design, fusion: str, found: PairedValues, calls: Sequence[Call]
+    frame: pl.DataFrame,
+    setup: Setup,
+    design: Design,
+    fusion: str | FittedFusion[Any],
+    found: PairedValues,
+    calls: Sequence[Call],
 ) -> NDArray[np.float64]:
     """The values of the fused run for the same queries; NaN where it has none."""
     fused = fuse(frame, setup, fusion, design.runs)

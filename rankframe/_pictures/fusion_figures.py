@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import RUN_OF_TABLE, Runs
 from .._fusion.explain import explain_fusion
+from .._fusion.fitted import FittedFusion, text_of
 from .._fusion.overlap import overlap as overlap_of
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
@@ -17,14 +19,14 @@ from .figure import LINES, ROWS, Axis, Figure, Mark, legible
 __all__ = ["contributions", "overlap"]
 
 
-def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str, k: int) -> Figure:
+def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[Any], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= ROWS:
         raise InvalidOption(option(k=k), f": write how many ranks to show, from 1 to {ROWS}, as ", option(k=10))
     found = explain_fusion(frame, setup, method, runs).lazy().collect().filter(pl.col("fused_rank") <= k)
     if found["contribution"].has_nulls():
         raise InvalidOption(
-            f"{method} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
+            f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
         )
     names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
     names = list(runs.scores) or names
@@ -68,7 +70,7 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str, k:
     )
     last = max(ticks, default=1)
     return Figure(
-        f"What each run contributes to {method}",
+        f"What each run contributes to {text_of(method)}",
         f"{said}, over {n:,} {'query' if n == 1 else 'queries'}",
         Axis("fused score" if one else "mean fused score"),
         Axis(

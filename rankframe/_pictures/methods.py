@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
+from .._fusion.fitted import FittedFusion
 from .._support.arguments import refuse_unfit
 from .._support.methods import Lifted
 from ..errors import InvalidOption, Verbatim, option, shown
@@ -110,7 +111,7 @@ def report(
     show: str | Sequence[str] = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
-    fusion: str | None = None,
+    fusion: str | FittedFusion[Any] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:
@@ -138,8 +139,8 @@ def report(
     gate
         The verdict to show, of :meth:`gate` on the same table: ``gate=df.rank.gate({"ndcg@10": 0.01}, runs=...)``.
     fusion
-        A method of fusion of the runs, as for :meth:`fuse`: its section shows the fused run beside the runs, the gain of
-        the best run of each query, and the documents that the runs have in common.
+        A method of fusion of the runs, as for :meth:`fuse`, also a trained one: its section shows the fused run beside the
+        runs, the gain of the best run of each query, and the documents that the runs have in common.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
     seed

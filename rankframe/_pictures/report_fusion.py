@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from .._decisions.paired_values import Design
+from .._fusion.fitted import text_of
 from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
 from .._table.setup import Setup
@@ -39,7 +40,7 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
         return None
     if not contents.runs.columns:
         raise InvalidOption(
-            option(fusion=contents.fusion), " fuses runs; name them, as ", option(runs=["bm25", "dense"])
+            option(fusion=text_of(contents.fusion)), " fuses runs; name them, as ", option(runs=["bm25", "dense"])
         )
     runs = contents.runs
     design = Design(runs, None, (), None, "error")
@@ -51,7 +52,9 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
         picture(fusion_figures.overlap, frame, setup, runs, RANKS),
     )
     return OfFusion(
-        contents.fusion, (*oracle_lines(best, IN_HTML), *overlap_lines(common, IN_HTML)), Part("", tables, drawn)
+        text_of(contents.fusion),
+        (*oracle_lines(best, IN_HTML), *overlap_lines(common, IN_HTML)),
+        Part("", tables, drawn),
     )
 
 

@@ -19,6 +19,7 @@ from .._catalog.call import Call
 from .._catalog.requests import averaged
 from .._decisions.compare import compare
 from .._decisions.runs import RUN
+from .._fusion.fitted import text_of
 from .._plan.per_query import with_labels
 from .._support.extras import load
 from .._table.roles import require
@@ -105,7 +106,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "intervals": {**_said(contents), "of plots": "Student's t"},
         **({} if design is None else {"comparison": {**design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
-        **({} if contents.fusion is None else {"fusion": contents.fusion}),
+        **({} if contents.fusion is None else {"fusion": text_of(contents.fusion)}),
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }

@@ -16,6 +16,7 @@ from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN, Runs
 from .._decisions.summary import summarize
+from .._fusion.fitted import FittedFusion
 from .._support.extras import load
 from .._table.check import findings
 from .._table.roles import carried
@@ -83,7 +84,7 @@ class Contents:
     title: str
     resamples: int
     seed: int
-    fusion: str | None = None
+    fusion: str | FittedFusion[Any] | None = None
 
     @property
     def design(self) -> Design | None:

@@ -169,7 +169,7 @@ def _parts(annotation: Any, within: Range) -> tuple[Part, ...] | None:
     if origin in (dict, collections.abc.Mapping) and len(args) == 2:
         return _mapping(*(_parts(arg, within) for arg in args))
     if origin is collections.abc.Sequence and args == (float,):
-        return (Part("a list of finite numbers, as [0.7, 0.3]", _numbers, (0.7, 0.3)),)
+        return (Part(f"a list of finite numbers {within}".strip() + ", as [0.7, 0.3]", _Numbers(within), (0.7, 0.3)),)
     if collections.abc.Callable in (annotation, origin):
         return (Part("a function", _function),)
     if annotation in (None, NoneType):
@@ -256,10 +256,14 @@ class _Mapping:
         return {self.key(key): self.value(value) for key, value in given.items()}
 
 
-def _numbers(given: Any) -> tuple[float, ...]:
-    if isinstance(given, (str, bytes, Mapping)):
-        raise TypeError
-    return tuple(map(_Number(Range()), given))
+@dataclass(frozen=True)
+class _Numbers:
+    within: Range
+
+    def __call__(self, given: Any) -> tuple[float, ...]:
+        if isinstance(given, (str, bytes, Mapping)):
+            raise TypeError
+        return tuple(map(_Number(self.within), given))
 
 
 def _function(given: Any) -> Any:

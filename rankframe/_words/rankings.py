@@ -23,6 +23,9 @@ Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 LIST = "#list"
 """The column with the number of a row's ranking; every run has one ranking of each query, which may be empty."""
 
+GREATEST = 1e150
+"""The greatest size of a score whose square can be added up; the least spread of scores is 1 over it."""
+
 RUN = pl.col("#run")
 """The number of the row's run, from 0 on, in the order in which the caller names the runs."""
 
@@ -71,7 +74,9 @@ class Rankings:
         """The scores as a normalisation gives them; null for a document that the ranking lacks."""
         scores = Scores(self)
         self.refuse(
-            scores.score.is_infinite(), "a score is infinite, and fusion by scores adds them up; give finite scores"
+            scores.score.abs() > GREATEST,
+            f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores, or "
+            "fuse by ranks, as with 'rrf'",
         )
         return scores.score if normalize is None else self.asked.column(normalize(scores))
 
@@ -198,10 +203,9 @@ class Scores:
         """The greatest score."""
         return self._rankings.within_ranking(self.score.max())
 
-    @property
-    def sum(self) -> pl.Expr:
-        """The sum of the scores."""
-        return self._rankings.within_ranking(self.score.sum())
+    def total(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` over the ranking."""
+        return self._rankings.within_ranking(x.sum())
 
     @property
     def mean(self) -> pl.Expr:
@@ -211,19 +215,19 @@ class Scores:
     @property
     def deviation(self) -> pl.Expr:
         """Their standard deviation, divided by the number of scores; exactly 0 if they are all equal."""
-        spread = self._rankings.within_ranking(self.score.std(ddof=0))
-        return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
+        return self._spread(0)
 
     @property
     def sample_deviation(self) -> pl.Expr:
         """Their standard deviation, divided by the number of scores less 1; exactly 0 if they are all equal."""
-        spread = self._rankings.within_ranking(self.score.std(ddof=1))
-        return pl.when(self.greatest > self.least).then(spread).otherwise(0.0)
+        return self._spread(1)
 
     @property
     def norm(self) -> pl.Expr:
         """Their Euclidean norm."""
-        return self._rankings.within_ranking((self.score**2).sum()).sqrt()
+        norm = self.total(self.score**2).sqrt()
+        self._refuse_lost(norm, self.score != 0)
+        return norm
 
     @property
     def length(self) -> pl.Expr:
@@ -242,6 +246,19 @@ class Scores:
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a score."""
         self._rankings.refuse(bad, message)
+
+    def _spread(self, ddof: int) -> pl.Expr:
+        spread, differ = self._rankings.within_ranking(self.score.std(ddof=ddof)), self.greatest > self.least
+        self._refuse_lost(spread, differ)
+        return pl.when(differ).then(spread).otherwise(0.0)
+
+    def _refuse_lost(self, size: pl.Expr, some: pl.Expr) -> None:
+        """Refuse scores so near each other, or 0, that their squares are lost."""
+        self.refuse(
+            some & (size < 1 / GREATEST),
+            f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them, as by 1e200, "
+            "or give their logarithms",
+        )
 
 
 def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:

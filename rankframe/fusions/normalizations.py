@@ -33,7 +33,7 @@ def over_greatest(r: Scores) -> pl.Expr:
 def over_sum(r: Scores) -> pl.Expr:
     """The score above the least, over the sum of these; 1 over the number of documents where all are equal."""
     above = r.score - r.least
-    return pl.when(r.greatest > r.least).then(above / (r.sum - r.length * r.least)).otherwise(_one(r) / r.length)
+    return pl.when(r.greatest > r.least).then(above / r.total(above)).otherwise(_one(r) / r.length)
 
 
 @normalization("z_score", "z-score", "zscore")

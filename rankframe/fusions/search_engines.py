@@ -6,7 +6,7 @@ Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
@@ -29,13 +29,16 @@ __all__ = [
 LEAST_FLOAT = 2.0**-149
 """The least 32-bit number above 0, at which Elasticsearch and OpenSearch start to look for the greatest score."""
 
+Shares: TypeAlias = Annotated[Sequence[float], Range(least=0)]
+"""Weights of an engine that takes none below 0."""
+
 WINDOW = ("rank_window_size", 10)
 """Elasticsearch's name of the depth, and its default."""
 
 
 @fusion(of="engine", depth=WINDOW)
 def elasticsearch_rrf(
-    r: Rankings, *, rank_constant: Annotated[int, Range(least=1)] = 60, weights: Sequence[float] | None = None
+    r: Rankings, *, rank_constant: Annotated[int, Range(least=1)] = 60, weights: Shares | None = None
 ) -> pl.Expr:
     r"""Elasticsearch's ``rrf`` retriever: the sum of 1 over `rank_constant` plus the rank.
 
@@ -46,7 +49,7 @@ def elasticsearch_rrf(
     rank_constant
         The constant `c`.
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs each by 1.
+        A weight for each run from 0 on, in the order of the runs; ``None`` weighs each by 1.
     rank_window_size
         How many documents of each ranking count; Elasticsearch's default is 10.
 
@@ -61,7 +64,7 @@ def elasticsearch_rrf(
 def elasticsearch_linear(
     r: Rankings,
     *,
-    weights: Sequence[float] | None = None,
+    weights: Shares | None = None,
     normalizer: Literal["none", "minmax", "l2_norm"] = "none",
 ) -> pl.Expr:
     r"""Elasticsearch's ``linear`` retriever: the weighted sum of the normalised scores.
@@ -74,7 +77,7 @@ def elasticsearch_linear(
     Parameters
     ----------
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs each by 1.
+        A weight for each run from 0 on, in the order of the runs; ``None`` weighs each by 1.
     normalizer
         ``"none"``, ``"minmax"`` or ``"l2_norm"``, for all runs.
     rank_window_size
@@ -109,7 +112,7 @@ def opensearch_hybrid(
     *,
     normalization: Literal["min_max", "l2", "z_score"] = "min_max",
     combination: Literal["arithmetic_mean", "geometric_mean", "harmonic_mean"] = "arithmetic_mean",
-    weights: Sequence[float] | None = None,
+    weights: Shares | None = None,
 ) -> pl.Expr:
     r"""OpenSearch's ``normalization-processor``: a weighted mean of the normalised scores over the rankings that have it.
 
@@ -130,8 +133,8 @@ def opensearch_hybrid(
     combination
         ``"arithmetic_mean"``, ``"geometric_mean"`` or ``"harmonic_mean"``; ``z_score`` takes the first only.
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs all alike. OpenSearch takes weights from 0 to 1
-        that add up to 1.
+        A weight for each run from 0 on, in the order of the runs; brought to a sum of 1, as OpenSearch takes them.
+        ``None`` weighs all alike.
 
     References
     ----------
@@ -144,7 +147,7 @@ def opensearch_hybrid(
             option(normalization="min_max"),
         )
     normalize = {"min_max": _opensearch_min_max, "l2": _opensearch_l2, "z_score": _opensearch_z_score}[normalization]
-    score, weight = r.normalized(normalize), r.weight(weights)
+    score, weight = r.normalized(normalize), _share(r, weights)
     counts = score >= 0 if combination == "arithmetic_mean" else score > 0
     some, weighed = pl.when(counts).then(score), pl.when(counts).then(weight)
     all_weights = r.total(weighed)
@@ -178,7 +181,7 @@ def opensearch_rrf(
     r: Rankings,
     *,
     rank_constant: Annotated[int, Range(least=1, most=10_000)] = 60,
-    weights: Sequence[float] | None = None,
+    weights: Shares | None = None,
 ) -> pl.Expr:
     r"""OpenSearch's ``score-ranker-processor``: the sum of 1 over `rank_constant` plus the rank, to ten decimals.
 
@@ -189,7 +192,7 @@ def opensearch_rrf(
     rank_constant
         The constant `c`.
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs each by 1.
+        A weight for each run from 0 on, in the order of the runs; ``None`` weighs each by 1.
 
     References
     ----------
@@ -262,7 +265,8 @@ def langchain(
     ----------
     langchain-classic 1.0, ``EnsembleRetriever``.
     """
-    return r.total(r.by_rank(1 / (c + r.rank)) * _weight(r, weights))
+    weight = _share(r, None) if weights is None else r.weight(weights)
+    return r.total(r.by_rank(1 / (c + r.rank)) * weight)
 
 
 @fusion("query_fusion_retriever", of="engine")
@@ -295,7 +299,7 @@ def llamaindex(
     ----------
     llama-index-core 0.14, ``QueryFusionRetriever`` with ``num_queries=1``.
     """
-    weight = _weight(r, _shares(weights))
+    weight = _share(r, weights)
     if mode == "simple":
         return r.greatest(r.normalized(None))
     if mode == "reciprocal_rerank":
@@ -351,7 +355,7 @@ def haystack(
     ----------
     haystack-ai 3.4, ``DocumentJoiner``.
     """
-    weight = _weight(r, _shares(weights))
+    weight = _share(r, weights)
     if join_mode == "concatenate":
         return r.greatest(r.normalized(None))
     if join_mode == "merge":
@@ -361,18 +365,14 @@ def haystack(
     return r.greatest(r.normalized(_distribution(lambda r: r.score)))
 
 
-def _weight(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
-    """The weight of a row's ranking; 1 over the number of rankings if there are no weights."""
-    return r.weight(weights) / (max(r.n_rankings, 1) if weights is None else 1)
-
-
-def _shares(weights: Sequence[float] | None) -> list[float] | None:
-    """The weights, brought to a sum of 1."""
-    if weights is None:
-        return None
-    if min(weights, default=0) < 0 or not sum(weights) > 0:
+def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
+    """The weight of a row's ranking, of weights brought to a sum of 1."""
+    if weights is None or not r.n_rankings:  # an empty table names no runs
+        return pl.lit(1 / max(r.n_rankings, 1))
+    weight = r.weight(weights)
+    if min(weights) < 0 or not sum(weights) > 0:
         raise InvalidOption(
             option(weights=list(weights)),
             " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0",
         )
-    return [x / sum(weights) for x in weights]
+    return weight / sum(weights)

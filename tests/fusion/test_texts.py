@@ -82,3 +82,46 @@ def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
     if rf.FUSIONS[name].of != "scores":
         with pytest.raises(rf.errors.InvalidOption, match="has no effect; leave it out"):
             fusion_of(name, normalize="min_max")
+
+
+# The numbers at the ends of an option's range, and those just beyond.
+ENDS = {
+    "rrf(k={})": ([0], [-1e-9]),
+    "rbc(phi={})": ([1e-9, 0.999], [0, 1]),
+    "logn_isr(sigma={})": ([0, 1], [-1e-9, 1.001]),
+    "elasticsearch_rrf(rank_constant={})": ([1], [0]),
+    "elasticsearch_rrf(rank_window_size={})": ([1], [0]),
+    "elasticsearch_linear(rank_window_size={})": ([1], [0]),
+    "opensearch_rrf(rank_constant={})": ([1, 10_000], [0, 10_001]),
+    "qdrant_rrf(k={})": ([1], [0]),
+    "langchain(c={})": ([0], [-1]),
+    "slidefuse(w={})": ([0], [-1]),
+    "probfuse(x={})": ([1], [0]),
+    "comb_sum(depth={})": ([1], [0]),
+}
+
+
+@pytest.mark.parametrize("text", ENDS)
+def test_an_option_takes_the_numbers_of_its_range_and_no_others(text: str) -> None:
+    taken, refused = ENDS[text]
+    among = {**rf.FUSIONS, **rf.fusion.TRAINED_FUSIONS}
+    for x in taken:
+        fusion_of(text.format(x), among)
+    for x in refused:
+        with pytest.raises(rf.errors.InvalidOption, match=r"whole number|number"):
+            fusion_of(text.format(x), among)
+
+
+DEFAULTS = {
+    "rrf": {"k": 60}, "logn_isr": {"sigma": 0.01}, "rbc": {"phi": 0.8}, "comb_gmnz": {"gamma": 1}, "langchain": {"c": 60},
+    "elasticsearch_rrf": {"rank_constant": 60, "rank_window_size": 10}, "elasticsearch_linear": {"rank_window_size": 10},
+    "opensearch_rrf": {"rank_constant": 60}, "qdrant_rrf": {"k": 2},
+}  # fmt: skip
+
+
+def test_numbers_that_are_left_out_are_those_of_the_papers_and_engines() -> None:
+    numbers = {
+        name: {option: x.default for option, x in method.parameters.items() if isinstance(x.default, (int, float))}
+        for name, method in rf.FUSIONS.items()
+    }
+    assert {name: of for name, of in numbers.items() if of} == DEFAULTS

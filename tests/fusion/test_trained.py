@@ -314,3 +314,29 @@ def test_a_table_of_another_label_leaves_the_fused_scores_as_they_are() -> None:
 
 def test_what_was_trained_fuses_a_table_by_its_own_method() -> None:
     assert fitted().fuse(LONG).equals(LONG.rank.fuse(fitted()))
+
+
+@pytest.mark.parametrize("method", ["segfuse", "bayesfuse"])
+def test_the_segments_of_a_trained_method_end_where_its_paper_says(method: str) -> None:
+    last = ends(method)
+    n = last[-1] + 5
+    table = pl.DataFrame({"query_id": 1, "doc_id": range(n), "A": range(n, 0, -1)})
+    judged = table.with_columns(label=(pl.int_range(1, n + 1)).is_in(last).cast(pl.Int64))  # one at the end of each
+    learned = judged.rank.fit_fusion(method, runs=["A"]).learned
+    assert learned["segment"].to_list() == list(range(1, len(last) + 1))
+    widths = [end - start for start, end in zip([0, *last], last, strict=False)]
+    assert learned["probability"].to_list() == pytest.approx([1 / width for width in widths], abs=1e-15)
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_neither_the_order_of_rows_nor_a_further_query_changes_what_was_trained_gives(method: str) -> None:
+    train, test = random_table(9), random_table(10)
+    fitted = train.sample(fraction=1, shuffle=True, seed=1).rank.fit_fusion(method, runs=RUNS)
+    expected = test.rank.fuse(train.rank.fit_fusion(method, runs=RUNS)).sort("query_id", "doc_id")
+    found = test.sample(fraction=1, shuffle=True, seed=2).rank.fuse(fitted).sort("query_id", "doc_id")
+    assert found.select("query_id", "doc_id", pl.col("score").is_null()).equals(
+        expected.select("query_id", "doc_id", pl.col("score").is_null())
+    )
+    assert found["score"].drop_nulls().to_list() == pytest.approx(expected["score"].drop_nulls().to_list(), abs=1e-12)
+    less = test.filter(pl.col("query_id") != 3).rank.fuse(fitted).sort("query_id", "doc_id")
+    assert less["score"].to_list() == found.filter(pl.col("query_id") != 3)["score"].to_list()

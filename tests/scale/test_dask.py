@@ -384,6 +384,13 @@ def test_score_columns_are_fused_and_the_result_evaluated() -> None:
     assert_same(fused.rank.evaluate("ndcg@5"), wanted.rank.evaluate("ndcg@5"))
 
 
+@pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
+def test_a_trained_fusion_is_applied_to_the_runs_of_its_training(verb: str) -> None:
+    df = runs_of_three()
+    fitted = df.rank.fit_fusion("bayesfuse", run="system")
+    assert_same(getattr(to_dask(df, 4).rank, verb)(fitted), getattr(df.rank, verb)(fitted))
+
+
 def test_weights_of_named_runs_are_named() -> None:
     df, weights = runs_of_three(), {"b": 0.5, "c": 0.2, "a": 0.3}
     assert_same(

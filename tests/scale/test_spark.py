@@ -430,10 +430,28 @@ def runs_of_three(*, absent: bool = True) -> pl.DataFrame:
 
 @pytest.mark.parametrize("buckets", [1, 4])
 @pytest.mark.parametrize("method", ["rrf", "borda", "comb_mnz(normalize=min_max)"])
-def test_a_bucket_holds_the_rows_of_all_runs_of_a_query(spark: Any, method: str, buckets: int) -> None:
+@pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
+def test_a_bucket_holds_the_rows_of_all_runs_of_a_query(spark: Any, verb: str, method: str, buckets: int) -> None:
     df = runs_of_three()
-    found = rankframe.spark.fuse(to_spark(spark, df), method, run="system", buckets=buckets)
-    assert_same(found, df.rank.fuse(method, run="system"))
+    found = getattr(rankframe.spark, verb)(to_spark(spark, df), method, run="system", buckets=buckets)
+    assert_same(found, getattr(df.rank, verb)(method, run="system"))
+
+
+@pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
+def test_a_trained_fusion_is_applied_to_the_runs_of_its_training(spark: Any, verb: str) -> None:
+    df = runs_of_three()
+    fitted = df.rank.fit_fusion("bayesfuse", run="system")
+    found = getattr(rankframe.spark, verb)(to_spark(spark, df), fitted, buckets=3)
+    assert_same(found, getattr(df.rank, verb)(fitted))
+
+
+def test_figures_of_an_explained_fusion_are_longs_and_doubles(spark: Any) -> None:
+    df = DF.with_columns(other=-pl.col("score"))
+    found = rankframe.spark.explain_fusion(to_spark(spark, df), "rrf", runs=["score", "other"])
+    kinds = dict(found.dtypes)
+    assert [kinds[name] for name in ("run", "rank", "score", "normalized", "contribution", "fused", "fused_rank")] == [
+        "string", "bigint", "double", "double", "double", "double", "bigint",
+    ]  # fmt: skip
 
 
 def test_score_columns_are_fused_and_the_result_evaluated(spark: Any) -> None:

@@ -5,8 +5,11 @@ ranx and trectools: `pip install -r tests/tools/requirements-light.txt`; the oth
 
 from __future__ import annotations
 
+import importlib
+import math
 import os
 import random
+import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -45,12 +48,21 @@ def ours(method: str, runs: Sequence[Scores], **options: Any) -> Scores:
     """What we make of the runs."""
     own = {name: options.pop(name) for name in options.keys() - {"weights", "normalize"}}
     method += f"({','.join(f'{name}={x}' for name, x in own.items())})" if own else ""
+    return by_query(rows_of(runs).rank.on(ties="order").fuse(method, run="run", **options))
+
+
+def rows_of(runs: Sequence[Scores]) -> pl.DataFrame:
+    """A row per run, query and document."""
     rows = [
         (f"run{i}", q, doc, x) for i, run in enumerate(runs) for q, scores in run.items() for doc, x in scores.items()
     ]
-    table = pl.DataFrame(rows, schema=["run", "query_id", "doc_id", "score"], orient="row")
+    return pl.DataFrame(rows, schema=["run", "query_id", "doc_id", "score"], orient="row")
+
+
+def by_query(fused: pl.DataFrame) -> Scores:
+    """The fused scores."""
     found: Scores = {}
-    for query, doc, score in table.rank.on(ties="order").fuse(method, run="run", **options).iter_rows():
+    for query, doc, score in fused.iter_rows():
         found.setdefault(query, {})[doc] = score
     return found
 
@@ -149,6 +161,101 @@ def test_ranx_divides_scores_of_0_and_less_by_a_billionth_and_we_refuse_them() -
         ours("comb_min", runs, normalize="max")
 
 
+TRAINED: dict[str, dict[str, int]] = {
+    "mapfuse": {}, "posfuse": {}, "slidefuse": {"w": 2}, "probfuse": {"x": 3}, "segfuse": {}, "bayesfuse": {},
+}  # fmt: skip
+
+
+def test_ranx_needs_the_same_queries_in_all_runs_and_we_fuse_what_there_is() -> None:
+    runs = [{"p": {"a": 2.0}, "q": {"a": 2.0}}, {"q": {"b": 1.0}}, {"q": {"c": 1.0}}]
+    with pytest.raises(AssertionError, match="Runs 0 and 0 query ids do not match"):
+        of_ranx(runs, "rrf", None)
+    assert ours("rrf(k=0)", runs) == {"p": {"a": 1}, "q": {"a": 1, "b": 1, "c": 1}}
+
+
+def test_ranx_has_a_default_method_without_default_weights_and_ours_is_rrf() -> None:
+    from ranx import Run, fuse
+
+    with pytest.raises(TypeError, match="weights"):
+        fuse([Run(run) for run in ONE_QUERY])
+    tables = [rows_of([run]).drop("run") for run in ONE_QUERY]
+    assert by_query(rf.fuse(tables))["q"] == pytest.approx(ours("rrf", ONE_QUERY)["q"])
+
+
+def test_after_borda_ranx_counts_absent_documents_as_found_and_we_have_borda_as_a_method() -> None:
+    found = of_ranx(ONE_QUERY, "mnz", "borda")["q"]
+    assert found["d4"] == pytest.approx(3 * of_ranx(ONE_QUERY, "sum", "borda")["q"]["d4"])  # d4 is in one of three runs
+    assert ours("comb_mnz", ONE_QUERY)["q"]["d4"] == 2
+    assert ours("borda", ONE_QUERY)["q"] == pytest.approx(of_ranx(ONE_QUERY, "bordafuse", None)["q"])
+
+
+def test_equal_scores_have_ranks_of_their_own_in_ranx_and_may_share_them_here() -> None:
+    runs = [{"q": dict.fromkeys([f"d{i:02}" for i in range(40)], 1.0)}, {"q": {"e": 1.0}}]
+    theirs = of_ranx(runs, "rrf", None)["q"]
+    assert len({theirs[doc] for doc in runs[0]["q"]}) == 40
+    shared = by_query(rows_of(runs).rank.on(ties="expected").fuse("rrf", run="run"))["q"]
+    assert [shared[doc] for doc in runs[0]["q"]] == pytest.approx([sum(1 / (60 + r) for r in range(1, 41)) / 40] * 40)
+
+
+LEARNED = {"mapfuse": "map_scores", "bayesfuse": "log_odds"}
+"""ranx' names of what a method learns; by default ``probs``."""
+
+
+def judgments(seed: int, runs: Sequence[Scores]) -> dict[str, dict[str, int]]:
+    """Some documents of every query, at least one of which is relevant."""
+    draw = random.Random(seed)
+    docs = sorted({doc for run in runs for scores in run.values() for doc in scores})
+    return {q: dict.fromkeys(draw.sample(docs, 4), 1) for q in runs[0]}
+
+
+def trained_by_ranx(
+    method: str, train: Sequence[Scores], qrels: Mapping[str, Mapping[str, int]], test: Sequence[Scores], **options: int
+) -> Scores:
+    from ranx import Qrels, Run
+    from ranx.fusion import fusion_switch
+
+    module = importlib.import_module(f"ranx.fusion.{method}")
+    segments = {"n_segments": options["x"]} if "x" in options else {}
+    learned = getattr(module, f"{method}_train")(Qrels(dict(qrels)), [Run(run) for run in train], **segments)
+    given = {LEARNED.get(method, "probs"): learned, **({"w": options["w"]} if "w" in options else {})}
+    fused = fusion_switch(method)([Run(run) for run in test], **given)
+    return {query: dict(scores) for query, scores in fused.to_dict().items()}
+
+
+def trained_here(
+    method: str, train: Sequence[Scores], qrels: Mapping[str, Mapping[str, int]], test: Sequence[Scores], **options: int
+) -> Scores:
+    text = f"{method}({','.join(f'{name}={x}' for name, x in options.items())})" if options else method
+    judged = pl.DataFrame(
+        [(q, doc, x) for q, of in qrels.items() for doc, x in of.items()],
+        schema=["query_id", "doc_id", "label"],
+        orient="row",
+    )
+    fitted = rf.fit_fusion(rows_of(train), text, run="run", qrels=judged)
+    return by_query(rows_of(test).rank.fuse(fitted))
+
+
+@pytest.mark.parametrize("method", TRAINED)
+def test_a_trained_method_gives_the_values_of_ranx(method: str) -> None:
+    train, test = runs_of(7), runs_of(8)
+    qrels = judgments(7, train)
+    expected = trained_by_ranx(method, train, qrels, test, **TRAINED[method])
+    check(trained_here(method, train, qrels, test, **TRAINED[method]), expected)
+
+
+def test_bayesfuse_of_ranx_reads_beyond_its_thousand_ranks_and_ours_counts_the_last_class() -> None:
+    long = {"q": {f"d{rank:04}": 2000.0 - rank for rank in range(1, 1002)}}
+    other, qrels = {"q": {"e": 1.0}}, {"q": {"d0001": 1}}
+    theirs = trained_by_ranx("bayesfuse", [long, other], qrels, [long, other])["q"]
+    own = trained_here("bayesfuse", [long, other], qrels, [long, other])["q"]
+    assert {doc: own[doc] for doc in theirs if doc != "d1001"} == pytest.approx(
+        {doc: x for doc, x in theirs.items() if doc != "d1001"}, abs=1e-9
+    )
+    absent = math.log(0.001 / 0.999)
+    assert own["d1001"] == own["d1000"] == pytest.approx(2 * absent, abs=1e-9)
+    assert theirs["d1001"] != pytest.approx(2 * absent, abs=1e-3)  # whatever stands there in memory
+
+
 # trectools
 
 
@@ -177,6 +284,31 @@ def test_a_strategy_of_trectools_gives_our_values_for_two_runs(strategy: str) ->
     for seed in range(3):
         runs = runs_of(seed)[:2]
         check(ours(f"combos(strategy={strategy})", runs), of_trectools("combos", runs, strategy=strategy))
+
+
+@pytest.mark.parametrize("strategy", ["sum", "max", "min", "anz", "mnz", "med"])
+def test_a_strategy_of_trectools_is_none_for_three_runs_and_ours_is(strategy: str) -> None:
+    runs = runs_of(0)
+    with pytest.raises(ValueError, match="suffixes"):  # the scores of the third run have the name of the second's
+        of_trectools("combos", runs, strategy=strategy)
+    by_hand = {"sum": sum, "max": max, "min": min, "anz": statistics.fmean, "med": statistics.median,
+               "mnz": lambda x: sum(x) * len(x)}[strategy]  # fmt: skip
+    expected: Scores = {}
+    for query in runs[0]:
+        docs = {doc for run in runs for doc in run[query]}
+        expected[query] = {doc: by_hand([run[query][doc] for run in runs if doc in run[query]]) for doc in docs}
+    check(ours(f"combos(strategy={strategy})", runs), expected)
+
+
+def test_trectools_leaves_out_what_stands_below_rank_1000_and_we_do_so_with_a_depth() -> None:
+    long = {"q": {f"d{rank:04}": 2000.0 - rank for rank in range(1, 1003)}}
+    other = {"q": {"e": 2.0, "d1002": 1.0}}
+    theirs = of_trectools("reciprocal_rank_fusion", [long, other])["q"]
+    own = ours("reciprocal_rank_fusion", [long, other])["q"]
+    assert own["d1002"] == pytest.approx(1 / 1062 + 1 / 62, abs=1e-12)
+    assert theirs["d1002"] == pytest.approx(1 / 62, abs=1e-12)
+    cut = ours("reciprocal_rank_fusion", [long, other], depth=1000)["q"]
+    assert cut["d1002"] == pytest.approx(theirs["d1002"], abs=1e-12)
 
 
 def test_rank_fusions_of_trectools_give_our_values() -> None:
