@@ -30,6 +30,8 @@ SHALLOW = 20
 """The depth to which catalog metrics are drawn by default."""
 EQUAL, PAST = "all items alike", "past interactions"
 """The names of the reference lines beside the lines of the runs."""
+RESAMPLES = 1_000
+"""The number of resamples of each interval."""
 
 
 def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:
@@ -197,7 +199,7 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
 
 def _measured(frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str]) -> pl.DataFrame:
     """The catalog metrics of each run, with intervals."""
-    resampling = Resampling(0.95, "percentile", 1_000, 0, progress=True)
+    resampling = Resampling(0.95, "percentile", RESAMPLES, 0, progress=True)
 
     def of_run(one: Setup) -> pl.DataFrame:
         return catalog_table(frame, one, runs.key, "error", resampling, *texts).lazy().collect()
