@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InOrder", "Part", "fault_of", "in_rank_order"]
 
-Part: TypeAlias = Callable[[], pl.LazyFrame]
-"""A function that returns the rows of some queries in rank order."""
+Part: TypeAlias = Callable[..., pl.LazyFrame]
+"""A function that returns the rows of some queries in rank order, down to a cutoff if it is given one."""
 
 
 def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True, documents: bool = True) -> Fault | None:
@@ -65,13 +65,18 @@ class InOrder(NamedTuple):
     complete: bool
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False) -> InOrder:
-    """The frame in rank order, in parts of whole queries; in a single part if `whole`."""
-    ordered = sort_rows(frame, table)
+def in_rank_order(
+    frame: pl.DataFrame, table: Table, *, whole: bool = False, top: int | None = None, cutoff: int | None = None
+) -> InOrder:
+    """The frame in rank order, in parts of whole queries; in a single part if `whole`.
+
+    With `top`, the largest of few whole labels, the rows down to a cutoff come with the labels of the ideal ranking.
+    """
+    ordered = sort_rows(frame, table, top, cutoff)
     score = pl.lit(ordered.score).gather("#row").alias("#score")
 
-    def part(start: int, length: int) -> pl.LazyFrame:
-        return ordered.of(start, length).lazy().with_columns(score)
+    def part(start: int, length: int, cutoff: int | None = None) -> pl.LazyFrame:
+        return ordered.of(start, length, cutoff).lazy().with_columns(score)
 
     cuts = _cuts(ordered.ends, 1 if whole else parts_of(frame.height))
     return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())

@@ -14,7 +14,15 @@ import polars as pl
 
 from .._table.table import Table
 
-__all__ = ["ROWS_OF_SMALL_TABLE", "in_threads", "largest_whole_label", "parts_of", "side_by_side", "with_gain"]
+__all__ = [
+    "ROWS_OF_SMALL_TABLE",
+    "few_rows",
+    "in_threads",
+    "largest_whole_label",
+    "parts_of",
+    "side_by_side",
+    "with_gain",
+]
 
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
@@ -24,6 +32,9 @@ LOOKED_UP_LABELS = 256
 
 SHARE_WITH_GAIN = 1 / 64
 """The largest share of rows with a label above 0 for which dropping queries without one pays."""
+
+SHARE_OF_TOP = 1 / 2
+"""The largest share of rows down to a cutoff for which leaving out the others pays."""
 
 ROWS_OF_PART = 3 * 2**16
 """The most rows of a part, so that memory for their columns does not grow with the table."""
@@ -57,6 +68,11 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
         return frame
     query, relevant = pl.col(name), frame[name].filter(gains).unique()
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
+
+
+def few_rows(cutoff: int | None, queries: int, rows: int) -> bool:
+    """Whether the rows of all queries down to a cutoff, if there is one, are so few that leaving out the others pays."""
+    return cutoff is not None and cutoff * queries <= SHARE_OF_TOP * rows
 
 
 def parts_of(rows: int) -> int:

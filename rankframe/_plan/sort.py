@@ -11,7 +11,7 @@ import polars as pl
 
 from .._table.table import Table
 from .._words.pairs import starts_of
-from .shortcuts import side_by_side
+from .shortcuts import few_rows, side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +42,8 @@ class PackedRows:
         Sorted codes: the number of the query, the leading bits of the score, the number of the row.
     bits
         The number of bits of a row's number.
+    labels
+        The number of rows per query and label from 0 on, labels below 0 and null counting as 0; None if nobody asked.
     """
 
     frame: pl.DataFrame
@@ -51,23 +53,35 @@ class PackedRows:
     ends: NDArray[np.int64]
     codes: NDArray[np.uint64]
     bits: int
+    labels: NDArray[np.uint32] | None = None
 
-    def of(self, start: int, length: int) -> pl.DataFrame:
-        """The rows of `length` queries in rank order: query number, row number, position in the query."""
+    def of(self, start: int, length: int, cutoff: int | None = None) -> pl.DataFrame:
+        """The rows of `length` queries in rank order, down to the cutoff: query number, row number, position in the query.
+
+        Down to a cutoff also the labels in falling order, if labels were counted.
+        """
         import numpy as np
 
         ends = self.ends[start : start + length + 1]
-        sizes, first, last = np.diff(ends), int(ends[0]), int(ends[-1])
+        row = self._with_ties_in_order(self.codes[ends[0] : ends[-1]])
+        first, sizes = ends[:-1], np.diff(ends)
+        if cutoff is not None:
+            sizes = np.minimum(sizes, cutoff)
+        before = np.cumsum(sizes) - sizes
         query = np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)
-        return pl.DataFrame(
-            {
-                "#query": pl.Series(query).set_sorted(),
-                "#row": self._with_ties_in_order(self.codes[first:last]),
-                "#position": np.arange(first + 1, last + 1) - np.repeat(ends[:-1], sizes),
-            }
-        )
+        place = np.arange(len(query))
+        if cutoff is not None:
+            row = row[place + np.repeat(first - ends[0] - before, sizes)]
+        columns = {
+            "#query": pl.Series(query).set_sorted(),
+            "#row": pl.Series(row),
+            "#position": pl.Series(place + np.repeat(1 - before, sizes)),
+        }
+        if cutoff is not None and self.labels is not None:
+            columns["#falling"] = _falling(self.labels[start : start + length], cutoff)
+        return pl.DataFrame(columns)
 
-    def _with_ties_in_order(self, code: NDArray[np.uint64]) -> pl.Series:
+    def _with_ties_in_order(self, code: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """The row numbers; rows whose codes differ in nothing else are sorted by the full sort keys."""
         import numpy as np
 
@@ -84,7 +98,7 @@ class PackedRows:
             falling = [False, *[descending] * len(keys)]
             ties = ties.sort(ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True)
             row[tied] = ties["#row"].to_numpy()
-        return pl.Series(row)
+        return row
 
 
 class Queries(NamedTuple):
@@ -112,8 +126,11 @@ class Queries(NamedTuple):
         return not self.by_hash or keys[pl.Series(self.number)].equals(ids)
 
 
-def sort_rows(frame: pl.DataFrame, table: Table) -> PackedRows:
-    """Sort the rows by query and score; `PackedRows.of` later sorts rows whose codes are equal."""
+def sort_rows(frame: pl.DataFrame, table: Table, top: int | None = None, cutoff: int | None = None) -> PackedRows:
+    """Sort the rows by query and score; `PackedRows.of` later sorts rows whose codes are equal.
+
+    With a cutoff that leaves out most rows, labels from 0 to `top` are counted.
+    """
     import numpy as np  # imported late, as it is slow to import
 
     *key, score = frame.select_seq(*table.query, table.score.alias("#score")).get_columns()
@@ -121,12 +138,19 @@ def sort_rows(frame: pl.DataFrame, table: Table) -> PackedRows:
     digits = partial(_from_the_top, score)
     queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
     keys = ids[pl.Series(queries.first)]
-    codes, right = side_by_side(partial(_codes, queries, some, rows), partial(queries.are, ids, keys), frame.height)
+
+    def others() -> tuple[bool, NDArray[np.uint32] | None]:
+        if top is None or not few_rows(cutoff, len(queries.first), frame.height):
+            return queries.are(ids, keys), None
+        return queries.are(ids, keys), _counted(queries, frame[table.setup.roles.label], top)
+
+    codes, (right, labels) = side_by_side(partial(_codes, queries, some, rows), others, frame.height)
     if not right:
         queries = _by_group(ids)
         keys, codes = ids[pl.Series(queries.first)], _codes(queries, digits(), rows)
+        labels = others()[1]
     ends = np.concatenate([[0], np.cumsum(queries.sizes, dtype=np.int64)])
-    return PackedRows(frame, table, score, keys, ends, codes, frame.height.bit_length())
+    return PackedRows(frame, table, score, keys, ends, codes, frame.height.bit_length(), labels)
 
 
 def numbered(ids: pl.DataFrame) -> Queries:
@@ -254,6 +278,27 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
         bits ^= (bits >> 63) & np.int64(2**63 - 1)
     below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
     return below
+
+
+def _counted(queries: Queries, label: pl.Series, top: int) -> NDArray[np.uint32]:
+    """The number of rows per query and label from 0 to the top."""
+    import numpy as np
+
+    label = label.fill_null(0) if label.has_nulls() else label
+    cell = np.multiply(queries.number, top + 1, dtype=np.int64)
+    cell += np.maximum(label.to_numpy(), 0).astype(np.int64, copy=False)
+    counts = np.bincount(cell, minlength=len(queries.first) * (top + 1))
+    return counts.astype(np.uint32).reshape(-1, top + 1)
+
+
+def _falling(counts: NDArray[np.uint32], cutoff: int) -> pl.Series:
+    """The labels of each query from the largest down, at most `cutoff` of them, by the number of rows with each label."""
+    import numpy as np
+
+    queries, levels = counts.shape
+    down_to = np.minimum(np.cumsum(counts[:, ::-1], axis=1, dtype=np.int64), cutoff)
+    falling = np.tile(np.arange(levels - 1, -1, -1, dtype=np.float64), queries)
+    return pl.Series(np.repeat(falling, np.diff(down_to, axis=1, prepend=0).ravel()))
 
 
 def _ones(bits: np.uint64) -> np.uint64:

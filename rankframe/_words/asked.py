@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
@@ -11,6 +11,7 @@ from .._table.table import Fault
 from ..errors import InvalidOption
 
 __all__ = [
+    "FALLING",
     "FIRST_ROW",
     "LABEL_REFUSED",
     "POSITION",
@@ -37,6 +38,9 @@ STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
 
 FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
+
+FALLING = pl.col("#falling")
+"""The labels of a query's ideal ranking, by counts of its labels; only where the lowest ranks are cut off."""
 
 LABEL_REFUSED = "label"
 """The kind of a refusal that names the label found."""
@@ -73,6 +77,12 @@ class Asked:
         The value of each call by its text, made of these.
     whole_table
         Whether a value depends on rows of other queries.
+    falling
+        The column of the labels of the ideal ranking, if counts of labels can give it.
+    cutoff
+        The rank below which rows are left out; None for no such rank.
+    of_top
+        The same values from the rows down to a cutoff alone, if those below change none; else None.
     """
 
     key: list[str]
@@ -86,6 +96,11 @@ class Asked:
     refused: dict[str, Fault] = field(default_factory=dict)
     values: dict[str, pl.Expr] = field(default_factory=dict)
     whole_table: bool = False
+    falling: str | None = None
+    cutoff: int | None = None
+    of_top: Asked | None = None
+    _cutoffs: dict[str, int] = field(default_factory=dict)
+    _of_ranks_above: set[str] = field(default_factory=set)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
     _same: set[str] = field(default_factory=set)
     _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
@@ -122,9 +137,17 @@ class Asked:
         self._of_queries[column.meta.output_name()] = how, x
         return column
 
-    def sum(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` per query."""
-        return self._once("sum", x, self.sums)
+    def of_ranks_above(self, column: pl.Expr) -> pl.Expr:
+        """Note that no row changes the column's value on the rows above it."""
+        self._of_ranks_above.add(column.meta.output_name())
+        return column
+
+    def sum(self, x: pl.Expr, k: int | None = None) -> pl.Expr:
+        """The sum of `x`, which is 0 below rank `k`, per query."""
+        column = self._once("sum", x, self.sums)
+        if k is not None:
+            self._cutoffs[column.meta.output_name()] = k
+        return column
 
     def max(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` per query."""
@@ -151,6 +174,31 @@ class Asked:
             (self.sums if how == "sum" else self.maxima)[name] = x
             for columns in self.late:
                 columns.pop(name, None)
+        self._leave_out_unused()
+
+    def _leave_out_unused(self) -> None:
+        """Leave out columns and sums of which neither a value nor a refusal is made."""
+        used = {name for x in self.values.values() for name in x.meta.root_names()}
+        used |= {name for fault in self.refused.values() for name in fault.rows.meta.root_names()}
+        for columns in (self.sums, self.maxima, *reversed(self.late), self.early, self.source):
+            for name in columns.keys() - used:
+                del columns[name]
+            used |= {name for x in columns.values() for name in x.meta.root_names()}
+
+    def cut(self) -> None:
+        """Find out whether rows below all cutoffs change no value; without them, counts give the ideal ranking's labels."""
+        all_rows = (
+            self.early or self.maxima or self.refused or self.whole_table or self.sums.keys() - self._cutoffs.keys()
+        )
+        late = {name: x for columns in self.late for name, x in columns.items()}
+        others = [x for name, x in late.items() if name not in self._of_ranks_above]
+        if self.sums and not all_rows and all(map(is_by_row, (*others, *self.sums.values()))):
+            self.of_top = replace(
+                self,
+                cutoff=max(self._cutoffs[name] for name in self.sums),
+                late=[{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late],
+                falling=self.falling if self.falling in late else None,
+            )
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""
@@ -163,9 +211,7 @@ class Asked:
     @property
     def looks_at_all(self) -> bool:
         """Whether rows without gain are needed, for a metric that uses them or for a count of all rows."""
-        made_of = [*self.values.values(), *self.sums.values(), *self.maxima.values()]
-        made_of += [x for columns in self.late for x in columns.values()]
-        return not self.gains_only or any(self.early.keys() & set(x.meta.root_names()) for x in made_of)
+        return not self.gains_only or bool(self.early)
 
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the late columns."""

@@ -337,7 +337,8 @@ class Ranking(Beside):
         self.used.total |= not is_divisor
         if self.expected is not None:
             x = self.expected.at_rank(x)
-        return self.rows.total(self._down_to(x, k, weight, over), divisor=is_divisor)
+        cutoff = k if isinstance(k, int) else None
+        return self.rows.total(self._down_to(x, k, weight, over), cutoff, divisor=is_divisor)
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         """The hits down to rank `k`, as a divisor."""
@@ -347,7 +348,7 @@ class Ranking(Beside):
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
             self._need_order()
-        return self.rows.total(self._down_to(x, k, over=over), divisor=True)
+        return self.rows.total(self._down_to(x, k, over=over), k, divisor=True)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""

@@ -99,8 +99,8 @@ class Rows(ABC):
         """The largest `x` of the query."""
 
     @abstractmethod
-    def total(self, x: pl.Expr, *, divisor: bool) -> pl.Expr:
-        """The sum of `x` in the form of the answer; a divisor is a sum per query also if the answer is per document."""
+    def total(self, x: pl.Expr, k: int | None, *, divisor: bool) -> pl.Expr:
+        """The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query."""
 
     @abstractmethod
     def count(self, rows: pl.Expr) -> pl.Expr:

@@ -18,6 +18,10 @@ __all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
 
+COUNTED_LABELS = 8
+"""The most different whole labels that are counted per query; the counts of queries of few rows take memory."""
+
+
 class SortedRows(Rows):
     """The rows of all queries, one query after the other; `asked` notes the columns and sums of a plan.
 
@@ -79,11 +83,12 @@ class SortedRows(Rows):
 
     @property
     def place(self) -> pl.Expr:
-        return self.asked.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
+        place = (pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64)
+        return self.asked.of_ranks_above(self.asked.column(place))
 
     @cached_property
     def _first_row(self) -> pl.Expr:
-        return self.asked.column(FIRST_ROW)
+        return self.asked.of_ranks_above(self.asked.column(FIRST_ROW))
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         return self.asked.of_query(x, "sum")
@@ -91,9 +96,9 @@ class SortedRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.asked.of_query(x, "max")
 
-    def total(self, x: pl.Expr, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | None, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
-            return self.asked.sum(x)
+            return self.asked.sum(x, k)
         x = x.cast(pl.Float64).fill_null(0.0)
         if self.answer == "rank":
             return self.so_far(x)
@@ -108,7 +113,7 @@ class SortedRows(Rows):
         # a count over the table, minus that before the query, needs no window
         so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
-        return self.asked.before_drop(count) if of_all else self.asked.column(count)
+        return self.asked.before_drop(count) if of_all else self.asked.of_ranks_above(self.asked.column(count))
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
         level = label if self.asked.top is not None else self.along(label.rank("dense"))
@@ -123,7 +128,7 @@ class SortedRows(Rows):
         if self.asked.top is None:
             return self.once(super().exponential(label))
         worth = pl.select(super().exponential(pl.lit(self.asked.labels))).to_series()
-        return self.asked.column(pl.lit(worth).gather(label.cast(pl.UInt32)))
+        return self.asked.of_ranks_above(self.asked.column(pl.lit(worth).gather(label.cast(pl.UInt32))))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
@@ -140,6 +145,8 @@ class SortedRows(Rows):
         numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
         falling = self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
         self._labels.add(falling.meta.output_name())
+        if top < COUNTED_LABELS and label.meta.eq(LABEL):
+            self.asked.falling = self.asked.of_ranks_above(falling).meta.output_name()
         return falling
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:

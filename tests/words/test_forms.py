@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._catalog.call import Call
 from rankframe._catalog.requests import calls_of
+from rankframe._plan import shortcuts
 from rankframe._plan.plan import run_formulas
 from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
@@ -276,6 +277,59 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, wh
 @pytest.mark.usefixtures("in_parts")
 def test_metrics_of_ones_own_are_those_of_plain_python_in_the_parts_of_a_table() -> None:
     assert_same(frame(MANY_QUERIES).rank.evaluate(*OWN_TEXTS), oracle(MANY_QUERIES))
+
+
+WHOLE_LABELS: Table = {
+    query: [(doc, score, None if label is None else round(label)) for doc, score, label in rows]
+    for query, rows in MANY_QUERIES.items()
+}
+OF_TOP = (
+    ["ndcg@2", "ndcg(gain=exponential)@2", "dcg(min_label=2)@1", "precision@2", "rr@2", "hit_rate@2"],
+    ["ndcg@1"],
+    ["ndcg(ideal=retrieved)@2"],
+    ["ndcg@3", "bpref"],
+)
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("table", [WHOLE_LABELS, MANY_QUERIES], ids=["whole labels", "labels"])
+@pytest.mark.parametrize("policies", thinned(POLICIES, 3), ids=str)
+def test_a_value_does_not_depend_on_the_rows_below_its_cutoff(policies: Options, table: Table) -> None:
+    df = frame(table)
+    for texts in OF_TOP:  # documents at ranks 2 and 3 of some queries tie
+        with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", 10**6):
+            values = df.rank.on(**policies).evaluate(*texts)
+        with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", -1):
+            assert_same(df.rank.on(**policies).evaluate(*texts), values)
+
+
+@pytest.mark.parametrize(
+    ("texts", "cutoff"),
+    [
+        (["ndcg@10", "precision@5", "hit_rate@20"], 20),
+        (["ndcg(gain=exponential)@10"], 10),
+        (["dcg@10", "dcg"], None),
+        (["ndcg(ideal=all)@10"], None),
+        (["recall@10"], None),
+        (["mean_label@10"], None),
+        (["ndcg@10", "map"], None),
+    ],
+)
+def test_rows_below_the_lowest_cutoff_are_left_out_if_nothing_looks_at_them(
+    texts: list[str], cutoff: int | None
+) -> None:
+    of_top = run_formulas(calls_of(*texts), Setup(), 4).of_top
+    assert (of_top and of_top.cutoff) == cutoff
+
+
+def test_a_perfect_ranking_has_the_value_1_in_a_table_whose_lower_ranks_are_left_out() -> None:
+    rows = 3 * shortcuts.ROWS_OF_SMALL_TABLE
+    df = pl.select(query_id=pl.int_range(rows) // 60, doc_id=pl.int_range(rows) % 60).with_columns(
+        score=-pl.col("doc_id"), label=(pl.col("query_id") % 7 * 5 - pl.col("doc_id") // 4).clip(0, 4)
+    )
+    values = df.sample(fraction=1, shuffle=True, seed=0).rank.evaluate("ndcg@10", "ndcg(gain=exponential)@20")
+    has_gain = pl.col("query_id") % 7 > 0
+    assert values.select((pl.exclude("query_id") == has_gain).all()).row(0) == (True, True)
 
 
 @law
