@@ -102,7 +102,5 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     group = setup.roles.group
     if group is None or not background.has(group):
         return Catalog(len(ids), ids, unknown_items == "drop"), past
-    groups = background.items.column(group, doc).select(
-        pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
-    )
+    groups = background.items.rows(doc).select(pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group"))
     return Catalog(len(ids), ids, unknown_items == "drop", groups), past
