@@ -72,11 +72,24 @@ class Asked:
 
 
 class Rows(NamedTuple):
-    """The rows of lists down to a depth, sorted by item: the user of each, and where the rows of each item start."""
+    """The rows of lists down to a depth, sorted by item.
+
+    Attributes
+    ----------
+    user
+        The user of each row.
+    starts, items
+        Where the rows of each item start, and the items.
+    drawn, product
+        Room for the weight of each row, and for a product: arrays that are made anew for each resample take longer than
+        the sums.
+    """
 
     user: Whole
     starts: Whole
     items: Whole
+    drawn: Floats
+    product: Floats
 
 
 def users_of(lists: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
@@ -139,7 +152,7 @@ class Recount:
             lengths = np.bincount(user, minlength=self.n).astype(np.uint32)
             frames[k] = down.with_columns(pl.Series(LENGTH, lengths[user]))
             starts = starts_of(place)
-            self.rows[k] = Rows(user, starts, place[starts].astype(np.int64))
+            self.rows[k] = Rows(user, starts, place[starts].astype(np.int64), *np.empty((2, len(user))))
         for name, x in counted.items.items():
             column = frames[x.k].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
             constant = column.size and (column == column[0]).all()  # as where all lists have one length
@@ -165,11 +178,19 @@ class Recount:
 
     def table(self, weights: Floats) -> pl.DataFrame:
         """The items that were shown, with their sums."""
-        drawn = {k: weights[rows.user] for k, rows in self.rows.items()}
-        counted = {k: self._by_item(k, x) for k, x in drawn.items()}
+        import numpy as np
+
+        counted = {}
+        for k, rows in self.rows.items():
+            np.take(weights, rows.user, out=rows.drawn, mode="clip")  # without room of its own for numbers out of range
+            counted[k] = self._by_item(k, rows.drawn)
         columns = {}
         for name, (k, x) in self.added.items():
-            found = counted[k] * x if isinstance(x, float) else self._by_item(k, drawn[k] * x)
+            if isinstance(x, float):
+                found = counted[k] * x
+            else:
+                rows = self.rows[k]
+                found = self._by_item(k, np.multiply(rows.drawn, x, out=rows.product))
             columns[name] = pl.Series(name, found)
         return self.items.with_columns(**columns)
 
