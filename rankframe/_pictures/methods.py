@@ -34,6 +34,10 @@ class Worker(Protocol):
         """The ranker of the table with the runs: its own, or one of the runs' tables."""
         ...
 
+    def _on(self, options: Mapping[str, object]) -> Worker:
+        """The ranker with other roles, policies and tables."""
+        ...
+
 
 def drawing(plot: F) -> F:
     """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
