@@ -32,6 +32,8 @@ SHALLOW = 20
 """The depth to which catalog metrics are drawn by default."""
 EQUAL, PAST = "all items alike", "past interactions"
 """The names of the reference lines beside the lines of the runs."""
+RESAMPLES = 1_000
+"""The number of resamples of each interval."""
 
 
 def lorenz_curve(
@@ -207,7 +209,7 @@ def _measured(
     frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with intervals."""
-    resampling = Resampling(0.95, "percentile", 1_000, 0, progress=True)
+    resampling = Resampling(0.95, "percentile", RESAMPLES, 0, progress=True)
 
     def of_run(one: Setup) -> pl.DataFrame:
         return catalog_table(frame, one, runs.key, unknown_items, resampling, *texts).lazy().collect()

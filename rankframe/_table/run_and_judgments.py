@@ -303,9 +303,10 @@ class Tables:
 
     def warn(self, *, of_queries: bool) -> None:
         """Warn of unjudged queries that are left out, and if no retrieved document is judged."""
-        left_out = (
-            self.run_only.select(self.query).unique(maintain_order=True).collect() if of_queries else pl.DataFrame()
+        unjudged = self.queries.join(
+            self.judged_queries, on=self.query, how="anti", nulls_equal=True, maintain_order="left"
         )
+        left_out = unjudged.collect() if of_queries else pl.DataFrame()
         if not left_out.is_empty():
             n = self.queries.select(pl.len()).collect().item()
             warn(
@@ -315,7 +316,9 @@ class Tables:
                 option(run_only="keep"),
                 f" to count them as having nothing relevant (found in the run: {first_of(left_out)})",
             )
-        if self.matched.head(1).collect().is_empty():
+        # The first rows tell, most often; a join of all rows takes as long as a sort.
+        of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
+        if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
             on, both = self.query, (self.run.select(self.keys), self.qrels.select(self.keys))
             common = (
                 x.join(y, on=on, how="semi", nulls_equal=True, maintain_order="left") for x, y in (both, both[::-1])

@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 
 from rankframe.__main__ import main
 from rankframe._command import COMMANDS, parser
+from tests.support.calls import thinned
 
 Out: TypeAlias = Callable[..., str]
 
@@ -92,12 +93,11 @@ def test_these_are_all_commands_that_print_a_table() -> None:
 
 
 @pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize(
-    ("ending", "format"), [("csv", "csv"), ("json", "json"), ("md", "markdown"), ("tex", "latex"), ("html", "html")]
-)
-def test_a_file_has_the_format_of_its_name(line: str, ending: str, format: str, out: Out) -> None:
-    printed = out(f"{line} --format {format}")
-    target = f"-o t.{ending} --format {format}" if line.startswith("curve") and ending == "html" else f"-o t.{ending}"
+@pytest.mark.parametrize("ending", thinned(["csv", "json", "md", "tex", "html"], 2))
+def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> None:
+    kind = {"md": "markdown", "tex": "latex"}.get(ending, ending)
+    printed = out(f"{line} --format {kind}")
+    target = f"-o t.{ending} --format {kind}" if line.startswith("curve") and ending == "html" else f"-o t.{ending}"
     assert out(f"{line} {target}") == ""
     assert Path(f"t.{ending}").read_bytes() == printed.encode()
     assert sorted(path.name for path in Path().iterdir()) == sorted(

@@ -12,6 +12,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
 from rankframe._words import duels
+from tests.support.calls import thinned
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "Int64"])
@@ -86,7 +87,7 @@ def test_a_further_query_changes_no_other(method: str) -> None:
     assert without == approx({at: x for at, x in with_all.items() if at[0] != 4})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", thinned(METHODS, 2))
 def test_every_form_of_a_table_gives_the_same_scores(method: str) -> None:
     needs = options(method)
     expected = approx(scores(RUNS.rank.fuse(method, run="run", **needs)))

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.support.calls import ALL, CANONICAL, SHARES, SOME, adds_up, part_of, spell
+from tests.support.calls import ALL, CANONICAL, SHARES, SOME, adds_up, part_of, spell, thinned
 from tests.support.tables import frame, random_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
@@ -52,7 +52,7 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("limit", [None, 20_000])
+@pytest.mark.parametrize("limit", thinned([20_000, None], 2))
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_scan_goes_to_a_file(verb: str, limit: int | None, which: str, scan: pl.LazyFrame, tmp_path: Path) -> None:
     VERBS[verb](scan.rank.on(memory_limit=limit), which).sink_parquet(tmp_path / "found.parquet")

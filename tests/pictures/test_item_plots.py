@@ -114,7 +114,8 @@ def test_counts_of_items_are_enough_for_a_long_tail() -> None:
     assert marks(found, "line").equals(marks(pairs, "line"))
 
 
-def test_a_curve_of_a_catalog_metric_has_the_values_and_intervals_of_the_table() -> None:
+def test_a_curve_of_a_catalog_metric_has_the_values_and_intervals_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_figures, "RESAMPLES", 1_000)  # the default of catalog
     found = item_figures.catalog(DF, COLUMNS.on(items=5), RUNS, ["coverage"], None)
     line, band = marks(found, "line"), marks(found, "band")
     # by old: a; a and b; a, b and c. By new: a, b and c at once

@@ -8,8 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -37,7 +35,6 @@ def run(code: str, cwd: Path | None = None) -> str:
     return python("-W", "error", "-c", dedent(code), cwd=cwd).strip()
 
 
-@cache
 def uses(*imports: str) -> dict[str, str]:
     found = json.loads(python("-W", "error", str(ROOT / "tests" / "support" / "uses_of_pandas_rank.py"), *imports))
     assert found["hooked"] == ("rankframe" in imports)
@@ -45,16 +42,14 @@ def uses(*imports: str) -> dict[str, str]:
     return outcomes
 
 
-@pytest.mark.parametrize("imports", [("rankframe", "pandas"), ("pandas", "rankframe")], ids=" then ".join)
-@pytest.mark.parametrize("use", USES)
-def test_a_use_of_pandas_rank_comes_out_as_without_rankframe(use: str, imports: Sequence[str]) -> None:
-    assert uses(*imports)[use] == uses()[use]
-
-
-@pytest.mark.parametrize("use", USES)
-def test_a_use_of_pandas_rank_comes_out_the_same_among_other_tests(use: str) -> None:
-    with pd.option_context("display.width", 1000):
-        assert outcome(USES[use], pd) == uses()[use]
+def test_every_use_of_pandas_rank_comes_out_as_without_rankframe() -> None:
+    without = uses()
+    assert uses("rankframe", "pandas") == without
+    assert uses("pandas", "rankframe") == without
+    with pd.option_context("display.width", 1000):  # and here, among other tests
+        assert {use: outcome(code, pd) for use, code in USES.items()} == without
+    failed = {use for use, found in without.items() if re.match(r"\w+Error: ", found)}
+    assert failed == {"wrong method", "wrong keyword", "too many arguments", "attribute deleted"}
 
 
 def test_annotations_are_the_methods_whoever_asked_for_those_of_the_class() -> None:
@@ -62,11 +57,6 @@ def test_annotations_are_the_methods_whoever_asked_for_those_of_the_class() -> N
         getattr(kind, "__annotations__", None)  # which makes an empty one, where there is none
     frame = pd.DataFrame({"a": [1]})
     assert frame.rank.__annotations__ == pd.DataFrame.rank.__annotations__ != {}
-
-
-def test_the_uses_are_no_errors_unless_they_are_meant_to_be() -> None:
-    failed = {use for use, found in uses().items() if re.match(r"\w+Error: ", found)}
-    assert failed == {"wrong method", "wrong keyword", "too many arguments", "attribute deleted"}
 
 
 def run_of_pandas_own_tests(tmp_path: Path, *more: str) -> tuple[dict[str, int], str]:
@@ -83,18 +73,15 @@ def run_of_pandas_own_tests(tmp_path: Path, *more: str) -> tuple[dict[str, int],
     return {kind: int(n) for n, kind in found}, printed
 
 
-def test_pandas_own_tests_of_rank_pass(tmp_path: Path) -> None:
-    outcomes, printed = run_of_pandas_own_tests(tmp_path, "-p", "hooked")
-    assert "hooked" in printed
-    assert outcomes["passed"] > 100
-    assert outcomes.keys() <= {"passed", "skipped", "xfailed"}
-
-
 @pytest.mark.exhaustive
 def test_as_many_of_pandas_own_tests_of_rank_pass_as_without_rankframe(tmp_path: Path) -> None:
     without, printed = run_of_pandas_own_tests(tmp_path)
     assert "hooked" not in printed
-    assert run_of_pandas_own_tests(tmp_path, "-p", "hooked")[0] == without
+    outcomes, printed = run_of_pandas_own_tests(tmp_path, "-p", "hooked")
+    assert "hooked" in printed
+    assert outcomes == without
+    assert outcomes["passed"] > 100
+    assert outcomes.keys() <= {"passed", "skipped", "xfailed"}
 
 
 @pytest.mark.parametrize("first", ["import rankframe", "import rankframe, pandas", "import pandas, rankframe"])

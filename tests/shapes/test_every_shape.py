@@ -256,15 +256,16 @@ def wanted(ids: str) -> list[dict[Any, float | None]]:
     return [expected(TABLES[ids], name, options, {}) for name, options in ALL]
 
 
-def check(ranker: Any, ids: str) -> None:
-    """Compare every metric of documents, query by query, with its oracle."""
+def check(ranker: Any, ids: str, turn: int) -> None:
+    """Compare every metric of documents, query by query, with its oracle: each shape a third of the calls."""
     table = TABLES[ids]
-    found = ranker.evaluate(*(spell(*call) for call in ALL))
+    calls = list(zip(ALL, wanted(ids), strict=True))[turn % 3 :: 3]
+    found = ranker.evaluate(*(spell(*call) for call, _ in calls))
     query = ranker._setup.roles.query[0]
     if isinstance(found, pd.DataFrame):
         found = pl.from_pandas(found.reset_index())
     found = found.lazy().collect()
-    for (name, options), of_oracle in zip(ALL, wanted(ids), strict=True):
+    for (name, options), of_oracle in calls:
         text = spell(name, options)
         of_shape = {_plain(key, table): value for key, value in values(found, text, query).items()}
         assert_equal(of_shape, of_oracle, text)
@@ -292,14 +293,14 @@ def _plain(key: Any, table: Table) -> Any:
 )
 def test_every_shape_gives_the_values_of_the_oracles(shape: str, ids: str) -> None:
     make = {**SHAPES, **(OF_NUMBERS if ids == "numbers" else OF_TEXTS)}[shape]
-    check(make(TABLES[ids]), ids)
+    check(make(TABLES[ids]), ids, turn=len(shape))
 
 
 @pytest.mark.parametrize("ids", thinned(["texts", "texts of digits"], 2))
 @pytest.mark.parametrize("kind", FILES)
 def test_every_format_of_files_gives_the_values_of_the_oracles(kind: str, ids: str, tmp_path: Path) -> None:
     run, qrels = FILES[kind](TABLES[ids], tmp_path)
-    check(run.rank.judge(qrels).rank, ids)
+    check(run.rank.judge(qrels).rank, ids, turn=len(kind))
 
 
 @pytest.mark.parametrize("ids", thinned(["texts", "texts of digits"], 2))
@@ -307,7 +308,7 @@ def test_every_format_of_files_gives_the_values_of_the_oracles(kind: str, ids: s
 def test_files_of_rows_with_lists_give_the_values_of_the_oracles(ending: str, ids: str, tmp_path: Path) -> None:
     frame, path = pl.DataFrame(lists(TABLES[ids])), tmp_path / f"rows.{ending}"
     frame.write_parquet(path) if ending == "parquet" else frame.write_ndjson(path)
-    check(rf.read_run(path).rank, ids)
+    check(rf.read_run(path).rank, ids, turn=1)
 
 
 def test_the_table_has_all_that_the_shapes_are_to_keep() -> None:

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
-from tests.items import test_conventions_of_recommenders as oracle_of_recommenders
+from tests.audit import test_conventions_of_recommenders as oracle_of_recommenders
 from tests.support.tables import INTEGER_LABELS, Table, frame, random_table
 from tests.tools import conventions as oracle
 from tests.tools import formulas
