@@ -325,6 +325,9 @@ class Plots(ItemPlots):
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, fusion_figures.overlap, chosen.columns, chosen, k)
 
+    def _beside(self, **tables: object) -> Plots:
+        return Plots(self._ranker._on(tables), self._library)
+
     def _draw(
         self,
         title: str | None,

@@ -12,8 +12,12 @@ __all__ = ["UNCLEAR", "elsewhere", "without_digits"]
 
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
+    "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
 }
 """Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
+
+WITHOUT_CUTOFF = {"average_relevance_position"}
+"""Those of the metrics that take no cutoff, so that advice names them without."""
 
 OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "personalization", "simpson"}
 """Words in the names of recommenders' metrics that look at all queries at once."""
@@ -25,6 +29,7 @@ def elsewhere(name: str, text: str) -> Text | None:
     if meant := UNCLEAR.get(base.lower()):
         tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
         texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
+        texts = [re.sub(r"@.*|\(k=\w+\)", "", x) if {*WITHOUT_CUTOFF} & {*re.split(r"\W", x)} else x for x in texts]
         return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
     if name in SETS:
         return (

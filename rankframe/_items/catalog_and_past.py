@@ -11,6 +11,7 @@ import polars as pl
 
 from .._table.background import SIZE, History, common_type, looked_up, of_common_types
 from .._table.policies import check_word
+from .._table.profiles import seen, user_of
 from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
 from .._words.exposure import LABEL, SCORE, Group
@@ -113,8 +114,8 @@ class Past:
 
     def unseen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for the rows of items that the user does not have, else 0.0."""
-        pairs = rows.select(*self.history.key, pl.col(ITEM).alias(self.history.doc))
-        return 1 - self.history.seen(pairs.to_struct())
+        user = user_of(rows.select(self.history.key).to_struct(), self.history)
+        return 1 - seen(pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])}), self.history)
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""
@@ -185,9 +186,7 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     group = setup.roles.group
     if group is None or not background.has(group):
         return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop"), past)
-    groups = background.items.column(group, doc).select(
-        pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
-    )
+    groups = background.items.rows(doc).select(pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group"))
     names = groups["#group"].drop_nulls().unique().sort()
     groups = groups.with_columns(pl.col("#group").cast(pl.Enum(names)))  # which are compared by number
     return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)

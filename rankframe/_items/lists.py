@@ -45,13 +45,16 @@ def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), columns: Set[str] =
     doc = item_column(setup, schema)
     beside = [_values(setup, Table.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
     ranked = with_ranks(frame, setup, RANK)
-    if isinstance(ranked, pl.DataFrame):
-        refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
-    nameless = failing([(pl.col(doc).is_null() & pl.col(RANK).is_not_null(), NAMELESS.format(doc, "item", "item"))])
+    rank = pl.col(RANK)
+    if isinstance(ranked, pl.LazyFrame):
+        nameless = failing([(pl.col(doc).is_null() & rank.is_not_null(), NAMELESS.format(doc, "item", "item"))])
+        rank = pl.coalesce(nameless.cast(pl.UInt32), rank)
+    elif ranked[doc].has_nulls():
+        refuse_nameless(ranked.filter(rank.is_not_null()), doc)
     lists = ranked.lazy().select(
         *setup.roles.query,
         pl.col(doc).alias(ITEM),
-        pl.coalesce(nameless.cast(pl.UInt32), RANK).alias(RANK),
+        rank.alias(RANK),
         *beside,
     )
     if by:

@@ -119,7 +119,8 @@ class Recount:
         rows, past = rows_of(lists, query, of_users, asked, depths)
         items = pl.concat([rows.select(ITEM), past.select(ITEM)]).unique().sort(ITEM).with_row_index(PLACE)
         items = known.described(items)
-        rows, past = (x.join(items, on=ITEM).sort(PLACE, USER) for x in (rows, past))
+        by_item = pl.col(PLACE).cast(pl.UInt64) * self.n + pl.col(USER)  # one number sorts faster than two columns
+        rows, past = (x.join(items, on=ITEM).sort(by_item) for x in (rows, past))
         if known.past is not None:
             of_users = of_users.with_columns(known.past.mean_of(of_users).alias("#past"))
         self.items = items
@@ -128,29 +129,29 @@ class Recount:
         frames: dict[Depth, pl.DataFrame] = {}
         for depth in depths:
             down = past if depth == PAST else down_to(rows, depth)
-            frames[depth] = down.with_columns(pl.len().over(USER).alias(LENGTH))
-            place = down[PLACE].to_numpy()
+            user, place = down[USER].to_numpy().astype(np.int64), down[PLACE].to_numpy()
+            lengths = np.bincount(user, minlength=self.n).astype(np.uint32)
+            frames[depth] = down.with_columns(pl.Series(LENGTH, lengths[user]))
             starts = starts_of(place)
-            self.rows[depth] = Rows(down[USER].to_numpy().astype(np.int64), starts, place[starts].astype(np.int64))
+            self.rows[depth] = Rows(user, starts, place[starts].astype(np.int64))
         for name, x in counted.items.items():
             column = frames[x.depth].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
             constant = column.size and (column == column[0]).all()  # as where all lists have one length
             self.added[name] = x.depth, float(column[0]) if constant else column
-        self.per_user: dict[str, tuple[Floats, bool]] = {
-            name: (self._of_user(x, frames, of_users), x.squared) for name, x in counted.users.items()
-        }
+        self.per_user = self._of_users(counted.users, frames, of_users)
 
-    def _of_user(self, x: Sum, frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame) -> Floats:
-        import numpy as np
-
-        summand = x.of.cast(pl.Float64).alias("#x")
-        found = np.zeros(self.n)
-        if x.by_user:
-            found += users.with_columns(summand)["#x"].fill_null(0.0).to_numpy()
-            return found
-        of_rows = frames[x.depth].group_by(USER).agg(summand)
-        found[of_rows[USER].to_numpy()] = of_rows["#x"].fill_null(0.0).to_numpy()
-        return found
+    def _of_users(
+        self, sums: Mapping[str, Sum], frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame
+    ) -> dict[str, tuple[Floats, bool]]:
+        """The summand of each user, 0 for one without, and whether the weight is squared."""
+        summands = {name: x.of.cast(pl.Float64).fill_null(0.0) for name, x in sums.items()}
+        found = users.select(USER, **{name: summands[name] for name, x in sums.items() if x.by_user})
+        for depth, rows in frames.items():
+            of_rows = {name: summands[name] for name, x in sums.items() if x.depth == depth and not x.by_user}
+            if of_rows:
+                values = rows.group_by(USER).agg(**of_rows)
+                found = found.join(values, on=USER, how="left", maintain_order="left")
+        return {name: (found[name].fill_null(0.0).to_numpy(), x.squared) for name, x in sums.items()}
 
     def numbers(self, weights: Floats) -> dict[str, float]:
         """The sums over users."""

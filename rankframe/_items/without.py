@@ -8,8 +8,9 @@ import polars as pl
 
 from .._plan.per_query import Frame, like
 from .._table.background import common_type, pairs_of
+from .._table.roles import require_all
 from .._table.setup import Setup
-from .._table.table import Table
+from .._table.table import refuse_objects
 from .._verbs.declaration import verb
 from .lists import item_column
 
@@ -20,8 +21,9 @@ __all__ = ["without"]
 def without(frame: Frame, setup: Setup, train: Any) -> Frame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
     schema = frame.collect_schema()
-    Table.of(setup, schema, label=False)
+    require_all(schema, [(name, "query") for name in setup.roles.query])  # nothing is ranked, so no score is needed
     doc = item_column(setup, schema)
+    refuse_objects(schema, [*setup.roles.query, doc])
     pairs, users = pairs_of(train, schema, setup.roles.query, doc, "train")
     others, names = pairs.collect_schema(), [*users, doc]
     key = [pl.col(name).cast(common_type(schema[name], others[name])) for name in names]

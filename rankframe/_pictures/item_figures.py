@@ -13,8 +13,10 @@ from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN, Runs, values
 from .._items.catalog import catalog as catalog_table
 from .._items.catalog import catalog_calls
+from .._items.catalog_and_past import Unknown, catalog_and_past
 from .._items.exposure import Weighing, exposure
 from .._items.lists import item_column
+from .._table.background import place_in
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
@@ -34,13 +36,18 @@ RESAMPLES = 1_000
 """The number of resamples of each interval."""
 
 
-def lorenz_curve(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:
+def lorenz_curve(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, unknown_items: Unknown = "error"
+) -> Figure:
     """The share of exposure that the least shown items get together: the Lorenz curve of each run, with its Gini index."""
     weighing = Weighing.of(k, weight)
     found = _exposed(frame, setup, runs, weighing)
+    ids = catalog_and_past(runs.queries(setup), frame.schema, unknown_items).catalog.ids
+    if ids is not None and unknown_items == "drop":
+        found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"])
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items)
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
@@ -127,6 +134,7 @@ def catalog(
     runs: Runs,
     metrics: Sequence[str],
     cutoffs: Sequence[int] | None,
+    unknown_items: Unknown = "error",
 ) -> Figure:
     """Metrics of a catalog at every cutoff, with intervals over users."""
     asked = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
@@ -139,7 +147,7 @@ def catalog(
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
     calls = {parse_one(call, k).text: (call, k) for call in asked for k in at}
-    found = _measured(frame, setup, runs, [*calls])
+    found = _measured(frame, setup, runs, [*calls], unknown_items)
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         found.filter(pl.col("metric") == text).select(
@@ -200,12 +208,14 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
     return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key).lazy().collect())
 
 
-def _measured(frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str]) -> pl.DataFrame:
+def _measured(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown
+) -> pl.DataFrame:
     """The catalog metrics of each run, with intervals."""
     resampling = Resampling(0.95, "percentile", RESAMPLES, 0, progress=True)
 
     def of_run(one: Setup) -> pl.DataFrame:
-        return catalog_table(frame, one, runs.key, "error", resampling, *texts).lazy().collect()
+        return catalog_table(frame, one, runs.key, unknown_items, resampling, *texts).lazy().collect()
 
     return runs.each(frame, setup, of_run)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._decisions.runs import Runs
+from .._items.catalog_and_past import Unknown
 from . import item_figures
 from .figure import Figure
 from .methods import Drawing, drawing
@@ -24,6 +25,7 @@ class ItemPlots(Drawing, ABC):
         *,
         weight: str = "count",
         items: object = None,
+        unknown_items: Unknown = "error",
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         title: str | None = None,
@@ -39,6 +41,9 @@ class ItemPlots(Drawing, ABC):
         items
             The catalog, as for ``df.rank.catalog``: items that nobody is shown are at the left end of the curve. Default: that
             of ``on(items=...)``.
+        unknown_items
+            What becomes of items that are shown, but are not in the catalog, as for ``df.rank.catalog``: ``"error"`` or
+            ``"drop"``.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`; at most 11 runs.
 
@@ -51,7 +56,7 @@ class ItemPlots(Drawing, ABC):
         InvalidOption
             If the catalog is not given, or no column names the items.
         InvalidData
-            If an item is shown that the catalog lacks.
+            If an item is shown that the catalog lacks, unless ``unknown_items="drop"``.
 
         Examples
         --------
@@ -62,7 +67,8 @@ class ItemPlots(Drawing, ABC):
         """
         chosen = Runs.of(runs, run)
         plots = self._beside(items=items)
-        return plots._draw(title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, chosen, k, weight)
+        asked = chosen, k, weight, unknown_items
+        return plots._draw(title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, *asked)
 
     @drawing
     def long_tail(
@@ -116,6 +122,7 @@ class ItemPlots(Drawing, ABC):
         items: object = None,
         interactions: object = None,
         cutoffs: Sequence[int] | None = None,
+        unknown_items: Unknown = "error",
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         title: str | None = None,
@@ -132,6 +139,8 @@ class ItemPlots(Drawing, ABC):
             As for ``df.rank.catalog``; default: those of ``on(items=..., interactions=...)``.
         cutoffs
             The cutoffs to show; default: every one up to 20, or to the longest list.
+        unknown_items
+            As for :meth:`exposure`.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`.
 
@@ -144,7 +153,7 @@ class ItemPlots(Drawing, ABC):
         InvalidOption
             If a metric needs `items` or `interactions`, takes no cutoff or already has one.
         InvalidData
-            If an item is shown that the catalog lacks.
+            If an item is shown that the catalog lacks, unless ``unknown_items="drop"``.
 
         Examples
         --------
@@ -154,7 +163,7 @@ class ItemPlots(Drawing, ABC):
         'coverage at every cutoff'
         """
         chosen = Runs.of(runs, run)
-        plots, named = self._beside(items=items, interactions=interactions), (chosen, metrics, cutoffs)
+        plots, named = self._beside(items=items, interactions=interactions), (chosen, metrics, cutoffs, unknown_items)
         return plots._draw(title, background, ax, chosen, item_figures.catalog, chosen.columns, *named)
 
     @drawing
@@ -192,10 +201,9 @@ class ItemPlots(Drawing, ABC):
         chosen = Runs.of(runs, run)
         return self._draw(title, background, ax, chosen, item_figures.trade_off, chosen.columns, chosen, x, y)
 
-    def _beside(self, **tables: object) -> Any:
+    @abstractmethod
+    def _beside(self, **tables: object) -> ItemPlots:
         """The plots of the ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
-        own: Any = self
-        return type(own)(own._ranker._on(tables), own._library)
 
     @abstractmethod
     def _draw(

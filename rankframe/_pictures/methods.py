@@ -47,6 +47,10 @@ class Worker(Protocol):
         """The ranker of the table with the runs: its own, or one of the runs' tables."""
         ...
 
+    def _on(self, options: Mapping[str, object]) -> Worker:
+        """The ranker with other roles, policies and tables."""
+        ...
+
 
 class Drawn(NamedTuple):
     """What a library draws: the type, and the texts of the help that differ from those for Altair."""

@@ -35,6 +35,7 @@ __all__ = [
     "measure",
     "names_of",
     "needs_largest_label",
+    "ranks_in_frame",
     "refuse_faults",
     "refuse_names",
     "setup_of_largest",
@@ -215,6 +216,25 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
             *(found[text] for text in asked),
         ]
     )
+
+
+def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
+    """The rank of each row, in the frame's order; null for a document that was not retrieved. Faults are refused."""
+    import numpy as np
+
+    refuse_faults(frame, setup, table, label=False)
+    _, parts, complete = in_rank_order(frame, table)
+    label = pl.col(setup.roles.label) if setup.policies.orders_by_label else pl.repeat(None, pl.len(), dtype=pl.Float64)
+    source = frame.select(label.alias("#raw"))
+    ranks = np.zeros(frame.height, dtype=np.uint32)  # 0 for none
+
+    def put(part: Part) -> None:
+        rows = with_rank(part(), table, source, complete=complete)
+        found = collect(rows.select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32)), frame, setup)
+        ranks[found["#row"].to_numpy()] = found["#rank"].to_numpy()
+
+    in_threads([partial(put, part) for part in parts], frame.height)
+    return pl.select(pl.when(pl.lit(pl.Series(ranks)) > 0).then(pl.lit(pl.Series(ranks)))).to_series()
 
 
 def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:

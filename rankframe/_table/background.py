@@ -26,6 +26,7 @@ __all__ = [
     "looked_up",
     "of_common_types",
     "pairs_of",
+    "place_in",
     "refuse_nameless",
 ]
 
@@ -183,14 +184,13 @@ class History:
         """Whether an item of a popularity is in the long tail: below the head, or, with `tail`, among the least popular."""
         return popularity < self.tail_below(head) if tail is None else popularity <= self.least_popular(tail)
 
+    def place(self, docs: pl.Series) -> pl.Series:
+        """The number of each item's row in `counts`; null for one that is in no interaction."""
+        return place_in(self.counts[self.doc], docs)
+
     def popularity(self, docs: pl.Series) -> pl.Series:
         """The number of users of each item; null for one that is in no interaction."""
-        return looked_up(docs.to_frame(self.doc), self.counts, [self.doc])
-
-    def seen(self, pairs: pl.Series) -> pl.Series:
-        """1.0 for a pair of a user and an item that is in the interactions, else 0.0."""
-        known = self.pairs.with_columns(pl.lit(1.0).alias("#"))
-        return looked_up(pairs.struct.unnest(), known, [*self.key, self.doc]).fill_null(0.0)
+        return self.counts[SIZE].gather(self.place(docs))
 
 
 class Items(Side):
@@ -246,16 +246,15 @@ class Items(Side):
                 ),
             )
 
-    def column(self, name: str, doc: str) -> pl.DataFrame:
-        """A row per item: the item and a property."""
-        key = name, doc
+    def rows(self, doc: str) -> pl.DataFrame:
+        """The table, which has one row for each item."""
+        key = "rows", doc
         if key not in self.kept:
             self.ids(doc)
             if self.frame[doc].is_duplicated().any():
                 raise InvalidData(f"items name an item of column {doc!r} twice; give one row for each item")
-            self.kept[key] = self.frame.select(doc, pl.col(name))
-        found: pl.DataFrame = self.kept[key]
-        return found
+            self.kept[key] = self.frame
+        return self.frame
 
 
 @dataclass(frozen=True)
@@ -302,6 +301,12 @@ def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) 
             both = common_type(one.schema[name], other.schema[name])
             one, other = (x.with_columns(pl.col(name).cast(both)) for x in (one, other))
     return one, other
+
+
+def place_in(ids: pl.Series, given: pl.Series) -> pl.Series:
+    """The place, from 0 on, of each given id among ids that all differ; null for one that is not there."""
+    known = pl.DataFrame({"#id": ids, "#place": pl.int_range(len(ids), dtype=pl.UInt32, eager=True)})
+    return looked_up(given.to_frame("#id"), known, ["#id"])
 
 
 WORDS = (pl.String, pl.Categorical, pl.Enum)

@@ -7,23 +7,25 @@ from collections.abc import Sequence
 import polars as pl
 
 from ..errors import InvalidData
-from .background import SIZE, History, looked_up
+from .background import SIZE, History, looked_up, place_in
 
 __all__ = [
     "USER",
     "categories_of",
     "co_occurrence",
     "co_occurring",
+    "feature_profiles",
     "features_of",
     "in_lists",
+    "seen",
     "similar_features",
     "unit_features",
     "units",
     "user_of",
 ]
 
-USER = "#user"
-"""The number of a user, in the order of the interactions."""
+USER, ITEM = "#user", "#item"
+"""The number of a user, in the order of the interactions; that of an item, the number of its row in their counts."""
 
 
 def in_lists(values: pl.Series) -> pl.Series:
@@ -43,6 +45,19 @@ def users(history: History) -> pl.DataFrame:
     )
 
 
+def numbers(history: History) -> pl.DataFrame:
+    """The interactions, in their order: the number of the user and that of the item."""
+    return history.once(
+        "numbers",
+        lambda: pl.DataFrame(
+            {
+                USER: looked_up(history.pairs, users(history), history.key),
+                ITEM: history.place(history.pairs[history.doc]),
+            }
+        ),
+    )
+
+
 def user_of(rows: pl.Series, history: History) -> pl.Series:
     """The number of the user of each row; null for a user without interactions."""
     return looked_up(rows.struct.unnest(), users(history), history.key)
@@ -54,46 +69,46 @@ def categories_of(history: History, categories: pl.DataFrame) -> pl.DataFrame:
     `categories` has a row for each item, with its category or a list of them.
     """
     items = looked_up(history.pairs.select(history.doc), categories, [history.doc])
-    rows = history.pairs.join(users(history), on=history.key, how="left", maintain_order="left")
-    kinds = rows.select(USER, in_lists(items).alias("kind")).filter(pl.col("kind").list.len() > 0)
+    kinds = pl.DataFrame([numbers(history)[USER], in_lists(items).alias("kind")]).filter(pl.col("kind").list.len() > 0)
     kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
     shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
     return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
 
 
+def seen(rows: pl.DataFrame, history: History) -> pl.Series:
+    """1.0 for a row whose user, by number, had its item, by number, before; else 0.0."""
+    import numpy as np
+
+    n_items = history.counts.height
+
+    def codes(user: str, item: str) -> pl.Expr:
+        return (pl.col(user).cast(pl.Int64) * n_items + pl.col(item).cast(pl.Int64)).alias("#code")
+
+    known = history.once("codes", lambda: numbers(history).select(codes(USER, ITEM)).sort("#code"))["#code"].to_numpy()
+    asked = rows.select(codes("user", "item").fill_null(-1)).to_series().to_numpy()
+    return pl.Series((known[np.searchsorted(known[:-1], asked)] == asked).astype(np.float64))
+
+
 def co_occurrence(history: History) -> pl.DataFrame:
     """A row per pair of items that a user had: the cosine of the sets of their users."""
-    doc, other = history.doc, "#other"
-    sides = history.pairs.lazy().join(users(history).lazy(), on=history.key)
-    both = sides.select(USER, doc).join(sides.select(USER, pl.col(doc).alias(other)), on=USER)
-    counts = history.counts.lazy().select(doc, pl.col(SIZE).alias("#size"))
-    return (
-        both.group_by(doc, other)
-        .agg(pl.len().cast(pl.Float64).alias("#both"))
-        .join(counts, on=doc)
-        .join(counts.rename({doc: other, "#size": "#other size"}), on=other)
-        .select(doc, other, (pl.col("#both") / (pl.col("#size") * pl.col("#other size")).sqrt()).alias("#cosine"))
-        .collect()
-    )
+    had = numbers(history).lazy()
+    both = had.join(had.rename({ITEM: "#other"}), on=USER)
+    sizes = history.counts[SIZE]
+    cosine = pl.col("#both") / (pl.lit(sizes).gather(ITEM) * pl.lit(sizes).gather("#other")).sqrt()
+    counts = both.group_by(ITEM, "#other").agg(pl.len().cast(pl.Float64).alias("#both"))
+    return counts.select(ITEM, "#other", cosine.alias("#cosine")).collect()
 
 
-def co_occurring(rows: pl.Series, history: History) -> pl.Series:
-    """The mean cosine of each row's item and the items of the row's user; null for a user without interactions."""
+def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
+    """The mean cosine of each row's item and the items of the row's user, both by number; null for a user without any."""
     similar = history.once("similar", lambda: co_occurrence(history))
-    asked = _rows_of_users(rows, history)
-    had = history.pairs.join(users(history), on=history.key).select(USER, pl.col(history.doc).alias("#other"))
-    both = asked.join(had, on=USER).join(similar, on=[history.doc, "#other"], how="left")
+    asked = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+    had = numbers(history).rename({ITEM: "#other"})
+    both = asked.join(had, on=USER).join(similar, on=[ITEM, "#other"], how="left")
     # Sorted rows, as a sum depends on its order in the last bit; the optimizer drops a sort inside of the mean.
     terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
     sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
     return asked.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
-
-
-def _rows_of_users(rows: pl.Series, history: History) -> pl.DataFrame:
-    """The rows with their numbers and the numbers of their users; items have the type of the interactions."""
-    frame = rows.struct.unnest()
-    docs = frame[history.doc].cast(history.pairs.schema[history.doc], strict=False)
-    return frame.select(docs, user_of(rows, history).alias(USER)).with_row_index("#row")
 
 
 def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | None:
@@ -116,8 +131,8 @@ def units(names: Sequence[str]) -> list[pl.Expr]:
     return [pl.when(norm > 0).then(pl.col(name) / norm).otherwise(0.0) for name in names]
 
 
-def unit_features(items: pl.DataFrame, doc: str, names: Sequence[str]) -> pl.DataFrame:
-    """A row per item: its features as a vector of length 1, a column of floats for each feature; NaN without features."""
+def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A row per item: its features as a vector of length 1, a column of floats for each feature."""
     features = features_of(items, names)
     if features is None:
         raise InvalidData(
@@ -128,27 +143,26 @@ def unit_features(items: pl.DataFrame, doc: str, names: Sequence[str]) -> pl.Dat
         raise InvalidData(
             f"the features of {missing.sum():,} items are null, NaN or infinite; give each item all of its features"
         )
-    return features.select(units(features.columns)).with_columns(items[doc])
+    return features.select(units(features.columns))
 
 
-def similar_features(rows: pl.Series, history: History, features: pl.DataFrame) -> pl.Series:
-    """The mean cosine of the features of each row's item and of the items of its user; null for a user without interactions.
+def feature_profiles(history: History, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
+    """A row per user, in the order of their numbers: the mean of the features of the user's items, which `ids` names."""
+    places = place_in(ids, history.pairs[history.doc])
+    had = _rows_at(features, places).with_columns(numbers(history)[USER])
+    return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
 
-    `features` has a row for each item: its vector of length 1. An item that is not there has the cosine 0.
+
+def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
+    """The mean cosine of the features of each row's item and of the items of its user, both by number; null without a user.
+
+    `features` and `profiles` have a row for each item and user; an item that is not there has the cosine 0.
     """
-    names = [name for name in features.columns if name != history.doc]
-    had = history.pairs.join(users(history), on=history.key, how="left", maintain_order="left")
-    means = _features_of(had, history.doc, features).with_columns(had[USER]).group_by(USER).agg(pl.col(names).mean())
-    asked = _rows_of_users(rows, history)
-    profile = asked.select(USER).join(means, on=USER, how="left", maintain_order="left").select(names)
-    own = _features_of(asked, history.doc, features)
-    products = pl.DataFrame([profile[name] * own[name] for name in names])
-    known = asked[USER].is_not_null()
-    return products.select(pl.when(known).then(pl.sum_horizontal(pl.all()))).to_series()
+    own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
+    products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
+    return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
 
 
-def _features_of(rows: pl.DataFrame, doc: str, features: pl.DataFrame) -> pl.DataFrame:
-    """The features of each row's item, 0 for one that is not known."""
-    place = features.select(doc).with_row_index("#place").select(doc, "#place")
-    at = looked_up(rows.select(doc), place, [doc])
-    return features.drop(doc).select(pl.all().gather(at).fill_null(0.0))
+def _rows_at(values: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
+    """The rows at some places, 0 for null."""
+    return values.select(pl.all().gather(places).fill_null(0.0))

@@ -187,12 +187,7 @@ class Table:
             if not setup.background.has(name):
                 require(schema, name, role)
         setup.background.check(schema, setup.roles.query, doc)
-        for name in (*setup.roles.query, *([] if doc is None else [doc])):
-            if schema[name] == pl.Object:
-                raise InvalidData(
-                    f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them",
-                    Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}"),
-                )
+        refuse_objects(schema, [*setup.roles.query, *([] if doc is None else [doc])])
         if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
@@ -311,6 +306,16 @@ class Table:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault.of("tied score", setup.roles.score, tied, setup, repeated=score))
         return found
+
+
+def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
+    """Refuse columns of ids that Polars cannot compare."""
+    for name in names:
+        if schema[name] == pl.Object:
+            raise InvalidData(
+                f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them",
+                Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}"),
+            )
 
 
 def is_finite(label: pl.Expr) -> pl.Expr:

@@ -22,6 +22,7 @@ from .._plan.per_query import (
     like,
     measure,
     names_of,
+    ranks_in_frame,
     refuse_faults,
     refuse_names,
     with_labels,
@@ -137,11 +138,13 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
         on = table.key_of_documents
         joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
         return like(frame, joined, setup)
-    rows, rank = ranks(frame.lazy(), table)
+    if isinstance(frame, pl.DataFrame):
+        return frame.with_columns(ranks_in_frame(frame, setup, table).alias(name))
+    rows, rank = ranks(frame, table)
     faults = [(f.rows.over(setup.roles.query), f.message) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
-    return like(frame, ranked.drop(table.row, table.place, strict=False), setup)
+    return ranked.drop(table.row, table.place, strict=False)
 
 
 def rank_column(taken: Container[str]) -> str:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
 from .._support.option_kinds import Range
-from .._table.background import History, Items, looked_up
-from .._table.profiles import categories_of, co_occurring, similar_features, unit_features, user_of
+from .._table.background import SIZE, History, Items, place_in
+from .._table.profiles import (
+    categories_of,
+    co_occurring,
+    feature_profiles,
+    seen,
+    similar_features,
+    unit_features,
+    user_of,
+)
 from .._table.setup import Setup
 from ..errors import InvalidOption, Text, Verbatim, on
 from .lists_of_items import (
@@ -71,16 +79,25 @@ class Beside(ABC):
     @property
     def popularity(self) -> pl.Expr:
         """The number of users who had the document before; null for one that is in no interaction."""
-        history = self.history
-        found = pl.col(self.doc).map_batches(history.popularity, return_dtype=pl.Float64)
-        return self.rows.column(found, b"popularity")
+        return self.rows.gathered(self.history.counts[SIZE], self._past_item, b"popularity")
+
+    @property
+    def _past_item(self) -> pl.Expr:
+        """The number of the document in the interactions; null for one that is in none."""
+        found = pl.col(self.doc).map_batches(self.history.place, return_dtype=pl.UInt32)
+        return self.rows.column(found, b"past item")
+
+    def _item(self, items: Items) -> pl.Expr:
+        """The number of the document's row in the items; null for one that is not there."""
+        place = partial(place_in, items.rows(self.doc)[self.doc])
+        return self.rows.column(pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32), b"item")
 
     @property
     def seen(self) -> pl.Expr:
         """1.0 for a document that the query's user had before, else 0.0."""
         history = self.history
         history.need_users("the items of each user")
-        return self._of_pairs(history.seen, b"seen")
+        return self.rows.mapped(partial(seen, history=history), user=self.user, item=self._past_item)
 
     @property
     def n_users(self) -> float:
@@ -107,10 +124,8 @@ class Beside(ABC):
         items = self.setup.background.items
         if not self.setup.background.has(name) or not isinstance(items, Items):
             return self.counted(self.rows.column(pl.col(name)))
-        known = items.column(name, self.doc)
-        found = partial(of_items, known=known)
-        x = pl.col(self.doc).map_batches(found, return_dtype=known.schema[name])
-        return self.counted(self.rows.column(x, f"items {name}".encode()))
+        known = items.rows(self.doc)[name]
+        return self.counted(self.rows.gathered(known, self._item(items), f"items {name}".encode()))
 
     @property
     def base_rank(self) -> pl.Expr:
@@ -206,21 +221,23 @@ class Beside(ABC):
         history.need_users("the items of each user")
         if name is None:
             raise self.needs("the column of the items' categories", category="genre")
-        return history.once(("categories", name), lambda: categories_of(history, self._past([name], "categories")))
+        items = self._items_with([name], "categories")
+        known = items.rows(self.doc).select(self.doc, name)
+        return history.once(("categories", name, items), lambda: categories_of(history, known))
 
-    def _past(self, names: list[str], what: str) -> pl.DataFrame:
-        """Properties of the items of the past."""
+    def _items_with(self, names: list[str], what: str) -> Items:
+        """The items, a frame that has these columns."""
         items = self.setup.background.items
         if not isinstance(items, Items) or not all(map(self.setup.background.has, names)):
             raise self.needs(f"the {what} of the items of the past, in a frame of items", items=Verbatim("catalog"))
-        return items.frame.select(self.doc, *names)
+        return items
 
     @property
     def similar_by_users(self) -> pl.Expr:
         """The mean cosine, by common users, of each document and the documents that the user had; null for a user without any."""
         history = self.history
         history.need_users("the items of each user")
-        return self._of_pairs(partial(co_occurring, history=history), b"similar by users")
+        return self.rows.mapped(partial(co_occurring, history=history), user=self.user, item=self._past_item)
 
     @property
     def similar_by_features(self) -> pl.Expr:
@@ -229,15 +246,9 @@ class Beside(ABC):
         history.need_users("the items of each user")
         if names is None:
             raise self.needs("the columns of the items' features", features=["x", "y"])
-        past = self._past([*names], "features")
-        features = history.once(("features", names), lambda: unit_features(past, history.doc, names))
-        return self._of_pairs(partial(similar_features, history=history, features=features), b"similar by features")
-
-    def _of_pairs(self, function: Callable[[pl.Series], pl.Series], known_by: bytes) -> pl.Expr:
-        pairs = pl.struct(*self.history.key, self.doc)
-        return self.rows.column(pairs.map_batches(function, return_dtype=pl.Float64), known_by)
-
-
-def of_items(docs: pl.Series, known: pl.DataFrame) -> pl.Series:
-    """The property of each document."""
-    return looked_up(docs.to_frame(known.columns[0]), known, known.columns[:1])
+        items = self._items_with([*names], "features")
+        rows = items.rows(self.doc)
+        features = history.once(("features", names, items), lambda: unit_features(rows, names))
+        profiles = history.once(("profiles", names, items), lambda: feature_profiles(history, rows[self.doc], features))
+        similar = partial(similar_features, features=features, profiles=profiles)
+        return self.rows.mapped(similar, user=self.user, item=self._item(items))

@@ -104,6 +104,9 @@ class GroupRows(Rows):
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self._ranked(x)
 
+    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
+        return places.map_batches(values.gather, return_dtype=values.dtype)
+
     def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         query = pl.int_range(pl.len()) * 0
         rows = pl.struct([query.alias("query"), *(x.alias(name) for name, x in columns.items())])

@@ -30,10 +30,10 @@ def entropy_terms(rows: pl.DataFrame) -> pl.Series:
 
     A row's `weight` is divided evenly among its kinds.
     """
-    kinds = _divided(_kinds(rows))
-    so_far = pl.col("weight").cum_sum().over(QUERY, "kind")
-    before = so_far - pl.col("weight")
-    terms = kinds.select("#row", value=_w_log_w(so_far) - pl.when(before > 0).then(_w_log_w(before)).otherwise(0.0))
+    # a window that stands in an expression more than once would be computed as often
+    kinds = _divided(_kinds(rows)).with_columns(so_far=pl.col("weight").cum_sum().over(QUERY, "kind"))
+    kinds = kinds.with_columns(before=pl.col("so_far") - pl.col("weight"))
+    terms = kinds.select("#row", value=_w_log_w(pl.col("so_far")) - _w_log_w(pl.col("before")))
     return _by_row(rows, terms.group_by("#row").agg(pl.col("value").sum()))
 
 
@@ -50,6 +50,8 @@ def _w_log_w(weight: pl.Expr) -> pl.Expr:
 def _kinds(rows: pl.DataFrame) -> pl.DataFrame:
     """A row for each kind of each listed row."""
     listed = rows.with_row_index("#row").filter("listed")  # of long rankings few rows count
+    if not isinstance(listed.schema["kind"], (pl.List, pl.Array)):
+        return listed.filter(pl.col("kind").is_not_null()).with_columns(pl.lit(1.0).alias("#size"))
     lists = listed.with_columns(in_lists(listed["kind"]).alias("kind"))
     sizes = pl.col("kind").list.len().cast(pl.Float64).alias("#size")
     return lists.with_columns(sizes).filter(pl.col("#size") > 0).explode("kind")
@@ -62,8 +64,11 @@ def _divided(kinds: pl.DataFrame) -> pl.DataFrame:
 
 def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
     """The values by row number, 0.0 for other rows."""
-    every = pl.DataFrame({"#row": pl.int_range(rows.height, dtype=pl.get_index_type(), eager=True)})
-    return every.join(found, on="#row", how="left", maintain_order="left")["value"].fill_null(0.0)
+    import numpy as np
+
+    values = np.zeros(rows.height)
+    values[found["#row"].to_numpy()] = found["value"].to_numpy()
+    return pl.Series(values)
 
 
 def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
@@ -115,21 +120,22 @@ def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
     the query, or `equal` shares.
     """
     known = pl.col("kind").is_not_null()
-    n_of_kind, n = known.sum().over(QUERY, "kind"), known.sum().over(QUERY)
+    # a window that stands in an expression more than once would be computed as often
+    rows = rows.with_columns(before=pl.int_range(pl.len()).over(QUERY, "kind").cast(pl.Float64))
     if target == "documents":
-        share = n_of_kind / n
+        share = known.sum().over(QUERY, "kind") / known.sum().over(QUERY)
     elif target == "equal":
         share = 1 / pl.col("kind").drop_nulls().n_unique().over(QUERY)
     else:
         share = pl.when(pl.col("kind") == "true").then(float(target)).otherwise(1 - float(target))
-    before = pl.int_range(pl.len()).over(QUERY, "kind").cast(pl.Float64)
-    after = before + 1
+    before, after = pl.col("before"), pl.col("before") + 1
     grown = after * after.log() - pl.when(before > 0).then(before * before.log()).otherwise(0.0)
     terms = rows.with_columns(
         value=pl.when(known).then(grown - share.log()).otherwise(0.0), known=known.cast(pl.Float64)
     )
-    so_far = pl.col("known").cum_sum().over(QUERY)
-    value = pl.col("value").cum_sum().over(QUERY) / so_far - so_far.log()
+    terms = terms.select(pl.col("known", "value").cum_sum().over(QUERY))
+    so_far = pl.col("known")
+    value = pl.col("value") / so_far - so_far.log()
     return terms.select(pl.when(so_far > 0).then(value.clip(lower_bound=0.0)).otherwise(0.0)).to_series()
 
 

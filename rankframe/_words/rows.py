@@ -63,6 +63,10 @@ class Rows(ABC):
         """`x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python."""
 
     @abstractmethod
+    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
+        """The value at each row's place, from 0 on; null for null. `known_by` identifies the values."""
+
+    @abstractmethod
     def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         """The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query."""
 

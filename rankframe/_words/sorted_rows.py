@@ -44,6 +44,9 @@ class SortedRows(Rows):
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self.asked.from_table(x, known_by)
 
+    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
+        return self.asked.column(pl.lit(values).gather(places), known_by)
+
     def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         rows = pl.struct([QUERY.alias("query"), *(x.alias(name) for name, x in columns.items())])
         values = rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog.unclear_names import UNCLEAR
+from rankframe._catalog.unclear_names import UNCLEAR, WITHOUT_CUTOFF
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 
@@ -39,6 +39,20 @@ def test_a_name_of_two_metrics_is_refused_and_both_are_named(text: str) -> None:
         rf.UnknownMetric, match=r"hit_rate in sentence-transformers .* pairwise_accuracy in ir_measures"
     ):
         rf.parse(text)
+
+
+@pytest.mark.parametrize("text", ["arp", "ARP", "arp@10", "arp_10", "arp(k=10)"])
+def test_arp_is_refused_and_the_metrics_that_tools_call_so_are_named_as_they_are_written(text: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match="in TF-Ranking and mean_popularity in RecTools and RecBole") as caught:
+        rf.parse(text)
+    named = str(caught.value).rpartition("; write ")[2].replace("'", "").split(" or ")
+    at = "@10" if "10" in text else ""
+    assert [call.text for x in named for call in rf.parse(x)] == ["average_relevance_position", f"mean_popularity{at}"]
+
+
+def test_a_name_of_several_meanings_says_which_of_its_metrics_take_no_cutoff() -> None:
+    meant = {metric for of_tools in UNCLEAR.values() for metric in of_tools.values()}
+    assert {metric for metric in meant if "k" not in rf.METRICS[metric].parameters} == WITHOUT_CUTOFF
 
 
 @pytest.mark.parametrize("name", ["Accuracy", "accuracy", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"])

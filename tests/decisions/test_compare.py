@@ -200,7 +200,7 @@ def test_queries_that_a_run_lacks_follow_the_policy() -> None:
         2,
         3,
     )
-    for text in ("gm_map", "arp"):
+    for text in ("gm_map", "average_relevance_position"):
         with pytest.raises(rf.InvalidOption, match="is not 0; say missing='drop'"):
             MISSING.rank.compare(text, run="system", missing="zero")
 
@@ -262,7 +262,7 @@ def test_a_value_of_0_leaves_a_geometric_mean_without_a_test() -> None:
 
 def test_the_better_run_wins_where_less_is_better() -> None:
     better = DF.with_columns(good=pl.col("label"), bad=-pl.col("label"))
-    found = better.rank.compare("arp", "map", runs=["bad", "good"]).table
+    found = better.rank.compare("average_relevance_position", "map", runs=["bad", "good"]).table
     assert found["difference"][0] < 0 < found["difference"][1]
     assert found["wins"][0] == 40
     assert found["losses"].to_list() == [0, 0]

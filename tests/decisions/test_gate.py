@@ -54,8 +54,8 @@ def test_a_run_passes_where_the_bound_is_within_the_budget() -> None:
 
 def test_worse_is_more_where_less_is_better() -> None:
     better = DF.with_columns(good=pl.col("label"), bad=-pl.col("label"))
-    assert better.rank.gate({"arp": 0}, runs=["bad", "good"], baseline="bad")
-    verdict = better.rank.gate({"arp": 0}, runs=["bad", "good"], baseline="good")
+    assert better.rank.gate({"average_relevance_position": 0}, runs=["bad", "good"], baseline="bad")
+    verdict = better.rank.gate({"average_relevance_position": 0}, runs=["bad", "good"], baseline="good")
     assert not verdict
     assert verdict.table["bound"].item() > verdict.table["difference"].item() > 0
 
@@ -131,7 +131,7 @@ def test_a_metric_without_bounds_is_bounded_by_the_values_found() -> None:
     ranks = pl.DataFrame({"query_id": np.repeat(range(30), 4), "doc_id": list("abcd") * 30})
     ranks = ranks.with_columns(label=pl.Series([1, 0, 0, 0, 0, 0, 0, 1] * 15), old=pl.Series([4, 3, 2, 1] * 30))
     ranks = ranks.with_columns(new="old")
-    row = ranks.rank.gate({"arp": 0.4}, **TWO).table.row(0, named=True)
+    row = ranks.rank.gate({"average_relevance_position": 0.4}, **TWO).table.row(0, named=True)
     assert (row["difference"], row["queries_needed"]) == (0.0, 29)
     assert row["bound"] == pytest.approx(4 * (1 - 0.05 ** (1 / 30)), rel=0.03)
 

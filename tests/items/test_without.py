@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -35,6 +38,23 @@ def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
     pd.testing.assert_frame_equal(found, frame.loc[list("rst")])
     found["note"] = "changed"
     assert frame["note"].to_list() == list("vwxyz")
+
+
+@pytest.mark.parametrize("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
+def test_a_table_without_scores_has_its_seen_rows_left_out_too(form: Callable[[pl.DataFrame], Any]) -> None:
+    found = form(LISTS.drop("score")).rank.without(form(TRAIN))
+    rows = pl.DataFrame(found) if isinstance(found, pd.DataFrame) else found.lazy().collect()
+    assert_frame_equal(rows, LISTS.drop("score")[[2, 3, 4]], check_row_order=False)
+
+
+def test_a_table_without_a_user_is_refused() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'query_id' for query"):
+        LISTS.drop("query_id").rank.without(TRAIN)
+
+
+def test_ids_that_are_python_objects_are_refused() -> None:
+    with pytest.raises(rf.InvalidData, match="column 'doc_id' holds Python objects"):
+        LISTS.with_columns(doc_id=pl.Series([object()] * 5, dtype=pl.Object)).rank.without(TRAIN)
 
 
 def test_pairs_without_a_run_hold_for_every_run() -> None:

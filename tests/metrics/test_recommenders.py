@@ -336,6 +336,26 @@ def test_lists_of_several_lengths_are_no_features() -> None:
         df.rank.on(features="v").ild()
 
 
+def test_a_ranker_of_another_catalog_reads_the_past_by_that_catalog() -> None:
+    past = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [*"abc"]})
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": [*"cd"], "score": [2.0, 1.0], "label": [1, 1]})
+    one = pl.DataFrame({"doc_id": [*"abcd"], "genre": [*"xxyx"], "f": [1, 1, 0, 0], "g": [0, 0, 1, 1]})
+    two = pl.DataFrame({"doc_id": [*"abcd"], "genre": [*"xyyx"], "f": [0, 0, 1, 0], "g": [1, 1, 0, 1]})
+    ranker = df.rank.on(interactions=past, items=one, category="genre", features=["f", "g"])
+    texts = "calibration", "serendipity(against=features)"
+    # the past is of x alone in the one catalog, half of x and half of y in the other; lists are half of each
+    assert ranker.evaluate(*texts).row(0)[1:] == pytest.approx((math.log(1 / (0.99 * 0.5 + 0.01)), 1.0))
+    # d has the features of the past in the other catalog
+    assert ranker.on(items=two).evaluate(*texts).row(0)[1:] == pytest.approx((0.0, 0.0))
+
+
+def test_a_catalog_that_names_an_item_twice_is_refused_for_the_past_too() -> None:
+    items = pl.DataFrame({"doc_id": [*"abcdefa"], "x": [1] * 7})
+    ranker = JUDGED.rank.on(interactions=TRAIN, items=items, features="x")
+    with pytest.raises(rf.InvalidData, match="items name an item of column 'doc_id' twice"):
+        ranker.serendipity(against="features")
+
+
 def test_an_item_without_features_other_than_0_is_at_distance_1_from_all_others() -> None:
     df = RECS.with_columns(x=(pl.col("doc_id") != "e").cast(pl.Int8))
     assert values(df, "ild", features="x") == pytest.approx([2 / 3, 0, 2 / 3])

@@ -169,3 +169,21 @@ def test_a_report_draws_the_items_if_catalog_and_interactions_are_known(tmp_path
     ranker = OLD.rank.on(items=4, interactions=PAST)
     page = ranker.report(tmp_path / "page.html", "ndcg@1", resamples=100).read_text("utf-8")
     assert [title in page for title in titles] == [True, True]
+
+
+@pytest.mark.parametrize("known", [["a", "b", "c"], pl.DataFrame({"doc_id": ["a", "b", "c"]})])
+def test_plots_leave_out_items_that_the_catalog_lacks_as_the_table_of_metrics_does(known: object) -> None:
+    df = pl.DataFrame({"query_id": [1, 1, 1, 2, 2], "doc_id": [*"abzab"], "score": [2.0, 1, 3, 2, 1]})
+    with pytest.raises(rf.InvalidData, match="the catalog lacks"):
+        df.rank.plot.exposure(items=known)
+    with pytest.raises(rf.InvalidData, match="the catalog lacks"):
+        df.rank.plot.catalog("coverage", items=known)
+    setup = COLUMNS.on(items=known, score="score")
+    curve = item_figures.lorenz_curve(df, setup, Runs(), None, "count", "drop")
+    line = marks(curve, "line").filter(pl.col("series") == "score")
+    assert line["y"].to_list() == [0, 0, 0.5, 1]  # c, then a and b: two users each
+    assert "Gini 0.333" in curve.subtitle  # ((-2) 0 + 0 * 2 + 2 * 2) / (3 * 4)
+    shown = item_figures.catalog(df, setup, Runs(), ["coverage"], [3], "drop")
+    assert marks(shown, "line")["y"].to_list() == [2 / 3]
+    assert df.rank.plot.exposure(items=known, unknown_items="drop").title.text == "Lorenz curve of exposure"
+    assert df.rank.plot.catalog("coverage", items=known, unknown_items="drop").title.text == "coverage at every cutoff"

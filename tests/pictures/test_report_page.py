@@ -201,7 +201,9 @@ def test_slices_that_lose_most_come_first(options: Any, order: list[str]) -> Non
 
 @of_texts
 def test_where_less_is_better_a_greater_value_is_a_loss() -> None:
-    page = written(table(THREE), "arp", by="by", runs=["old", "new"])  # ranks of the relevant document: 2, 1
+    page = written(
+        table(THREE), "average_relevance_position", by="by", runs=["old", "new"]
+    )  # ranks of the relevant document: 2, 1
     found = rows(section(page, "By by"))
     assert [row[0] for row in found[1:]] == ["loses", "same", "null", "gains"]
     assert found[1][1:4] == ["1.000", "2.000", "+1.000"]

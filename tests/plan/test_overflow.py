@@ -74,10 +74,10 @@ def test_the_greatest_labels_still_rank_perfectly(form: str) -> None:
     assert set(found) == {1.0}
 
 
-@pytest.mark.parametrize("text", ["cg", "dcg", "ndcg", "arp", "mean_label"])
+@pytest.mark.parametrize("text", ["cg", "dcg", "ndcg", "average_relevance_position", "mean_label"])
 def test_the_greatest_labels_of_many_documents_add_up(text: str) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": range(100_000), "score": range(100_000)}).with_columns(label=1e280)
-    one = {"cg": 1e285, "ndcg": 1.0, "arp": 100_001 / 2, "mean_label": 1e280}
+    one = {"cg": 1e285, "ndcg": 1.0, "average_relevance_position": 100_001 / 2, "mean_label": 1e280}
     value = df.rank.evaluate(text).item(0, 1)
     assert value == pytest.approx(one[text], rel=1e-12) if text in one else 1e280 < value < 1e285
 

@@ -26,13 +26,13 @@ ROWS = [
     ("ndcg@10", "bm25", "l_tr & co", 0.4002, 0.5004, 0.1002, 0.01),
     ("ndcg@10", "bm25", "$dense$", 0.4002, 0.3, -0.1002, 0.04),
     ("ndcg@10", "l_tr & co", "$dense$", 0.5004, 0.3, -0.2004, 0.0003),
-    ("arp", "bm25", "l_tr & co", 10.5, 9.0, -1.5, 0.02),
-    ("arp", "bm25", "$dense$", None, None, None, None),
-    ("arp", "l_tr & co", "$dense$", None, None, None, None),
+    ("unj", "bm25", "l_tr & co", 10.5, 9.0, -1.5, 0.02),
+    ("unj", "bm25", "$dense$", None, None, None, None),
+    ("unj", "l_tr & co", "$dense$", None, None, None, None),
 ]
 SETTINGS: dict[str, Any] = {
     "runs": ["bm25", "l_tr & co", "$dense$"],
-    "metrics": ["ndcg@10", "arp"],
+    "metrics": ["ndcg@10", "unj"],
     "test": "permutation",
     "correction": "holm",
     "policies": {"doc": "doc_id", "query": ("query_id",)},
@@ -53,7 +53,7 @@ def comparison(table: Any = None, **settings: Any) -> Comparison[Any]:
 
 
 MARKDOWN = r"""
-|     | run           |                 ndcg@10 |                  arp |
+|     | run           |                 ndcg@10 |                  unj |
 | --- | ------------- | ----------------------: | -------------------: |
 | a   | bm25          |       0.400<sup>c</sup> |               10.500 |
 | b   | l\_tr &amp; co | **0.500**<sup>ac</sup> | **9.000**<sup>a</sup> |
@@ -70,7 +70,7 @@ LATEX = r"""\begin{table}
 \label{tab:runs}
 \begin{tabular}{llrr}
 \toprule
- & run & ndcg@10 & arp \\
+ & run & ndcg@10 & unj \\
 \midrule
 a & bm25 & 0.400\textsuperscript{c} & 10.500 \\
 b & l\_tr \& co & \textbf{0.500}\textsuperscript{ac} & \textbf{9.000}\textsuperscript{a} \\
@@ -225,7 +225,7 @@ class Tags(HTMLParser):
         self.in_cell = self.in_cell and tag not in ("td", "th")
 
 
-HTML_CELLS = ["", "run", "ndcg@10", "arp", "a", "bm25", "0.400c", "10.500", "b", "l_tr & co", "0.500ac", "9.000a"]
+HTML_CELLS = ["", "run", "ndcg@10", "unj", "a", "bm25", "0.400c", "10.500", "b", "l_tr & co", "0.500ac", "9.000a"]
 
 
 def test_a_notebook_shows_a_comparison() -> None:
@@ -440,7 +440,7 @@ def test_a_metric_that_is_no_sum_shows_documents_without_shares_and_says_why_the
 
 def test_where_less_is_better_the_greatest_are_the_worst(tmp_path: Path) -> None:
     # the relevant document's mean rank: 2, 1; none retrieved counts 0
-    path = DF.rank.on(score="old").report(tmp_path / "a.html", "arp", worst=1)
+    path = DF.rank.on(score="old").report(tmp_path / "a.html", "average_relevance_position", worst=1)
     worst = parts(path.read_text(encoding="utf-8"))["Worst queries"]
     assert "with the greatest average_relevance_position, and" in worst
     assert "average_relevance_position 2.000" in worst
