@@ -16,7 +16,7 @@ import polars as pl
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
-from ..errors import Code, InvalidOption, RankframeError, nearest, shown
+from ..errors import Code, InvalidOption, RankframeError, Text, nearest, option, shown
 from .call import Call, call_of
 from .parse import literals, parse
 from .registry import Metric
@@ -221,11 +221,11 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
     near = nearest(name, known)
     where = "" if name == text else f" in {shown(text)}"
-    hint = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
+    hint: Text = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     with suppress(RankframeError):
         parse(text)
-        hint = f"It is a metric: say metric={text!r} beside a method, as 'rrf'"
-    raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. {hint}")
+        hint = ("It is a metric: say ", option(metric=text), " beside a method, such as 'rrf'")
+    raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. ", hint)
 
 
 def _plain(name: str) -> str:

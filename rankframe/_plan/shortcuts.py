@@ -72,7 +72,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 def few_rows(cutoff: int | None, queries: int, rows: int) -> bool:
     """Whether the rows of all queries down to a cutoff, if there is one, are so few that leaving out the others pays."""
-    return cutoff is not None and cutoff * queries <= SHARE_OF_TOP * rows
+    return cutoff is not None and cutoff * queries < SHARE_OF_TOP * rows
 
 
 def parts_of(rows: int) -> int:

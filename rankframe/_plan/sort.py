@@ -66,7 +66,7 @@ class PackedRows:
         row = self._with_ties_in_order(self.codes[ends[0] : ends[-1]])
         first, sizes = ends[:-1], np.diff(ends)
         if cutoff is not None:
-            sizes = np.minimum(sizes, cutoff)
+            sizes = np.minimum(sizes, min(cutoff, int(sizes.max(initial=0))))
         before = np.cumsum(sizes) - sizes
         query = np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)
         place = np.arange(len(query))

@@ -226,7 +226,7 @@ def test_judge_reads_polars_judgments() -> None:
     qrels = pl.DataFrame({"query_id": ["a", "a"], "doc_id": [1, 2], "label": [1, 2]})
     for judgments in (qrels, qrels.lazy()):
         assert RUN.rank.judge(judgments, run_only="drop").rank.recall()["recall"].tolist() == [0.5]
-    with pytest.raises(rf.InvalidData, match="dict is no frame of judgments"):
+    with pytest.raises(rf.InvalidData, match="is no frame of judgments; give a pandas DataFrame"):
         RUN.rank.judge({"a": 1})
 
 
@@ -583,7 +583,7 @@ def test_empty_frames_have_empty_results() -> None:
         (lambda: SMALL.assign(doc_id="x").rank.ndcg(), rf.InvalidData, "df.sort_values('score', ascending=False).drop_duplicates(['query_id', 'doc_id'])"),
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),
         (lambda: SMALL.assign(doc_id=[1, "x", 1, "x"]).rank.ndcg(), rf.InvalidData,
-         "column 'doc_id' holds objects of type int and str; give it one type, as df.astype({'doc_id': str}) does"),
+         "column 'doc_id' holds objects of type int (1) and str ('x'); make text of all, as df.astype({'doc_id': str}) does"),
         (lambda: SMALL.assign(score=[1j] * 4).rank.ndcg(), rf.InvalidData, "make real numbers of it, as numpy.real(df['score'])"),
         (lambda: SMALL.assign(doc_id=[(1, 2)] * 4).rank.ndcg(), rf.InvalidData, "objects of type tuple"),
         (lambda: SMALL.assign(doc_id=pd.period_range("2020", periods=4)).rank.ndcg(), rf.InvalidData, "Period"),
