@@ -58,6 +58,7 @@ def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_
     assert "Held back" in capsys.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_the_study_of_tuning_gives_the_figures_of_its_page() -> None:
     found = runpy.run_path(str(EXAMPLES / "tuning_fusion.py"))["study"](20)
     page = (ROOT / "docs" / "tuning_fusion.md").read_text(encoding="utf-8")
