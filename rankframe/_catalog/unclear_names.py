@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 
 from .._table.trec_eval import SETS
 from ..errors import Code, Text
 
-__all__ = ["UNCLEAR", "elsewhere", "without_digits"]
+__all__ = ["UNCLEAR", "call_with", "elsewhere", "without_digits"]
 
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
@@ -43,6 +44,25 @@ def elsewhere(name: str, text: str) -> Text | None:
             "; for diversity by subtopics there is 'alpha_ndcg@10'",
         )
     return None
+
+
+CALLS = {
+    "evaluate": ("is a metric of one ranking", "evaluate({!r})", "evaluate RUN -m {}"),
+    "agreement": ("compares two columns of scores", "agreement('other_score', {!r})", ""),
+    "catalog": (
+        "is a metric of the whole table",
+        "catalog({!r}, items=catalog)",
+        "catalog RUN -m {} --items catalog.csv",
+    ),
+}
+"""The methods that take metrics: the kind of their metrics, and the call, in Python and at a prompt."""
+
+
+def call_with(method: str, name: str, text: str) -> tuple[str, Code]:
+    """Advice for a metric that another method takes than the one that was asked."""
+    kind, call, command = CALLS[method]
+    command = command and f"rankframe {command.format(shlex.quote(text))}"
+    return f"{name} {kind}", Code(f"df.rank.{call.format(text)}", command=command, phrase="; write {}")
 
 
 def without_digits(name: str) -> tuple[str, str]:

@@ -149,6 +149,10 @@ CASES = {
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
     ),
+    "a metric of the whole table among metrics": Case(
+        "OK", "df.rank.evaluate('aggregate_diversity@2')", "(lambda catalog: ADVICE)(3)"
+    ),
+    "a metric of one ranking among those of a catalog": Case("OK", "df.rank.catalog('ndcg', items=3)", "ADVICE"),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
