@@ -480,6 +480,11 @@ CASES = {
         "OK", "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,relevance=score)')",
         "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,ADVICE)')", r"write (relevance=label)",
     ),
+    "relevance of ranks": Case(
+        "OK.with_columns(rank=pl.Series([1, 2, 1]))",
+        "df.rank.on(rank='rank').catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "ADVICE.catalog('attention_relevance_gap(across=items,relevance=score)')", r": (df\.rank\.on\(.*\))$", fill="'score'",
+    ),
     "relevance of scores below 0": Case(
         "OK.with_columns(score=-pl.col('score'))", "df.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
         "OK.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
