@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from .._table.trec_eval import SETS
 from ..errors import Code, Text
@@ -47,22 +48,31 @@ def elsewhere(name: str, text: str) -> Text | None:
 
 
 CALLS = {
-    "evaluate": ("is a metric of one ranking", "evaluate({!r})", "evaluate RUN -m {}"),
-    "agreement": ("compares two columns of scores", "agreement('other_score', {!r})", ""),
+    "evaluate": (
+        "is a metric of one ranking",
+        Code("df.rank.evaluate({!r})", command="rankframe evaluate RUN -m {}", phrase="; write {}"),
+    ),
+    "agreement": (
+        "compares two columns of scores",
+        Code("df.rank.agreement('other_score', {!r})", phrase="; write {}"),
+    ),
     "catalog": (
         "is a metric of the whole table",
-        "catalog({!r}, items=catalog)",
-        "catalog RUN -m {} --items catalog.csv",
+        Code(
+            "df.rank.catalog({!r}, items=catalog)",
+            command="rankframe catalog RUN -m {} --items catalog.csv",
+            phrase="; write {}",
+        ),
     ),
 }
-"""The methods that take metrics: the kind of their metrics, and the call, in Python and at a prompt."""
+"""The methods that take metrics: the kind of their metrics, and a call with the place of a metric's text."""
 
 
 def call_with(method: str, name: str, text: str) -> tuple[str, Code]:
-    """Advice for a metric that another method takes than the one that was asked."""
-    kind, call, command = CALLS[method]
-    command = command and f"rankframe {command.format(shlex.quote(text))}"
-    return f"{name} {kind}", Code(f"df.rank.{call.format(text)}", command=command, phrase="; write {}")
+    """Advice for a metric that another method takes than the one that was called."""
+    kind, call = CALLS[method]
+    call = replace(call, polars=call.polars.format(text), command=call.command.format(shlex.quote(text)))
+    return f"{name} {kind}", call
 
 
 def without_digits(name: str) -> tuple[str, str]:

@@ -146,4 +146,4 @@ def test_a_metric_of_the_whole_table_as_a_method_is_answered_by_catalog() -> Non
     with pytest.raises(
         AttributeError, match=r"rsp is a metric of the whole table; write df\.rank\.catalog\('rsp', items=catalog\)"
     ):
-        _ = df.rank.rsp  # type: ignore[attr-defined]
+        _ = df.rank.rsp
