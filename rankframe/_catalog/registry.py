@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from ..errors import Code, InvalidOption, UnknownMetric, called_by_users, nearest, shown
-from .unclear_names import UNCLEAR, elsewhere, without_digits
+from ..errors import InvalidOption, UnknownMetric, called_by_users, nearest, shown
+from .unclear_names import UNCLEAR, call_with, elsewhere, without_digits
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -367,18 +367,22 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     for entry in among.values():
         if meanings := _meanings(entry, name):
             return entry, meanings[0]
+    _refuse_of("evaluate", _metrics, name, text)
     if said := elsewhere(name, text):
         raise UnknownMetric(said)
-    if any(_meanings(entry, name) for entry in _agreements.values()):
-        code = Code(f"df.rank.agreement('other_score', {text!r})", phrase="; write {}")
-        raise UnknownMetric(f"{name} compares two columns of scores", code)
-    where = "" if name == text else f" in {shown(text)}"
+    _refuse_of("agreement", _agreements, name, text)
+    _refuse_of("catalog", _catalog_metrics, name, text)
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
     near = nearest(name, known)
     longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
     meant = _with_cutoff(name, among) or dict.fromkeys([*([] if near is None else [near]), *longer])
     hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {_listed(among)}"
-    raise UnknownMetric(f"unknown metric {shown(name)}{where}. {hint}")
+    raise UnknownMetric(f"unknown metric {shown(name)}{'' if name == text else f' in {shown(text)}'}. {hint}")
+
+
+def _refuse_of(method: str, others: Mapping[str, Metric], name: str, text: str) -> None:
+    if any(_meanings(entry, name) for entry in others.values()):
+        raise UnknownMetric(*call_with(method, name, text))
 
 
 def _listed(among: Mapping[str, Metric]) -> str:

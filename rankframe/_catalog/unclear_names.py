@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from .._table.trec_eval import SETS
 from ..errors import Code, Text
 
-__all__ = ["UNCLEAR", "elsewhere", "without_digits"]
+__all__ = ["UNCLEAR", "call_with", "elsewhere", "without_digits"]
 
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
@@ -43,6 +45,34 @@ def elsewhere(name: str, text: str) -> Text | None:
             "; for diversity by subtopics there is 'alpha_ndcg@10'",
         )
     return None
+
+
+CALLS = {
+    "evaluate": (
+        "is a metric of one ranking",
+        Code("df.rank.evaluate({!r})", command="rankframe evaluate RUN -m {}", phrase="; write {}"),
+    ),
+    "agreement": (
+        "compares two columns of scores",
+        Code("df.rank.agreement('other_score', {!r})", phrase="; write {}"),
+    ),
+    "catalog": (
+        "is a metric of the whole table",
+        Code(
+            "df.rank.catalog({!r}, items=catalog)",
+            command="rankframe catalog RUN -m {} --items catalog.csv",
+            phrase="; write {}",
+        ),
+    ),
+}
+"""The methods that take metrics: the kind of their metrics, and a call with the place of a metric's text."""
+
+
+def call_with(method: str, name: str, text: str) -> tuple[str, Code]:
+    """Advice for a metric that another method takes than the one that was called."""
+    kind, call = CALLS[method]
+    call = replace(call, polars=call.polars.format(text), command=call.command.format(shlex.quote(text)))
+    return f"{name} {kind}", call
 
 
 def without_digits(name: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from .._table.setup import Setup
 from .._table.table import Table, failing
 from .._verbs.verbs import with_ranks
 from .._words.exposure import LABEL
-from ..errors import InvalidOption, on, option
+from ..errors import InvalidOption, on
 
 __all__ = ["ITEM", "RANK", "item_column", "lists_of"]
 
@@ -75,9 +75,9 @@ def _values(setup: Setup, table: Table, name: str) -> pl.Expr:
     else:
         if setup.policies.ascending:
             raise InvalidOption(
-                "scores of which the lowest is the best fall with relevance; write relevance=label, or give scores that grow "
-                "with it, without ",
-                option(ascending=True),
+                f"column {setup.roles.score!r} orders items by its lowest value, as ranks and distances do, and tells no "
+                "relevance; write relevance=label, or name scores that grow with relevance: ",
+                on(score=..., ascending=False),
             )
         values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
         faults = [((values < 0) | values.is_infinite(), NO_RELEVANCE.format(column))]

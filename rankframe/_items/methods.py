@@ -70,7 +70,7 @@ def exposure(
     InvalidOption
         If no column names the items, or the weight or the depth is none.
     InvalidData
-        If an item that is shown is null, or a user has several values of a slice.
+        If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
 
     See Also
     --------
@@ -108,11 +108,12 @@ def catalog(
         declared with ``@rf.catalog_metric``.
     items
         The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
-        their ids; default: that of ``on(items=...)``. It is never taken from the lists, which do not show what nobody is
-        shown.
+        their ids; for metrics of groups of items a frame, with the column that ``on(group=...)`` names. Default: that of
+        ``on(items=...)``. It is never taken from the lists, which lack the items that nobody is shown.
     interactions
-        What users chose before, which popularity_lift needs: a frame with the columns of users and items; repeated pairs
-        count once. Default: that of ``on(interactions=...)``.
+        The past choices of users, which ``popularity_lift``, ``rsp``, ``reo``, ``bias_disparity`` and the options `head` and
+        `tail` need: a frame with the columns of users and items; repeated pairs count once. Default: that of
+        ``on(interactions=...)``.
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
     ci
@@ -137,10 +138,12 @@ def catalog(
     Raises
     ------
     InvalidOption
-        If a metric needs `items` or `interactions`, or no column names the items.
+        If a metric needs `items`, `interactions` or groups of items, or no column names the items.
+    MissingColumn
+        If a metric reads labels, and the table has none.
     InvalidData
-        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, or
-        a user has several values of a slice.
+        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, a
+        user has several values of a slice, or a metric reads a label that is NaN or infinite.
 
     See Also
     --------

@@ -17,7 +17,7 @@ from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
 from .._table.setup import Setup
 from ..errors import InvalidOption
-from .catalog_and_past import Unknown, catalog_and_past
+from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import Asked, Recount, evaluated, users_of
 from .sliced import Sliced
@@ -116,9 +116,9 @@ class Parts(Sliced):
         """The metrics, with the catalog and the past, which were checked with each part."""
         return self._asked(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
 
-    def size(self, parts: pl.DataFrame) -> int | None:
-        """The number of items in the catalog."""
-        return self._asked_of(parts).size
+    def catalog(self, parts: pl.DataFrame) -> Catalog:
+        """The items that could be shown."""
+        return self._asked_of(parts).known.catalog
 
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:
@@ -142,11 +142,10 @@ class ItemCounts:
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of these parts and others together, of the same metrics and the same catalog."""
         for other in others:
-            same = (other.parts.metrics, other.parts.by) == (self.parts.metrics, self.parts.by)
-            if not same or other._size != self._size:
+            if other._counted_by != self._counted_by:
                 raise InvalidOption(
-                    f"counts of {other!r} do not merge with those of {self!r}; count all parts with the same metrics, items "
-                    "and slices"
+                    f"counts of {other!r} do not merge with those of {self!r}; count all parts with the same metrics, items, "
+                    "groups, slices and policies, such as relevant"
                 )
         return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))
 
@@ -155,12 +154,20 @@ class ItemCounts:
         return self.parts.merge(self.sums)
 
     @cached_property
-    def _size(self) -> int | None:
-        return self.parts.size(self.sums)
+    def _catalog(self) -> Catalog:
+        return self.parts.catalog(self.sums)
+
+    @cached_property
+    def _counted_by(self) -> tuple[object, ...]:
+        """The choices that parts must share for their sums to be those of the whole."""
+        groups = self._catalog.groups
+        of_items = None if groups is None else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
+        return self.parts.metrics, self.parts.by, self.parts.setup.policies, self._catalog.size, of_items
 
     def __repr__(self) -> str:
         users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
         texts: Sequence[str] = [call.text for call in self.parts.metrics]
-        size = "" if self._size is None else f" of {self._size:,}"
+        of = self._catalog.size
+        size = "" if of is None else f" of {of:,}"
         items = self.sums[ITEM].drop_nulls().n_unique()
         return f"<ItemCounts of {', '.join(texts)}: {users:,} users, {items:,}{size} items>"

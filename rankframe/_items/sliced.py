@@ -11,7 +11,7 @@ __all__ = ["Sliced"]
 
 
 class Sliced:
-    """Figures by slices of the users, which read no labels."""
+    """Figures by slices of the users, which are made of no metric of a query's ranking."""
 
     by: tuple[str, ...]
     """The columns whose values slice the users."""

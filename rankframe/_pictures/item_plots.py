@@ -160,7 +160,7 @@ class ItemPlots(Drawing, ABC):
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
         >>> df.rank.plot.catalog("coverage", items=4).title.text
-        'coverage at every cutoff'
+        'Coverage at every cutoff'
         """
         chosen = Runs.of(runs, run)
         plots, named = self._beside(items=items, interactions=interactions), (chosen, metrics, cutoffs, unknown_items)

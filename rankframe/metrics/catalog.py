@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@catalog_metric("catalog_coverage", "item_coverage", "prediction_coverage", bounds=(0, 1))
+@catalog_metric("catalog_coverage", "item_coverage", "prediction_coverage", display="Coverage", bounds=(0, 1))
 def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The share of the catalog's items that at least one user is shown.
 
@@ -48,7 +48,7 @@ def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     return (e.shown(k) > 0).sum() / e.n_items
 
 
-@catalog_metric("distinct_items", bounds=(0, None))
+@catalog_metric("distinct_items", display="Aggregate diversity", bounds=(0, None))
 def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     """The number of items that at least one user is shown.
 
@@ -71,7 +71,7 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     return (e.shown(k) > 0).sum()
 
 
-@catalog_metric("user_space_coverage", "covered_users", "CoveredUsers", bounds=(0, 1))
+@catalog_metric("user_space_coverage", "covered_users", "CoveredUsers", display="User coverage", bounds=(0, 1))
 def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.Expr:
     """The share of the table's users who are shown at least `least` items.
 
@@ -107,7 +107,7 @@ def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
     return index * n / (n - 1) if normalized else index
 
 
-@catalog_metric("gini_index", "ListGini", bounds=(0, 1), higher_is_better=False)
+@catalog_metric("gini_index", "ListGini", display="Gini", bounds=(0, 1), higher_is_better=False)
 def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.Expr:
     r"""The Gini index of how often each item of the catalog is shown: 0 if all are shown equally often.
 
@@ -137,7 +137,7 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
     return _gini(e.shown(k), e.n_items, normalized)
 
 
-@catalog_metric("ExposureGini", bounds=(0, 1), higher_is_better=False)
+@catalog_metric("ExposureGini", display="Exposure Gini", bounds=(0, 1), higher_is_better=False)
 def exposure_gini(
     e: Exposure, k: int | None = None, *, weight: Weight = "log2", p: Persistence = 0.8, normalized: bool = False
 ) -> pl.Expr:
@@ -164,7 +164,7 @@ def exposure_gini(
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
 
 
-@catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", bounds=(0, None))
+@catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", display="Entropy", bounds=(0, None))
 def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The Shannon entropy, in bits, of the items' shares of all places: the higher, the more evenly items are shown.
 
@@ -191,7 +191,7 @@ def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     return total.log(2) - pl.when(shown > 0).then(shown * shown.log(2)).sum() / total
 
 
-@catalog_metric("herfindahl", bounds=(0, 1), higher_is_better=False)
+@catalog_metric("herfindahl", display="HHI", bounds=(0, 1), higher_is_better=False)
 def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The Herfindahl-Hirschman index: the probability that two places, drawn with replacement, show the same item.
 
@@ -217,7 +217,7 @@ def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
     return (shown**2).sum() / shown.sum() ** 2
 
 
-@catalog_metric("gini_simpson", bounds=(0, 1))
+@catalog_metric("gini_simpson", display="Simpson", bounds=(0, 1))
 def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     """The Gini-Simpson index: the probability that two places, drawn with replacement, show different items.
 
@@ -240,7 +240,7 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     return 1 - hhi(e, k)
 
 
-@catalog_metric("inter_user_diversity", "PersonalizationMetric", bounds=(0, 1))
+@catalog_metric("inter_user_diversity", "PersonalizationMetric", display="Personalization", bounds=(0, 1))
 def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""How different the lists of two users are: 1 less the mean cosine of their sets of items, over all pairs of users.
 
@@ -276,7 +276,7 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     return pl.when(users**2 > same).then(1 - (products - same) / (users**2 - same))
 
 
-@catalog_metric("pop_lift", bounds=(-1, None), higher_is_better=False)
+@catalog_metric("pop_lift", display="Popularity lift", bounds=(-1, None), higher_is_better=False)
 def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""How much more popular the items shown are than those that the same users chose before.
 

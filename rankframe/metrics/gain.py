@@ -75,7 +75,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
-@metric(higher_is_better=False, judging="threshold", gains_only=True)
+@metric(display="Average relevance position", higher_is_better=False, judging="threshold", gains_only=True)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     r"""Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
 

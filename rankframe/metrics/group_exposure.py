@@ -21,7 +21,7 @@ def in_group(r: Ranking, group: GroupName) -> pl.Expr:
     return (r.group == str(group)).cast(pl.Float64)
 
 
-@metric(display="group exposure", bounds=(0, 1), labels=False, needs=("group",))
+@metric(display="Group exposure", bounds=(0, 1), labels=False, needs=("group",))
 def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight: RankWeight = "log2") -> pl.Expr:
     r"""Group exposure: the share of a group of documents in the attention that the ranks get.
 

@@ -39,7 +39,7 @@ def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
 
 @metric(
     "logDP",
-    display="demographic parity",
+    display="Demographic parity",
     bounds=(None, None),
     labels=False,
     needs=("group",),
@@ -99,7 +99,7 @@ def demographic_parity(
 
 @metric(
     "logEUR",
-    display="exposed utility ratio",
+    display="Exposed utility ratio",
     bounds=(None, None),
     needs=("group",),
     higher_is_better=_is_ratio,
@@ -155,7 +155,7 @@ def exposed_utility_ratio(
 
 @metric(
     "logRUR",
-    display="realized utility ratio",
+    display="Realized utility ratio",
     bounds=(None, None),
     needs=("group",),
     higher_is_better=_is_ratio,

@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@catalog_metric(bounds=(0, 1))
+@catalog_metric(display="Group exposure ratio", bounds=(0, 1))
 def group_exposure_ratio(
     e: Exposure,
     k: int | None = None,
@@ -67,7 +67,7 @@ def group_exposure_ratio(
 Combination = Literal["max_min_difference", "max_min_ratio", "max_deviation", "mean_deviation", "variance", "l2"]
 
 
-@catalog_metric(bounds=(0, None), higher_is_better=False)
+@catalog_metric(display="Group exposure gap", bounds=(0, None), higher_is_better=False)
 def group_exposure_gap(
     e: Exposure,
     k: int | None = None,
@@ -139,7 +139,9 @@ def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
     return rates.std(ddof=0) / rates.mean()
 
 
-@catalog_metric("ranking_based_statistical_parity", spellings={"PopRSP": {"head": 0.8}}, higher_is_better=False)
+@catalog_metric(
+    "ranking_based_statistical_parity", display="RSP", spellings={"PopRSP": {"head": 0.8}}, higher_is_better=False
+)
 def rsp(
     e: Exposure, k: int | None = None, *, head: Proportion | None = None, tail: Proportion | None = None
 ) -> pl.Expr:
@@ -189,7 +191,11 @@ def rsp(
 
 
 @catalog_metric(
-    "ranking_based_equal_opportunity", spellings={"PopREO": {"head": 0.8}}, higher_is_better=False, labels=True
+    "ranking_based_equal_opportunity",
+    display="REO",
+    spellings={"PopREO": {"head": 0.8}},
+    higher_is_better=False,
+    labels=True,
 )
 def reo(
     e: Exposure, k: int | None = None, *, head: Proportion | None = None, tail: Proportion | None = None
@@ -233,7 +239,7 @@ def reo(
     return _relative_deviation(e.group_sums(shown, head, tail), e.group_sums(relevant, head, tail))
 
 
-@catalog_metric("BiasDisparityBD", bounds=(-1, None), higher_is_better=False)
+@catalog_metric("BiasDisparityBD", display="Bias disparity", bounds=(-1, None), higher_is_better=False)
 def bias_disparity(
     e: Exposure,
     k: int | None = None,
@@ -299,7 +305,14 @@ def _reads_labels(relevance: str = "label", **_: object) -> bool:
     return relevance == "label"
 
 
-@catalog_metric("IAA", "inequity_of_amortized_attention", bounds=(0, 2), higher_is_better=False, labels=_reads_labels)
+@catalog_metric(
+    "IAA",
+    "inequity_of_amortized_attention",
+    display="Attention-relevance gap",
+    bounds=(0, 2),
+    higher_is_better=False,
+    labels=_reads_labels,
+)
 def attention_relevance_gap(
     e: Exposure,
     k: int | None = None,

@@ -68,7 +68,7 @@ def ild(
 
 
 @metric(
-    display="category diversity",
+    display="Category diversity",
     labels=False,
     needs=("category",),
     spellings={"CategoricalDiversity": {"divisor": "k"}},
@@ -105,7 +105,7 @@ def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor
     return r.total(r.new_categories(k), k) / length(r, k, divisor)
 
 
-@metric(display="category entropy", labels=False, needs=("category",), adds_up=False)
+@metric(display="Category entropy", labels=False, needs=("category",), adds_up=False)
 def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "equal") -> pl.Expr:
     r"""Category entropy: the entropy of the categories of the recommended items, in bits.
 

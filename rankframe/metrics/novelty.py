@@ -18,7 +18,7 @@ __all__ = ["efd", "epc", "least_item_promoted", "novelty", "surprisal", "unexpec
     "miuf",
     "MeanInvUserFreq",
     "mean_self_information",
-    display="novelty",
+    display="Novelty",
     labels=False,
     needs=("interactions",),
     spellings={"NoveltyMetric": {"unseen_items": "skip"}},
@@ -73,7 +73,7 @@ def bits(r: Ranking, base: Literal["users", "interactions"]) -> tuple[pl.Expr, f
     return (of / r.popularity).log(2), math.log2(of)
 
 
-@metric(display="surprisal", bounds=(0, 1), labels=False, needs=("interactions",))
+@metric(display="Surprisal", bounds=(0, 1), labels=False, needs=("interactions",))
 def surprisal(
     r: Ranking, k: int | None = None, *, unseen_items: UnseenItems = "rarest", divisor: ListDivisor = "list"
 ) -> pl.Expr:
@@ -111,7 +111,7 @@ def surprisal(
     return mean_of(r, x / max(most, 1e-300), 1.0, k, unseen_items, divisor)
 
 
-@metric(display="unseen", bounds=(0, 1), labels=False, needs=("interactions",))
+@metric(display="Unseen", bounds=(0, 1), labels=False, needs=("interactions",))
 def unseen(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -> pl.Expr:
     r"""Unseen: the share of the recommended items that the user did not have before.
 
@@ -144,7 +144,7 @@ def unseen(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -
     return r.total(1 - r.seen, k) / length(r, k, divisor)
 
 
-@metric(display="unexpectedness", bounds=(0, 1), labels=False, needs=("base",), adds_up=False)
+@metric(display="Unexpectedness", bounds=(0, 1), labels=False, needs=("base",), adds_up=False)
 def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -> pl.Expr:
     r"""Unexpectedness: the share of the recommended items that another ranking does not recommend.
 

@@ -41,7 +41,7 @@ def mean_of(
 @metric(
     "AvgRecPopularity",
     "averagepopularity",
-    display="mean popularity",
+    display="Mean popularity",
     labels=False,
     needs=("interactions",),
     higher_is_better=False,
@@ -92,7 +92,7 @@ def mean_popularity(
 
 @metric(
     "MeanPopRank",
-    display="popularity percentile",
+    display="Popularity percentile",
     bounds=(0, 1),
     labels=False,
     needs=("interactions",),
@@ -137,7 +137,7 @@ def popularity_percentile(
 
 
 @metric(
-    display="tail share",
+    display="Tail share",
     bounds=(0, 1),
     labels=False,
     needs=("interactions",),

@@ -19,7 +19,7 @@ def _reads_labels(relevance: bool = True, **_: object) -> bool:
 
 
 @metric(
-    display="serendipity",
+    display="Serendipity",
     bounds=(None, 1),
     labels=_reads_labels,
     needs=("interactions", "items"),
@@ -93,7 +93,7 @@ def serendipity(
 
 
 @metric(
-    display="calibration",
+    display="Calibration",
     labels=False,
     needs=("interactions", "items", "category"),
     higher_is_better=False,

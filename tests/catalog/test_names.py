@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -121,3 +122,28 @@ def test_a_metric_of_all_queries_at_once_gets_no_hint_at_another(name: str) -> N
     with pytest.raises(rf.UnknownMetric, match="is no metric here") as caught:
         rf.parse(name)
     assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [name for name in rf.CATALOG_METRICS if name not in {"bias_disparity"}] + ["PopRSP@10", "bias_disparity(group=x)"],
+)
+def test_a_metric_of_the_whole_table_among_metrics_is_answered_by_catalog(text: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match=r"df\.rank\.catalog\(") as caught:
+        rf.parse(text)
+    assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["category_entropy@10", "ndcg", "novelty"])
+def test_a_metric_of_one_ranking_among_those_of_a_catalog_is_answered_by_evaluate(text: str) -> None:
+    df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
+    with pytest.raises(rf.UnknownMetric, match=re.escape(f"; write df.rank.evaluate({text!r})")):
+        df.rank.catalog(text, items=4)
+
+
+def test_a_metric_of_the_whole_table_as_a_method_is_answered_by_catalog() -> None:
+    df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
+    with pytest.raises(
+        AttributeError, match=r"rsp is a metric of the whole table; write df\.rank\.catalog\('rsp', items=catalog\)"
+    ):
+        _ = df.rank.rsp

@@ -648,3 +648,20 @@ def test_windows_line_ends_and_marks_of_byte_order_are_passed_over(capsys: pytes
     for command in ("evaluate w.run --qrels w.txt", "evaluate w.csv"):
         assert main([*command.split(), "-m", "rr", "--format", "csv"]) == 0
         assert capsys.readouterr().out == "metric,mean,queries\nrr,0.5,1\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "advice"),
+    [
+        (["evaluate"], "rsp(head=0.8)@10", "write rankframe catalog RUN -m 'rsp(head=0.8)@10' --items catalog.csv"),
+        (["catalog", "--items", "4"], "novelty@10", "write rankframe evaluate RUN -m novelty@10"),
+    ],
+    ids=["of the whole table", "of one ranking"],
+)
+def test_a_metric_of_another_command_is_answered_by_that_command(
+    command: list[str], text: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run.csv"
+    run.write_text("query_id,doc_id,score,label\n1,a,1.0,1\n")
+    assert main([*command, str(run), "-m", text]) == 2
+    assert advice in capsys.readouterr().err

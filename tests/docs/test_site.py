@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe import spark
 from rankframe._plan import plan
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -101,6 +102,14 @@ def slugs(page: Path) -> set[str]:
 
 
 PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
+
+
+def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whole_table() -> None:
+    reference = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    own = {x.formula.__module__ for x in rf.CATALOG_METRICS.values()}
+    named = [f"autofunction:: rankframe.spark.{name}\n" for name in spark.__all__]
+    named += [f"automodule:: {module}\n" for module in own if module.startswith("rankframe.")]
+    assert [name for name in named if name not in reference] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))

@@ -149,6 +149,10 @@ CASES = {
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
     ),
+    "a metric of the whole table among metrics": Case(
+        "OK", "df.rank.evaluate('aggregate_diversity@2')", "(lambda catalog: ADVICE)(3)"
+    ),
+    "a metric of one ranking among those of a catalog": Case("OK", "df.rank.catalog('ndcg', items=3)", "ADVICE"),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
@@ -475,6 +479,11 @@ CASES = {
     "relevance of distances": Case(
         "OK", "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,relevance=score)')",
         "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,ADVICE)')", r"write (relevance=label)",
+    ),
+    "relevance of ranks": Case(
+        "OK.with_columns(rank=pl.Series([1, 2, 1]))",
+        "df.rank.on(rank='rank').catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "ADVICE.catalog('attention_relevance_gap(across=items,relevance=score)')", r": (df\.rank\.on\(.*\))$", fill="'score'",
     ),
     "relevance of scores below 0": Case(
         "OK.with_columns(score=-pl.col('score'))", "df.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",

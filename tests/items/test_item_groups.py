@@ -361,6 +361,7 @@ def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:
         ({}, "group_exposure_gap(combine=max)", "Did you mean|one of 'max_min_difference'"),
         ({"label": "score2"}, "reo", "no column 'score2' for label"),
         ({"ascending": True}, "attention_relevance_gap(relevance=score)", "write relevance=label"),
+        ({"rank": "score"}, "attention_relevance_gap(relevance=score)", "name scores that grow with relevance"),
     ],
 )
 def test_what_has_no_answer_is_refused_with_advice(options: dict[str, Any], text: str, message: str) -> None:

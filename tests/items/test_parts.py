@@ -112,3 +112,19 @@ def test_the_exposure_of_parts_merges_by_addition(by: str | None) -> None:
     exposures = Exposures(Setup(), Weighing.of(3, "log2"), () if by is None else (by,))
     found = exposures.merge(pl.concat(exposures.part(part) for part in in_parts(frame, 3, 2)))
     assert_frame_equal(found, frame.rank.exposure(k=3, weight="log2", by=by), check_row_order=False, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("changed", [{"relevant": 2}, {"unretrieved": "drop"}, {"items": ["y", "x"]}], ids=str)
+def test_counts_by_other_policies_or_groups_do_not_merge(changed: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 0.5], "label": [2, 1]})
+    train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})
+    groups = {"items": changed.pop("items", ["x", "y"])}
+
+    def counts(groups: list[str], **options: Any) -> rf.ItemCounts:
+        items = pl.DataFrame({"doc_id": ["a", "b"], "provider": groups})
+        return frame.rank.on(group="provider", items=items, interactions=train, **options).item_counts("reo")
+
+    one = counts(["x", "y"])
+    assert one.merge(counts(["x", "y"])).catalog()["n_queries"].item() == 2
+    with pytest.raises(rf.InvalidOption, match="do not merge"):
+        one.merge(counts(groups["items"], **changed))

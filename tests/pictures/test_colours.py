@@ -322,14 +322,20 @@ def folded(name: str) -> str:
     return re.sub("[ -]", "_", name.lower())
 
 
+@pytest.mark.parametrize("metric", [*rf.METRICS.values(), *rf.CATALOG_METRICS.values()], ids=lambda metric: metric.name)
+def test_a_shown_name_begins_a_title_with_a_capital_unless_its_field_writes_it_small(metric: Any) -> None:
+    word = re.split("[ _-]", metric.display or metric.name)[0]
+    assert not word.islower() or word in {"alpha", "11pt", "bpref", "num", "rbp", "relstring", "yaap"}
+
+
 def test_every_shown_name_is_one_that_text_is_read_by() -> None:
-    for metric in rf.METRICS.values():
+    for metric in (*rf.METRICS.values(), *rf.CATALOG_METRICS.values()):
         shown = folded(metric.display or metric.name)
         assert shown in {folded(name) for name in (metric.name, *metric.aliases)}, metric.name
 
 
 def test_no_two_metrics_are_shown_by_one_name() -> None:
-    shown = [metric.display or metric.name for metric in rf.METRICS.values()]
+    shown = [metric.display or metric.name for metric in (*rf.METRICS.values(), *rf.CATALOG_METRICS.values())]
     assert len({folded(name) for name in shown}) == len(shown)
 
 

@@ -152,14 +152,14 @@ def test_a_trade_off_has_a_point_per_run_and_its_two_intervals() -> None:
 def test_a_trade_off_says_over_how_many_queries_each_mean_is() -> None:
     # one of the four queries has nothing relevant
     found = item_figures.trade_off(DF, COLUMNS.on(no_relevant="null", interactions=PAST), RUNS, "novelty@1", "rr")
-    assert found.subtitle == "Means over 4 queries (novelty@1) and 3 (RR), with 95% intervals (Student's t)"
+    assert found.subtitle == "Means over 4 queries (Novelty@1) and 3 (RR), with 95% intervals (Student's t)"
 
 
 def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:
     setup = Setup().on(interactions=PAST)
     found = item_figures.trade_off(DF, setup, RUNS, "mean_popularity@1", "rr")
     assert not rf.METRICS["mean_popularity"].higher_is_better
-    assert found.x.title == "mean popularity@1 (less is better)"
+    assert found.x.title == "Mean popularity@1 (less is better)"
 
 
 def test_a_report_draws_the_items_if_catalog_and_interactions_are_known(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_plots_leave_out_items_that_the_catalog_lacks_as_the_table_of_metrics_do
     shown = item_figures.catalog(df, setup, Runs(), ["coverage"], [3], "drop")
     assert marks(shown, "line")["y"].to_list() == [2 / 3]
     assert df.rank.plot.exposure(items=known, unknown_items="drop").title.text == "Lorenz curve of exposure"
-    assert df.rank.plot.catalog("coverage", items=known, unknown_items="drop").title.text == "coverage at every cutoff"
+    assert df.rank.plot.catalog("coverage", items=known, unknown_items="drop").title.text == "Coverage at every cutoff"

@@ -314,7 +314,7 @@ DRAWINGS: dict[str, tuple[Callable[..., Any], list[str]]] = {
     ),
     "catalog": (
         lambda plot, **ax: plot.catalog("coverage", items=4, runs=BOTH, **ax),
-        ["coverage at every cutoff", "cutoff k", "coverage@k"],
+        ["Coverage at every cutoff", "cutoff k", "Coverage@k"],
     ),
     "trade_off": (
         lambda plot, **ax: plot.trade_off("precision@1", "rr", runs=BOTH, **ax),
