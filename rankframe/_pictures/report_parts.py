@@ -44,6 +44,8 @@ __all__ = [
 
 SLICE = "#slice"
 """The column of the slices' names as text."""
+COVERED = (1, 2, 5, 10, 20)
+"""The cutoffs of the plot of coverage: few, as lists are counted anew for each."""
 
 
 @dataclass(frozen=True)
@@ -209,10 +211,17 @@ def pictures(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Seque
 def of_items(frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call) -> list[Picture]:
     """The plots of the items that all users are shown, down to the metric's cutoff, if the roles for them are given."""
     beside, k = setup.background, call.arguments.get("k")
-    return [
-        *([] if beside.items is None else [picture(item_figures.lorenz_curve, frame, setup, runs, k, "count")]),
-        *([] if beside.interactions is None else [picture(item_figures.long_tail, frame, setup, runs, k, "count")]),
-    ]
+    drawn = []
+    if beside.items is not None:
+        cutoffs = [x for x in COVERED if x <= plots.deepest(frame, setup, runs)]
+        drawn.append(picture(item_figures.lorenz_curve, frame, setup, runs, k, "count"))
+        drawn.append(picture(item_figures.catalog, frame, setup, runs, ["coverage"], cutoffs))
+    if beside.interactions is not None:
+        drawn.append(picture(item_figures.long_tail, frame, setup, runs, k, "count"))
+        if runs.columns and call.metric.name != "novelty":
+            novelty = "novelty" if k is None else f"novelty@{k}"
+            drawn.append(picture(item_figures.trade_off, frame, setup, runs, novelty, call.text))
+    return drawn
 
 
 def _without_cutoff(call: Call) -> str:

@@ -169,6 +169,11 @@ def test_a_report_draws_the_items_if_catalog_and_interactions_are_known(tmp_path
     ranker = OLD.rank.on(items=4, interactions=PAST)
     page = ranker.report(tmp_path / "page.html", "ndcg@1", resamples=100).read_text("utf-8")
     assert [title in page for title in titles] == [True, True]
+    assert "Coverage at every cutoff" in page
+    assert "against Novelty@1" not in page  # one run has no trade-off
+    both = DF.rank.on(items=4, interactions=PAST)
+    page = both.report(tmp_path / "both.html", "ndcg@1", runs=["old", "new"], resamples=100).read_text("utf-8")
+    assert "nDCG@1 against Novelty@1" in page
 
 
 @pytest.mark.parametrize("known", [["a", "b", "c"], pl.DataFrame({"doc_id": ["a", "b", "c"]})])
