@@ -73,6 +73,10 @@ def relevant_above(r: rf.Ranking, k: int = 1) -> pl.Expr:
     return r.total(r.relevant, k - 1)
 
 
+def misses_of_two(r: rf.Ranking) -> pl.Expr:
+    return r.divided_by(pl.lit(1), pl.lit(2)) - r.total(r.relevant, 2)
+
+
 def two_each(r: rf.Ranking, k: int | None = None) -> pl.Expr:
     return r.total(pl.lit(2), k)
 
@@ -139,6 +143,7 @@ OWN: dict[Callable[..., pl.Expr], Plain] = {
     share_of_misses: lambda rows, k: sum(read(row) < 1 for row in rows) / len(rows),
     rows_short_of_five: lambda rows, k: 5 - len(rows),
     relevant_above: lambda rows, k: sum(read(row) >= 1 for row in top(rows, (k or 1) - 1)),
+    misses_of_two: lambda rows, k: sum(read(row) < 1 for row in top(rows, 2)),
     two_each: lambda rows, k: 2 * len(top(rows, k)),
     labels_as_they_came: lambda rows, k: math.fsum(row[2] or 0 for row in top(rows, k)),
     labels_so_far: lambda rows, k: sum_down_to(
