@@ -258,10 +258,10 @@ def _others(traceback: TracebackType | None) -> TracebackType | None:
 def called_by_users(function: F) -> F:
     """Wrap a public function: it refuses unknown options, and errors show the caller's line and one of this package."""
     parameters = inspect.signature(function).parameters
-    known = [
-        name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD and name != "self"
-    ]
-    takes_any = len(known) < len(parameters) - ("self" in parameters)
+    kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    known = [name for name, kind in kinds.items() if kind in by_name]
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
 
     @wraps(function)
     def call(*args: object, **options: object) -> object:

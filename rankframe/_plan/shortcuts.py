@@ -49,7 +49,7 @@ T = TypeVar("T")
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
     """The largest label, at least 0, if all are whole numbers that few that functions of them can be looked up."""
     label = frame[table.setup.roles.label]
-    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label.floor() != label).any()):
+    if not label.dtype.is_integer() and (not label.dtype.is_float() or (label - label.floor() != 0).any()):
         return None
     top = max(float(label.max() or 0), 0)  # type: ignore[arg-type]
     return int(top) if top < LOOKED_UP_LABELS else None

@@ -69,6 +69,15 @@ def _meant(name: str, value: object, known: Sequence[str]) -> str:
     return f"; it has {', '.join(known)}"
 
 
+def _down_to(name: str, cutoff: object) -> str:
+    """The text of a metric down to a cutoff; the name alone if the metric, or any, does not take it."""
+    text = f"{name}@{cutoff}"
+    with suppress(UnknownMetric, InvalidOption):
+        calls_of(text)
+        return text
+    return name
+
+
 def _usual(name: str, value: object) -> str | None:
     """The option of `on`, or the role of a column, that is often called so; columns are named by texts."""
     option = USUAL_OPTIONS.get(name) or next(
@@ -106,8 +115,8 @@ def _instead(
         return None
     with suppress(UnknownMetric, InvalidOption):
         find(name, name, METRICS)
-        cutoffs = value if isinstance(value, (list, tuple)) else [value]
-        each = [repr(f"{name}@{k}" if isinstance(k, int) and k is not True else name) for k in cutoffs]
+        cutoffs = value if isinstance(value, (list, tuple)) and value else [value]
+        each = [repr(_down_to(name, cutoff)) for cutoff in cutoffs]
         return f"metrics are given as texts: df.rank.{verb}({', '.join([*filter(None, [asked]), *each])})"
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]

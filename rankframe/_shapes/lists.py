@@ -214,8 +214,8 @@ class Lists:
             names = pl.struct(*self.query.values())
             usual = usual_runs(self.schema.names(), [*self.query])
             query_of_run = ", ".join([repr(*usual[0]) if usual else "...", *map(repr, self.query)])
-            message = f"query {{}} has several rows; name the column that tells them apart, as query=[{query_of_run}]"
-            yield names.is_duplicated(), pl.format(message, query)
+            advice = f" has several rows; name the column that tells them apart, as query=[{query_of_run}]"
+            yield names.is_duplicated(), pl.concat_str(pl.lit("query "), query, pl.lit(advice))
         else:
             query = _text(pl.col("query_id"), pl.Int64())
         for part in self.parts:

@@ -98,32 +98,36 @@ def telling_apart(rows: pl.LazyFrame, key: Sequence[str], setup: Setup) -> Apart
     so that each would be a ranking of its own, is left out.
     """
     schema = rows.collect_schema()
-    names = [name for name, dtype in schema.items() if name not in {*setup.roles.names, *key} and _may_name(dtype)]
+    usual = {name for (name,) in usual_runs(schema.names(), key)}
+    others = {name: dtype for name, dtype in schema.items() if name not in {*setup.roles.names, *key}}
+    names = [name for name, dtype in others.items() if _may_name(dtype, usual=name in usual)]
     if not names or not {*key} <= {*schema}:
         return []
     repeated = rows.select(key).filter(pl.struct(key).is_duplicated()).unique().head(SAMPLE).collect()
     if repeated.is_empty():
         return []
     sample = rows.join(repeated.lazy(), on=key, how="semi", nulls_equal=True).select(*key, *names).collect().lazy()
-    usual = {name for (name,) in usual_runs(names, key)}
     for size in range(1, TOGETHER + 1):
         sets = list(combinations(names, size))
         for part in (sample, rows):
-            sets = [each for each, n in zip(sets, _distinct(part, key, sets), strict=True) if n == _height(part)]
+            height = _height(part)
+            sets = [each for each, n in zip(sets, _distinct(part, key, sets), strict=True) if n == height]
         rankings, values = (_distinct(rows, of, sets) for of in (setup.roles.query, ()))
         found = [
             (not usual.issuperset(each), n, each)
             for each, n, of_query in zip(sets, values, rankings, strict=True)
-            if usual.issuperset(each) or of_query < _height(rows)
+            if usual.issuperset(each) or of_query < height
         ]
         if found:
             return [each for *_, each in sorted(found, key=lambda one: one[:2])]
     return []
 
 
-def _may_name(dtype: pl.DataType) -> bool:
-    """Whether values of the type may name runs, folds or days."""
-    return not (dtype.is_nested() or dtype.is_float() or dtype.is_decimal() or dtype in (pl.Object, pl.Null))
+def _may_name(dtype: pl.DataType, *, usual: bool) -> bool:
+    """Whether values of the type may name runs, folds or days; those of a column with a usual name for runs may be any."""
+    return dtype != pl.Object and (
+        usual or not (dtype.is_nested() or dtype.is_float() or dtype.is_decimal() or dtype == pl.Null)
+    )
 
 
 def _distinct(rows: pl.LazyFrame, key: Sequence[str], sets: Apart) -> Sequence[int]:

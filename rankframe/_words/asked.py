@@ -195,7 +195,7 @@ class Asked:
         if self.sums and not all_rows and all(map(is_by_row, (*others, *self.sums.values()))):
             self.of_top = replace(
                 self,
-                cutoff=max(self._cutoffs[name] for name in self.sums),
+                cutoff=max(1, *(self._cutoffs[name] for name in self.sums)),  # every query keeps a row
                 late=[{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late],
                 falling=self.falling if self.falling in late else None,
             )

@@ -135,7 +135,7 @@ class GroupRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return x.max()
 
-    def total(self, x: pl.Expr, k: int | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
         return x.sum()
 
     def count(self, rows: pl.Expr) -> pl.Expr:

@@ -337,14 +337,13 @@ class Ranking(Beside):
         self.used.total |= not is_divisor
         if self.expected is not None:
             x = self.expected.at_rank(x)
-        cutoff = k if isinstance(k, int) else None
-        return self.rows.total(self._down_to(x, k, weight, over), cutoff, divisor=is_divisor)
+        return self.rows.total(self._down_to(x, k, weight, over), k, divisor=is_divisor)
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         """The hits down to rank `k`, as a divisor."""
         return self.divided_by(self.relevant, k)
 
-    def divided_by(self, x: pl.Expr, k: int | None, *, over: pl.Expr | None = None) -> pl.Expr:
+    def divided_by(self, x: pl.Expr, k: int | pl.Expr | None, *, over: pl.Expr | None = None) -> pl.Expr:
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
             self._need_order()

@@ -103,7 +103,7 @@ class Rows(ABC):
         """The largest `x` of the query."""
 
     @abstractmethod
-    def total(self, x: pl.Expr, k: int | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
         """The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query."""
 
     @abstractmethod

@@ -99,9 +99,9 @@ class SortedRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.asked.of_query(x, "max")
 
-    def total(self, x: pl.Expr, k: int | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
-            return self.asked.sum(x, k)
+            return self.asked.sum(x, k if isinstance(k, int) else None)
         x = x.cast(pl.Float64).fill_null(0.0)
         if self.answer == "rank":
             return self.so_far(x)

@@ -5,6 +5,7 @@ Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, TypeAlias
 
@@ -370,9 +371,9 @@ def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
     if weights is None or not r.n_rankings:  # an empty table names no runs
         return pl.lit(1 / max(r.n_rankings, 1))
     weight = r.weight(weights)
-    if min(weights) < 0 or not sum(weights) > 0:
+    if min(weights) < 0 or not 0 < sum(weights) < math.inf:
         raise InvalidOption(
             option(weights=list(weights)),
-            " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0",
+            " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0, whose sum is finite",
         )
     return weight / sum(weights)

@@ -207,6 +207,9 @@ CASES = {
     ),
     "no cutoff after its sign": Case("OK", "df.rank.evaluate('ndcg@')", "df.rank.evaluate(ADVICE)", r"as in ('ndcg@10')"),
     "a metric as an option": Case("OK", "df.rank.evaluate('map', ndcg=[5, 10])", "ADVICE", r"df\.rank\.evaluate\("),
+    "a metric as an option, down to rank 0": Case("OK", "df.rank.evaluate(ndcg=0)", "ADVICE", r"df\.rank\.evaluate\("),
+    "a metric without a cutoff as an option": Case("OK", "df.rank.evaluate(bpref=5)", "ADVICE", r"df\.rank\.evaluate\("),
+    "a metric as an option without a value": Case("OK", "df.rank.evaluate(ndcg=[])", "ADVICE", r"df\.rank\.evaluate\("),
     "a metric in words": Case("OK", "df.rank.evaluate('hit rate@5')", "df.rank.evaluate(ADVICE)", r"mean ('hit_rate@5')"),
     "a word misspelt, of a gain": Case("OK", "df.rank.ndcg(gain='exp')", "df.rank.evaluate('ADVICE')", r"write (ndcg\(gain=exponential\))"),
     "several runs as one text": Case(

@@ -112,6 +112,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "from_arrays has no option 'groups'; its options are: scores, labels, group, query, k. Did you mean 'group'?",
     ),
+    "arguments without a name, given by one": (
+        lambda: rf.metric(aliases=["x"]),  # type: ignore[call-overload]
+        rf.InvalidOption,
+        "metric has no option 'aliases'; its options are: text, display, ",
+    ),
     "a file for judgments": (
         lambda: OK.drop("label").rank.judge("q.txt"),
         rf.InvalidOption,

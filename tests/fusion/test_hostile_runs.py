@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,11 @@ def test_weights_below_0_are_refused_where_the_engine_refuses_them(method: str) 
 
 
 @pytest.mark.parametrize("method", ["opensearch_hybrid", "haystack", "llamaindex"])
-def test_weights_that_add_up_to_0_are_no_shares(method: str) -> None:
-    with pytest.raises(
-        rf.InvalidOption, match=r"weights=\[0, 0\] cannot be brought to a sum of 1; give weights from 0 on"
-    ):
-        fused(TWO, method, weights=[0, 0])
+@pytest.mark.parametrize("weight", [0, 1e308])
+def test_weights_that_add_up_to_0_or_infinity_are_no_shares(method: str, weight: float) -> None:
+    said = f"weights={[weight] * 2} cannot be brought to a sum of 1; give weights from 0 on"
+    with pytest.raises(rf.InvalidOption, match=re.escape(said)):
+        fused(TWO, method, weights=[weight] * 2)
 
 
 @pytest.mark.parametrize(

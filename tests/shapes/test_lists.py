@@ -171,6 +171,9 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two runs of a query": (
         {"query_id": ["a", "a"], "system": ["x", "y"]}, {}, r"query 'a' has several rows; .* as query=\['system', 'query_id'\]",
     ),
+    "two rows of a query in a column with braces": (
+        {"q{}": ["a", "a"]}, {"query": "q{}"}, r"query 'a' has several rows; .* as query=\[..., 'q{}'\]",
+    ),
     "JSON as text": ({"relevant": ['["x"]', "z"]}, {}, "'relevant' of query 'a' is text that looks like JSON"),
 }  # fmt: skip
 

@@ -69,6 +69,14 @@ def test_the_advice_gives_each_day_its_own_values(form: Any) -> None:
     assert [*means["rr"]] == [1.0, 1.0]  # the relevant document of either query is the first
 
 
+@pytest.mark.parametrize("number", [pl.Float64, pl.Decimal(10, 2), pl.List(pl.Int64)], ids=str)
+def test_a_column_called_run_names_the_runs_whatever_its_type(number: pl.DataType) -> None:
+    day = pl.col("day").replace_strict({"mon": 1, "tue": 2})
+    run = day.implode().over(pl.int_range(pl.len())) if number == pl.List else day
+    runs = DAYS.drop("label").select(pl.exclude("day"), run.cast(number).alias("run"))
+    assert runs.rank.judge(QRELS).height == DAYS.height
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("name", ["day", "fold"])
 def test_judge_names_the_column_that_tells_the_runs_apart(name: str, form: Any) -> None:

@@ -69,6 +69,14 @@ def rows_short_of_five(r: rf.Ranking) -> pl.Expr:
     return 5 - r.whole(pl.lit(True))
 
 
+def relevant_above(r: rf.Ranking, k: int = 1) -> pl.Expr:
+    return r.total(r.relevant, k - 1)
+
+
+def misses_of_two(r: rf.Ranking) -> pl.Expr:
+    return r.divided_by(pl.lit(1), pl.lit(2)) - r.total(r.relevant, 2)
+
+
 def two_each(r: rf.Ranking, k: int | None = None) -> pl.Expr:
     return r.total(pl.lit(2), k)
 
@@ -134,6 +142,8 @@ OWN: dict[Callable[..., pl.Expr], Plain] = {
     unjudged_anywhere: lambda rows, k: sum(not is_judged(row) for row in rows),
     share_of_misses: lambda rows, k: sum(read(row) < 1 for row in rows) / len(rows),
     rows_short_of_five: lambda rows, k: 5 - len(rows),
+    relevant_above: lambda rows, k: sum(read(row) >= 1 for row in top(rows, (k or 1) - 1)),
+    misses_of_two: lambda rows, k: sum(read(row) < 1 for row in top(rows, 2)),
     two_each: lambda rows, k: 2 * len(top(rows, k)),
     labels_as_they_came: lambda rows, k: math.fsum(row[2] or 0 for row in top(rows, k)),
     labels_so_far: lambda rows, k: sum_down_to(
@@ -288,6 +298,7 @@ OF_TOP = (
     ["ndcg@1"],
     ["ndcg(ideal=retrieved)@2"],
     ["ndcg@3", "bpref"],
+    ["relevant_above@1"],
 )
 
 
@@ -301,6 +312,14 @@ def test_a_value_does_not_depend_on_the_rows_below_its_cutoff(policies: Options,
             values = df.rank.on(**policies).evaluate(*texts)
         with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", -1):
             assert_same(df.rank.on(**policies).evaluate(*texts), values)
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_a_label_that_is_nan_is_refused_where_the_other_labels_are_counted() -> None:
+    df = frame(WHOLE_LABELS).with_columns(pl.col("label").cast(pl.Float64))
+    df = df.with_columns(pl.when(pl.int_range(pl.len()) == 2).then(math.nan).otherwise("label").alias("label"))
+    with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", 10**6), pytest.raises(rf.InvalidData, match="holds NaN"):
+        df.rank.evaluate("ndcg@2")
 
 
 @pytest.mark.parametrize(
