@@ -180,8 +180,7 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     """The rows with their rank, in its order, so that sums over a ranking do not depend on the table's; cut at the depth."""
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
-    policies = setup.policies
-    setup = Setup(roles).changed(ties=policies.ties, unjudged="drop" if policies.unjudged == "drop" else "nonrelevant")
+    setup = Setup(roles).changed(ties=setup.policies.ties)  # who was judged changes no ranking
     order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
     (part,) = order.parts
     found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")

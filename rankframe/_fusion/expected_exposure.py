@@ -64,10 +64,8 @@ def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None)
     of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run
     refuse_faults(frame, of_run, Table.of(of_run, frame.schema), documents=False)
     known = names_of_runs(frame, runs) if names is None else sorted(names)
-    drops = setup.policies.unjudged == "drop"
-    ranked = setup.changed(unjudged="nonrelevant") if drops else setup
-    entries = entries_of(frame, ranked, runs, known, depth=setup.policies.depth, absent=False)
-    if not drops:
+    entries = entries_of(frame, setup, runs, known, depth=setup.policies.depth, absent=False)
+    if setup.policies.unjudged != "drop":
         return entries
     judged = entries.documents.select(_judged(setup)).to_series()
     rows = entries.rows.filter(pl.lit(judged).gather(pl.col("#document")))

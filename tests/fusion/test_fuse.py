@@ -134,6 +134,15 @@ def in_buckets(table: pl.DataFrame, method: Any, options: dict[str, Any]) -> pl.
     return pl.concat(pl.DataFrame(kernel(part.to_arrow())) for part in parts)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_who_was_judged_changes_no_fused_score(method: str) -> None:
+    every_third = pl.when(pl.col("doc_id").hash(3) % 3 > 0).then("label")
+    df = RUNS.with_columns(label=every_third)
+    wanted = scores(RUNS.rank.fuse(method, run="run", **options(method)))
+    assert df["label"].null_count() > RUNS["label"].null_count()
+    assert scores(df.rank.on(unjudged="drop").fuse(method, run="run", **options(method))) == wanted
+
+
 SCALED = {"min_max": (3, -7), "min_max_inverted": (3, -7), "sum": (3, -7), "zmuv": (3, -7), "dbsf": (3, -7), "rank": (3, -7),
           "max": (3, 0), "l2": (3, 0)}  # fmt: skip
 
