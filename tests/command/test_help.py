@@ -15,6 +15,7 @@ import pytest
 import rankframe as rf
 from rankframe.__main__ import main
 from rankframe._command import COMMANDS
+from tests.support.calls import thinned
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 
@@ -69,7 +70,7 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("line", [line for command in COMMANDS for line in command.examples])
+@pytest.mark.parametrize("line", thinned([line for command in COMMANDS for line in command.examples], 2))
 def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, printed = run(line, monkeypatch, capsys)
     fails = " gate " in line or " check " in line
