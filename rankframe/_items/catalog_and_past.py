@@ -188,5 +188,5 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
         return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop"), past)
     groups = background.items.rows(doc).select(pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group"))
     names = groups["#group"].drop_nulls().unique().sort()
-    groups = groups.with_columns(pl.col("#group").cast(pl.Enum(names)))  # which are compared by number
+    groups = groups.with_columns(pl.col("#group").cast(pl.Enum(names)))  # numbers compare faster than texts
     return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)

@@ -280,8 +280,8 @@ def without(ranker: Runner[R], train: object) -> R:
 
     Returns
     -------
-    The caller's rows, in their order, without those whose pair of user and item is in `train`. A user who has had
-    every item of the list has no row left. Lazy frames have no defined order.
+    The caller's rows in their order, except those whose user and item are a pair in `train`. If all pairs of a user are
+    there, no row of the user is left. The rows of a lazy frame have no defined order.
 
     Raises
     ------

@@ -223,3 +223,5 @@ def test_a_call_gives_the_same_last_bit_each_time_and_the_order_of_the_interacti
         assert computed(past).equals(first)
         shuffled = past.sample(fraction=1.0, shuffle=True, seed=seed)
         assert_frame_equal(computed(shuffled), first, rel_tol=1e-12, abs_tol=1e-14)
+        similar = "serendipity(against=co_occurrence)"  # whose terms are sorted
+        assert computed(shuffled)[similar].equals(first[similar])
