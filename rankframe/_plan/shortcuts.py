@@ -86,8 +86,8 @@ def parts_of(rows: int) -> int:
 
 
 def _at_once() -> int:
-    """The number of concurrent plans: two per Polars thread, so that one runs while another waits."""
-    return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
+    """The number of concurrent plans: one more than Polars has threads, so that one runs while another waits."""
+    return 1 if pl.thread_pool_size() == 1 else pl.thread_pool_size() + 1
 
 
 def in_threads(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:
