@@ -199,7 +199,12 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
         kept = dict.fromkeys((asked.kept, asked.falling is not None) for asked in plans)
         rows = {(some, falling): part(some, falling=falling) for some, falling in kept}
         return [
-            add_up(with_rank(rows[asked.kept, asked.falling is not None], table, source, complete=complete), asked, table, run)
+            add_up(
+                with_rank(rows[asked.kept, asked.falling is not None], table, source, complete=complete),
+                asked,
+                table,
+                run,
+            )
             for asked, source in zip(plans, sources, strict=True)
         ]
 

@@ -66,9 +66,7 @@ class InOrder(NamedTuple):
     complete: bool
 
 
-def in_rank_order(
-    frame: pl.DataFrame, table: Table, *, whole: bool = False, labels: bool = False
-) -> InOrder:
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False, labels: bool = False) -> InOrder:
     """The frame in rank order, in parts of whole queries; in a single part if `whole`.
 
     With `labels`, which are whole numbers up to 255, parts that leave out rows come with them (see `PackedRows.of`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -69,26 +69,39 @@ class PackedRows:
         ends = self.ends[start : start + length + 1]
         codes, ends = self.codes[ends[0] : ends[-1]], ends - ends[0]
         first, sizes = ends[:-1], np.diff(ends)
-        place, labels = np.arange(len(codes)), {}
+        place = np.arange(len(codes))
         if self.starts is not None:
             codes = self.codes.take(place + np.repeat(self.starts[start : start + length] - first, sizes))
         row = self._with_ties_in_order(codes)
+        labels: dict[str, pl.Series] = {}
         if kept is not None:
-            label = None if self.labels is None else self.labels.take(row)
-            place = _with_gain(label, first) if kept == "gain" else _down_to(kept, first, sizes)
-            of_query, sizes = sizes, np.diff(np.searchsorted(place, ends))
-            row = row.take(place)
-            if label is not None:
-                some = label.take(place)
-                labels["#label"] = pl.Series(some.astype(np.float64))
-                if falling:
-                    labels["#falling"] = _falling(*((some, sizes) if kept == "gain" else (label, of_query)), sizes)
+            row, place, sizes, labels = self._kept(kept, row, ends, falling=falling)
         columns = {
             "#query": pl.Series(np.repeat(np.arange(start, start + length, dtype=np.uint32), sizes)).set_sorted(),
             "#row": pl.Series(row),
             "#position": pl.Series(place + np.repeat(1 - first, sizes)),
         }
         return pl.DataFrame({**columns, **labels})
+
+    def _kept(
+        self, kept: int | Literal["gain"], row: NDArray[np.uint32], ends: NDArray[np.int64], *, falling: bool
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], dict[str, pl.Series]]:
+        """The kept rows, their places, how many each query has, and their labels if those are known."""
+        import numpy as np
+
+        first, of_query = ends[:-1], np.diff(ends)
+        label = np.zeros(0, dtype=np.uint8) if self.labels is None else self.labels.take(row)
+        place = _with_gain(label, first) if kept == "gain" else _down_to(kept, first, of_query)
+        sizes = np.diff(np.searchsorted(place, ends))
+        row = row.take(place)
+        if self.labels is None:
+            return row, place, sizes, {}
+        some = label.take(place)
+        labels = {"#label": pl.Series(some.astype(np.float64))}
+        if falling:
+            label, of_query = (some, sizes) if kept == "gain" else (label, of_query)
+            labels["#falling"] = _falling(label, of_query, sizes)
+        return row, place, sizes, labels
 
     def _with_ties_in_order(self, code: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """The row numbers; rows whose codes differ in nothing else are sorted by the full sort keys."""
@@ -150,9 +163,8 @@ def sort_rows(frame: pl.DataFrame, table: Table, *, labels: bool = False) -> Pac
     ids, rows = pl.DataFrame(key), np.arange(frame.height, dtype=np.uint32)
     number, digits = _whole_ids(ids), partial(_from_the_top, score)
     if number is not None:
-        codes, queries = side_by_side(
-            lambda: _codes(number, digits(), rows), partial(_by_value, number, rows), frame.height
-        )
+        codes = _codes(number, digits(), rows)
+        queries = _by_code(number, codes)
         keys = ids[pl.Series(queries.first)]
     else:
         queries, some = side_by_side(partial(_queries, ids, rows), digits, frame.height)
@@ -171,12 +183,9 @@ def numbered(ids: pl.DataFrame) -> Queries:
     """Number the different rows of `ids` by first appearance."""
     import numpy as np
 
-    rows, value = np.arange(ids.height, dtype=np.uint32), _whole_ids(ids)
-    if value is not None:
-        found = _by_value(value, rows)
-        places = np.empty(int(value.max()) + 1, dtype=np.uint32)
-        places[value[found.first]] = np.arange(len(found.first), dtype=np.uint32)
-        return Queries(places[value], found.first, found.sizes)
+    rows, number = np.arange(ids.height, dtype=np.uint32), _whole_ids(ids)
+    if number is not None:
+        return _by_value(number, rows)
     found = _queries(ids, rows)
     return found if found.are(ids, ids[pl.Series(found.first)]) else _by_group(ids)
 
@@ -187,9 +196,7 @@ def differ(values: pl.Series) -> bool:
     return not (numbers[1:] == numbers[:-1]).any()
 
 
-def _codes(
-    number: NDArray[np.integer[Any]], score: NDArray[np.uint64], rows: NDArray[np.uint32]
-) -> NDArray[np.uint64]:
+def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
     import numpy as np
 
@@ -232,7 +239,7 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
 
 
 def _by_value(value: NDArray[np.int64], rows: NDArray[np.uint32]) -> Queries:
-    """The queries of whole ids, by a lookup table over their range."""
+    """Number queries by a lookup table over the range of whole ids."""
     import numpy as np
 
     sizes = np.bincount(value)
@@ -240,9 +247,20 @@ def _by_value(value: NDArray[np.int64], rows: NDArray[np.uint32]) -> Queries:
     first[value[::-1]] = rows[::-1]  # the last write stays
     seen = np.flatnonzero(sizes)
     place, in_order = _by_appearance(first[seen], len(rows))
-    sizes = sizes[seen]
-    starts = (np.cumsum(sizes) - sizes)[order := _inverse(place, len(place))]
-    return Queries(value, in_order, sizes[order], starts)
+    seen = seen[_inverse(place, len(place))]
+    return Queries(_inverse(seen, len(sizes))[value], in_order, sizes[seen])
+
+
+def _by_code(number: NDArray[np.int64], codes: NDArray[np.uint64]) -> Queries:
+    """The queries of sorted codes, whose leading bits are the numbers."""
+    import numpy as np
+
+    bits = int(number.max()).bit_length()
+    starts = starts_of(codes >> np.uint64(CODE_BITS - bits)) if bits else np.zeros(1, dtype=np.int64)
+    first = np.minimum.reduceat(codes & _ones(np.uint64(len(codes).bit_length())), starts)
+    place, in_order = _by_appearance(first, len(codes))
+    order = _inverse(place, len(place))
+    return Queries(number, in_order, np.diff(starts, append=len(codes))[order], starts[order])
 
 
 def _by_hash(ids: pl.DataFrame, rows: NDArray[np.uint32]) -> Queries:
@@ -313,7 +331,8 @@ def _whole_labels(label: pl.Series) -> NDArray[np.uint8]:
 
     label = label.fill_null(0) if label.has_nulls() else label
     label = label.cast(pl.Float64) if label.dtype in (pl.Int128, pl.UInt128) else label  # NumPy has no 128-bit integers
-    return np.maximum(label.to_numpy(), 0).astype(np.uint8)
+    labels: NDArray[np.uint8] = np.maximum(label.to_numpy(), 0).astype(np.uint8)
+    return labels
 
 
 def _with_gain(label: NDArray[np.uint8], first: NDArray[np.int64]) -> NDArray[np.int64]:
