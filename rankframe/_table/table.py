@@ -96,7 +96,7 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         " to keep the order of the rows",
     ),
 }  # fmt: skip
-"""The message for each kind of fault: a table for which no metric is defined."""
+"""The message for each kind of fault, which leaves metrics undefined."""
 
 
 def message_of(kind: str, setup: Setup) -> str:

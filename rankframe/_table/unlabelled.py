@@ -16,9 +16,9 @@ __all__ = ["all_ones"]
 
 
 def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.LazyFrame | None:
-    """The judgments with the label 1 in every row; ``None`` if they have labels, or others than labels are lacking.
+    """The judgments with the label 1 in every row; ``None`` if they have labels, or lack other columns too.
 
-    `lacking` are the roles without a column. A column that was named has to exist.
+    `lacking` are the roles without a column. A label column that was named has to exist.
     """
     roles, schema = setup.roles, qrels.collect_schema()
     if roles.label in schema or roles.label != Roles.label:
