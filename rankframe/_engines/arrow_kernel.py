@@ -40,8 +40,8 @@ def arrow_kernel(
 ) -> ArrowKernel:
     """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
 
-    It keeps nothing between calls, can be pickled, and knows its output schema without running: what an engine asks of
-    a function that it runs on the parts of a table.
+    It keeps nothing between calls, can be pickled, and knows its output schema without running, as engines require of
+    functions on parts of tables.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[Any], runs: Sequence[str] |
 
 
 def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
-    """The setup that a caller's options give, as `on` would set it."""
+    """The setup of a caller's options, as `on` sets it."""
     refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
     return Setup().on(**options)
 
@@ -124,7 +124,7 @@ def kernel_of(
     largest_label: float | None = None,
     fusing: OnQueries | None = None,
 ) -> ArrowKernel:
-    """The kernel of metrics over columns and policies that are bound already."""
+    """The kernel of metrics under an existing setup."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
         requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
@@ -229,7 +229,7 @@ def runs_of(fusing: OnQueries) -> Runs:
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
-    """Columns of a table, as Polars holds them."""
+    """Columns of an Arrow table as a Polars frame."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")
