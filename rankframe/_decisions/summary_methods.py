@@ -24,7 +24,7 @@ class Summarizer(Runner[R], Protocol[R]):
     _setup: Setup
 
     def _of(self, runs: Runs) -> Summarizer[R]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
     def _with(self, setup: Setup) -> Summarizer[R]:
