@@ -154,9 +154,9 @@ def verdict_html(of: Any) -> str:
 
 
 def with_display(found: F) -> F:
-    """The findings of a check with a display of their own in notebooks: a row for each kind, and what to write.
+    """Give the findings of a check a display in notebooks: a row for each kind, with the advice.
 
-    The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
+    Only this object has the display: print, and frames made from it, are as usual.
     """
     if not hasattr(found, "collect"):
         vars(found)["_repr_mimebundle_"] = partial(_findings, found)
@@ -206,7 +206,7 @@ def _of_places(of: Any) -> Grid:
 
 
 def tuned_text(of: Any) -> str:
-    """A tuned fusion as plain text: what was chosen and what it is worth, then the comparison with the other rankings."""
+    """A tuned fusion as plain text: the chosen method and its means, then the comparison with the other rankings."""
     compared = SimpleNamespace(table=of.comparison, settings=of.settings)
     return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
 
@@ -231,7 +231,7 @@ def _tuned(of: Any) -> list[str]:
 
 
 def _of_rankings(of: Any) -> Grid:
-    """A row per ranking with its mean, then what was chosen for each fold."""
+    """A row per ranking with its mean, then the method chosen for each fold."""
     ci = f"{100 * of.settings['ci']:.6g}% interval"
     body = []
     for row in records(of.table):
