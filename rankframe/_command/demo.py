@@ -97,7 +97,7 @@ def some(frame: pl.DataFrame, n: int = 3) -> str:
 
 
 def indented(text: str) -> list[str]:
-    """The lines of a text, moved to the right."""
+    """The lines of a text, indented."""
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
