@@ -1,4 +1,4 @@
-"""The words for tests, corrections and intervals, and what each is called in a sentence."""
+"""The words for tests, corrections and intervals, and their names in sentences."""
 
 from __future__ import annotations
 
