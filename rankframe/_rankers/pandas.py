@@ -49,7 +49,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
-        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # a label may be no text
+        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # labels may be numbers
         try:
             return super()._on(named)
         except RankframeError as error:
@@ -140,7 +140,7 @@ def _as_text(label: Any) -> Any:
 
 
 def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
-    """The error with the code that it advises as pandas spells it."""
+    """The error, with its advice completed from the frame and in pandas' spelling."""
     if isinstance(error, InvalidData) and error._advise is not None:
         error = error._among(Source(frame, (), others=True).polars)
     if isinstance(error, MissingColumn):
