@@ -1,4 +1,4 @@
-"""The attention that documents get from several rankings of a query, beside the share that their labels give them."""
+"""The attention that documents get from several rankings of a query, compared with the share that their labels call for."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: f
 
 
 def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
-    """The attention of each document if those of one label share the ranks that an ideal ranking gives to the label."""
+    """The target: documents with one label share the attention of the ranks that an ideal ranking gives to the label."""
     first, n = pl.col(LEVEL).rank("min", descending=True).over(QUERY) - 1.0, pl.len().over(QUERY, LEVEL)
     last = first + n
     if k is not None:

@@ -133,7 +133,7 @@ def _in_common(
 
 
 def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], setup: Setup) -> pl.DataFrame:
-    """A row per run: how many documents it retrieves, and how many it alone."""
+    """A row per run: how many documents it retrieves, and how many only it retrieves."""
     counts = [names, *_counts(top)]
     label = setup.roles.label
     if label in entries.documents.columns:
