@@ -32,7 +32,7 @@ class Summarizer(Runner[R], Protocol[R]):
         ...
 
     def _below(self, results: Mapping[str, R]) -> R:
-        """The results below each other, each with its name in a first column."""
+        """Concatenate the results, with the name of each in a first column."""
         ...
 
 
