@@ -14,7 +14,7 @@ from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
 
-__all__ = ["EvaluationSet", "SetCache", "Lists"]
+__all__ = ["EvaluationSet", "Lists", "SetCache"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import SetCache, Lists
+from .evaluation_set import Lists, SetCache
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]
 
