@@ -32,7 +32,7 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     choices that change the value, ``note``, behaviour that no setting reproduces, and ``says``, the choices, or the other
     formula, in words. With `observed` the rows come by closeness, ``difference`` is
     the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
-    number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
+    number, rows named ``one choice`` are single choices that do, among all policies and the metric's
     options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
 
     Raises

@@ -62,7 +62,7 @@ def _options(entry: Metric, flat: str) -> Iterator[list[str]]:
 
 
 def _values(entry: Metric, option: str, flat: str) -> list[str]:
-    """The values of an option that its part of a flat name may stand for."""
+    """The values of an option that its part of a flat name may mean."""
     kind = entry.kinds.get(option)
     words = [repr(word) for word in ([] if kind is None else kind.words) if flat_name(word) == flat]
     numbers = flat.replace("minus_", "-").split("_")

@@ -90,7 +90,7 @@ class Fusion(Metric):
 
     @property
     def first(self) -> None:
-        """No option of a fusion stands after ``@``."""
+        """No option of a fusion is written after ``@``."""
 
     @property
     def own(self) -> bool:

@@ -49,7 +49,7 @@ class Metric:
     Attributes
     ----------
     name
-        The canonical name, as it stands in text and in result columns.
+        The canonical name, used in texts and result columns.
     formula
         The function from a ranking, and options, to one expression.
     aliases
@@ -212,7 +212,7 @@ def metric(
     higher_is_better
         False if a lower value means a better ranking. Or a function of the given options that decides.
     judging
-        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
+        The property that ``unjudged="bounds"`` relies on: ``"monotone"``, a higher label of a document moves the value in one
         direction only, or not at all; ``"threshold"``, labels matter only by their relevance, and moving relevant
         documents up moves the value in one direction only; ``"gain"``, the value is a gain over the ideal gain, with the
         options of nDCG. Or a function of the given options that decides.
@@ -279,7 +279,7 @@ def list_catalog_metric(entry: Metric) -> None:
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot stand in text, or that another metric of the list has."""
+    """Refuse a name that cannot be used in text, or that another metric of the list has."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
         raise InvalidOption(
             f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"

@@ -1,4 +1,4 @@
-"""Names of other tools that are no single metric here, and what to write for each."""
+"""Names in other tools that name no single metric here, with the advice for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT_CUTOFF = {"average_relevance_position"}
 """The metrics of `UNCLEAR` that take no cutoff, so that advice gives none."""
 
 OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "personalization", "simpson"}
-"""Words in the names of recommenders' metrics that look at all queries at once."""
+"""Words in the names of recommenders' metrics over all queries at once."""
 
 
 def elsewhere(name: str, text: str) -> Text | None:

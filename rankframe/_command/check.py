@@ -50,7 +50,7 @@ def check(arguments: argparse.Namespace) -> Answer:
         if found.is_empty():
             return Answer("nothing found")
         found = pl.DataFrame(by_kind(found.to_dicts()))
-    if arguments.format == "table":  # the advice stands below, so that rows fit a terminal
+    if arguments.format == "table":  # the advice is printed below, so that rows fit a terminal
         advice = [f"{problem}: {text}" for problem, text in found.select("problem", "advice").rows()]
         return Answer(Table(found.drop("advice"), advice), code)
     return Answer(Table(found), code)

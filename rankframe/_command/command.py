@@ -33,10 +33,10 @@ INSTEAD = {
     "json": ("--format json",),
     "level": ("--relevant",),
 }
-"""Other words for options, each with the options it may mean, of which a command has some; similar names are found without it."""
+"""Other words for options, each with the options it may mean; similar names are found without it."""
 
 ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
-"""The formats that endings of files stand for."""
+"""The formats by the endings of files."""
 
 
 class Answer(NamedTuple):

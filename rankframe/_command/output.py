@@ -24,7 +24,7 @@ from .words import in_options
 __all__ = ["FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
-"""The formats for people: numbers are rounded, and notes stand below the table."""
+"""The formats for people: numbers are rounded, and notes are printed below the table."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""

@@ -226,7 +226,7 @@ def is_level(text: str) -> bool:
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
-    """The gains of all labels as text; other labels than those in the parameters, as in ndcg.1=3,2=9, are their own gain."""
+    """The gains of all labels as text; labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")

@@ -48,11 +48,12 @@ class Verdict(Generic[R]):
     passed
         Whether every row of the table passed.
     table
-        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``, ``mean``
-        (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the difference, to the worse side;
-        null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"`` or ``"too few queries"`` to
-        tell, which is no pass), ``passed``, ``n_queries`` and ``queries_needed`` (Int64: with fewer, only a run that
-        gains enough passes, and by another method than ``"bounded"`` none does).
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``,
+        ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
+        difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
+        ``"failed"`` or ``"too few queries"`` to tell, which is no pass), ``passed``, ``n_queries`` and
+        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another method than
+        ``"bounded"`` none does).
     failures
         The rows of the table that did not pass.
     moved

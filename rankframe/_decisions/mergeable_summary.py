@@ -97,7 +97,7 @@ class Summary:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
+        """The columns to read besides columns with a role."""
         named = [name for call in self.calls for name in call.columns]
         return {*named, *self.by, *([] if self.weights is None else [self.weights])}
 

@@ -74,7 +74,7 @@ FIGURES = {
 
 
 OWN = ("#weight", "#row", "#there")
-"""The plans' names of columns beside those of the query."""
+"""The plans' names of other columns beside the query columns."""
 
 
 def keys(by: Sequence[str]) -> list[str]:

@@ -112,8 +112,9 @@ def summarize(
     runs, run
         As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by
-        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all queries.
+        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a query
+        that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all
+        queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
@@ -135,11 +136,11 @@ def summarize(
 
     Returns
     -------
-    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std``
-    (the standard deviation over the queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum,
-    which trec_eval prints; null for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
-    geometric mean), ``ci_low`` and ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with
-    ``ci=None``), all Float64.
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std`` (the standard deviation over the
+    queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
+    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
+    ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64.
 
     Raises
     ------

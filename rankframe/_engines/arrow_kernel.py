@@ -61,9 +61,10 @@ def arrow_kernel(
 
     Returns
     -------
-    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per query: the query columns in the type they came in (texts that
-    were dictionary-encoded are plain), then a double per metric, null where Polars would have null. ``schema(schema)``
-    is the schema of the result for a table with the given one.
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per
+    query: the query columns in the type they came in (texts that were dictionary-encoded are plain), then a double per
+    metric, null where Polars would have null. ``schema(schema)`` is the schema of the result for a table with the given
+    one.
 
     Raises
     ------
@@ -146,7 +147,7 @@ class ArrowKernel:
     largest_label
         The largest label of the whole table, if it is known.
     fusing
-        The task that fuses several runs first, if it is asked for.
+        The task that fuses several runs first, if any.
     """
 
     requests: tuple[Call | pl.Expr, ...]
@@ -183,7 +184,7 @@ class ArrowKernel:
         return as_arrow(values, {name: given.field(name).type for name in setup.roles.query})
 
     def _refuse_unknown_runs(self, frame: pl.DataFrame, fusing: OnQueries) -> None:
-        """Refuse a run that is not named among those of the whole table."""
+        """Refuse a run that is not among the named runs of the whole table."""
         known, runs = fusing.known.get("names"), runs_of(fusing)
         if known is None or runs.column not in frame.columns:
             return

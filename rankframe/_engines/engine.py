@@ -46,7 +46,7 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
-        """An empty frame with the table's columns; those that are not read may have any type. ``None`` reads all."""
+        """An empty frame with the table's columns; columns that are not read may have any type. ``None`` reads all."""
 
     @abstractmethod
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:

@@ -172,7 +172,7 @@ def write_qrels(
         table, white space around it in Quepid's; if a label is no number, or has a fraction (which Quepid alone reads); if
         a query has a document twice. The message names the row.
     InvalidOption
-        If there is no such format, or no index for ``"rank_eval"``.
+        If the format is unknown, or ``"rank_eval"`` has no index.
 
     Warns
     -----

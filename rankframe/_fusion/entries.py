@@ -190,7 +190,7 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
 
 
 def _with_absent(rows: pl.DataFrame, query: NDArray[np.int64], n_runs: int) -> pl.DataFrame:
-    """The rows, and one for each document that a ranking lacks and another ranking of the query has."""
+    """The rows, and a row for each document that a ranking lacks but another ranking of the query has."""
     import numpy as np
 
     own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)

@@ -22,7 +22,7 @@ __all__ = ["Judgments", "expected_exposure"]
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
 FIGURES = {"ee_d": pl.Float64, "ee_r": pl.Float64, "ee_l": pl.Float64, "n_rankings": pl.UInt32}
-"""The columns of the result after those of the query."""
+"""The columns of the result after the query columns."""
 
 QUERY, LEVEL, N = "#query", "#level", "#n"
 """The number of the query, the label that counts (null for a document that does not), and the number of rankings."""
@@ -58,7 +58,7 @@ def expected_exposure(
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:
-    """The entries of all rankings; without those of unjudged documents, if the policy drops them."""
+    """The entries of all rankings, without unjudged documents if the policy drops them."""
     runs.require(frame, setup)
     of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
     of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run

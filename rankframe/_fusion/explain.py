@@ -30,7 +30,7 @@ FIGURES = {
     "fused": pl.Float64,
     "fused_rank": pl.UInt32,
 }
-"""The columns between those of the document and the label."""
+"""The columns between the document and the label."""
 
 
 @verb(gives="list", reads=["runs"])

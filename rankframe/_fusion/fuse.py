@@ -243,7 +243,7 @@ def fuse(
 ) -> Frame:
     """One row per document of a query, with the fused score of its rankings.
 
-    For a part of a table, `names` are those of the runs of the whole table; likewise in `explain_fusion`.
+    For a part of a table, `names` are the runs of the whole table; likewise in `explain_fusion`.
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)

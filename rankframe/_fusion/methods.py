@@ -1,4 +1,4 @@
-"""Fusion as methods of a ranker: their options and documentation, and what they hand to the verbs."""
+"""Fusion as methods of a ranker: their options and documentation, and the arguments for the verbs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fuse(
     ----------
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
-        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may be written in the text instead.
         Or a result of :meth:`fit_fusion`, without options; default for its runs: those of the training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
@@ -76,8 +76,8 @@ def fuse(
     document that no ranking has, such as a judged one, so that metrics count it as missed. Lazy frames have no
     defined order.
 
-    Equal scores in a ranking stand by the tie rule; with ``on(ties="expected")`` they share the mean of what their ranks
-    are worth. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
+    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` they share the mean of the values of their
+    ranks. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def fit_fusion(
     """Train a method of fusion on judged rankings.
 
     Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
-    without a label is not. Train on other queries than those that you report.
+    without a label is not. Train on other queries than you report.
 
     Parameters
     ----------

@@ -146,6 +146,6 @@ def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], set
 
 
 def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """The number of documents of each run, and of those that it alone has."""
+    """The number of documents of each run, and of documents that no other run has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()

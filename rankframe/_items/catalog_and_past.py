@@ -99,11 +99,11 @@ class Past:
     history: History
 
     def popularity(self, items: pl.Series) -> pl.Series:
-        """The number of users who have an item, item by item; 0 for an item that nobody has."""
+        """The number of users of each item; 0 for an item without users."""
         return self.history.popularity(items).fill_null(0.0)
 
     def type_of(self, items: pl.DataType) -> pl.DataType:
-        """The type in which items of lists and those of the past are compared."""
+        """The type in which items of lists and of the past are compared."""
         return common_type(items, self.history.pairs.schema[self.history.doc])
 
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:

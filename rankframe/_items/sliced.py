@@ -23,7 +23,7 @@ class Sliced:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
+        """The columns to read besides columns with a role."""
         return {*self.by}
 
     @property

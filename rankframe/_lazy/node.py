@@ -48,8 +48,8 @@ def source(
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
-    The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
-    buckets of whole queries; `run` then also takes the fact of all of them that `whole` gives. Errors are those of `run`.
+    Columns with a role and those it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come
+    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call

@@ -75,7 +75,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series` are told apart by colour."""
+    """A picture before it is drawn; ``series`` differ in colour."""
 
     title: str
     subtitle: str

@@ -126,7 +126,7 @@ def report(
     path
         Where to write it, a file that ends in ``.html`` or ``.htm``.
     *metrics
-        Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
+        Texts, as for :meth:`summarize`; the first is shown in plots and worst queries.
     by
         The columns whose values slice the queries; each column gets its own section.
     runs, run
@@ -153,17 +153,18 @@ def report(
     Returns
     -------
     The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
-    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices that
-    lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and the settings: policies,
-    versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
+    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices
+    that lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and
+    the settings: policies, versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and
+    loads no other file.
 
     Raises
     ------
     MissingExtra
         If Altair, vl-convert or Jinja is not installed.
     InvalidOption
-        If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
-        if there is a `baseline` or a `fusion` without runs.
+        If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number
+        from 0 on, and if there is a `baseline` or a `fusion` without runs.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Contents:
     Attributes
     ----------
     metrics
-        Texts; plots and worst queries are those of the first.
+        Texts; the first is shown in plots and worst queries.
     runs
         The runs of the table.
     baseline
@@ -229,7 +229,7 @@ def _without_cutoff(call: Call) -> str:
 
 
 def picture(make: Callable[..., Figure], *args: Any) -> Picture:
-    """A plot as SVG, with text in the page's colour; or the reason why there is none."""
+    """A plot as SVG, with text in the page's colour; or the reason for its absence."""
     try:
         figure = make(*args)
     except MissingExtra:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 TOGETHER = 3
-"""The number of runs in one table beside the run that they are compared with."""
+"""The most runs in one table, without the run that they are compared with."""
 DIGITS = 3
 """The number of decimals; more where a value that is not 0 would read as 0."""
 

@@ -122,7 +122,7 @@ class Queries(NamedTuple):
     by_hash: bool = False
 
     def are(self, ids: pl.DataFrame, keys: pl.DataFrame) -> bool:
-        """Whether each row has its query's id; `keys` are those of the queries."""
+        """Whether each row has its query's id; `keys` are the queries' ids."""
         return not self.by_hash or keys[pl.Series(self.number)].equals(ids)
 
 

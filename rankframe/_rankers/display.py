@@ -46,7 +46,7 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """The display of a ranker; `columns` are those of its table, None if it has none or they are not known.
+    """The display of a ranker; `columns` are its table's, None without a table or if they are not known.
 
     `levels` are the `columns` that are index levels.
     """

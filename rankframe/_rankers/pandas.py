@@ -30,7 +30,7 @@ T = TypeVar("T")
 class PandasRanker(FrameRanker[pd.DataFrame]):
     """The rankings of a pandas frame; results are pandas frames in memory of their own.
 
-    Those per query are indexed by the query, those per document by the caller's own index.
+    Results per query are indexed by the query, results per document by the caller's own index.
     """
 
     _examples: Sequence[tuple[str, str]] = (
@@ -96,7 +96,7 @@ class RankMethod(PandasRanker):
         self._method = MethodType(method, frame)
         self.__doc__ = method.__doc__
         self.__module__ = method.__module__
-        self.__annotations__ = method.__annotations__  # a class has some of its own as soon as they are asked for
+        self.__annotations__ = method.__annotations__  # else the annotations of the class are found
 
     if not TYPE_CHECKING:
 

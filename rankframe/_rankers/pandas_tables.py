@@ -158,7 +158,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
 
 
 def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
+    """New rows, query by query, with ids and labels in the types of the caller's frame, and a new index."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
     ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
@@ -167,7 +167,7 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known
 
 
 def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
-    """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
+    """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))

@@ -149,7 +149,7 @@ class Lists:
     carry
         Columns to repeat on each row of a query.
     retrieved, relevant
-        The documents; ``relevant`` is None if labels are those of the retrieved documents, or missing.
+        The documents; ``relevant`` is None if labels belong to the retrieved documents, or are missing.
     """
 
     query: Mapping[str, str]

@@ -19,7 +19,7 @@ RETURNS = re.compile(r"(?ms)^Returns\n-+\n(.*?)(?=\n\n|\Z)")
 
 
 class Documented(Protocol):
-    """An object whose methods' help names what this object returns."""
+    """An object whose methods name its result type in their help."""
 
     @property
     def _gives(self) -> str:

@@ -26,4 +26,4 @@ CORRECTIONS: Mapping[Correction, str] = {
 }
 
 Family: TypeAlias = Literal["all", "metric"]
-"""The p-values that are corrected together: all, or those of each metric."""
+"""The p-values that are corrected together: all of them, or each metric's."""

@@ -228,7 +228,7 @@ class Items(Side):
         return found
 
     def check(self, schema: pl.Schema, doc: str) -> None:
-        """Refuse items whose ids cannot be compared with those of the ranker's table."""
+        """Refuse items whose ids cannot be compared with the ranker's table."""
         if not self.listed:
             if doc in self.frame.columns:
                 _comparable(doc, schema, self.frame.schema, "items")
@@ -275,7 +275,7 @@ class Background:
         return isinstance(self.items, Items) and name in self.items.frame.columns
 
     def check(self, schema: pl.Schema, query: Sequence[str], doc: str | None) -> None:
-        """Refuse tables whose columns of users and items cannot be compared with those of the ranker's table."""
+        """Refuse tables whose columns of users and items cannot be compared with the ranker's table."""
         if doc is None:
             return
         if self.interactions is not None:

@@ -46,7 +46,7 @@ def texts_of_presets(names: object) -> list[str]:
 
 
 def roles_of(names: object) -> Mapping[str, str]:
-    """The roles of a preset, or of several, of which the last has precedence."""
+    """The roles of one or several presets; the last preset has precedence."""
     return {role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()}
 
 

@@ -72,7 +72,7 @@ def require(
 
 
 def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where: str = "the table") -> None:
-    """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
+    """Refuse a table without one of the columns, given with their roles; the advice covers all missing columns."""
     lacking = [(name, role) for name, role in roles if name not in schema]
     if len(lacking) == 1:
         require(schema, *lacking[0], where)

@@ -74,7 +74,7 @@ class Tables:
     setup
         The roles of columns, and the policies.
     named
-        The query column that names the run of each row; ``None`` where there is one run, or none was named.
+        The query column that names the run of each row; ``None`` if there is one run, or no such column was named.
     all_relevant
         Whether the judgments have no column of labels, so that each of their rows counts 1.
     """

@@ -49,7 +49,7 @@ def _repeats_among(
 
 
 def usual_runs(names: Sequence[str], key: Sequence[str]) -> list[tuple[str, ...]]:
-    """The names that columns of runs usually have, without those of `key`."""
+    """The columns with a usual name for runs, except columns of `key`."""
     return [(name,) for name in names if name.lower() in USUAL_NAMES["run"] and name not in key]
 
 
@@ -94,7 +94,7 @@ def repeated_in_run(setup: Setup, key: Sequence[str], named: str | None, apart: 
 def telling_apart(rows: pl.LazyFrame, key: Sequence[str], setup: Setup) -> Apart:
     """The columns that, added to `key`, leave no two rows alike: each alone, else two together; none if no row repeats.
 
-    Columns with a usual name for runs come first, then those with few values. A column that numbers the rows of a query,
+    Columns with a usual name for runs come first, then columns with few values. A column that numbers the rows of a query,
     so that each would be a ranking of its own, is left out.
     """
     schema = rows.collect_schema()

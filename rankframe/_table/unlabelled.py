@@ -40,7 +40,7 @@ def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.La
 
 
 def _may_be_labels(schema: pl.Schema, others: Collection[str]) -> list[str]:
-    """The columns of judgments that may hold labels, beside those of `others`: any with numbers, or with a usual name."""
+    """The columns of judgments, except `others`, that may hold labels: any with numbers, or with a usual name."""
     elsewhere = {name for role in ("query", "doc", "subtopic", "run") for name in USUAL_NAMES[role]}
     beside = [
         name

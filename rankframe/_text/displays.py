@@ -39,7 +39,7 @@ MOST_ROWS = 30
 def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
     """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
 
-    Where the names of the runs make the table wider than `WIDTH`, letters stand for them, as in Markdown.
+    If the names of the runs make the table wider than `WIDTH`, letters replace them, as in Markdown.
     """
     rows = records(of.table)
     lines = [visible(line) for line in headlines(rows, of.settings)]
@@ -135,7 +135,7 @@ def verdict_text(of: Any) -> str:
 
 
 def verdict_html(of: Any) -> str:
-    """A verdict as HTML in the colours of the page: what did not pass comes first."""
+    """A verdict as HTML in the colours of the page: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
     head = ("verdict", *by, "metric", "run", "baseline", "baseline mean", "mean", "difference", "at worst", "budget")
@@ -174,7 +174,7 @@ def _findings(found: Any, include: object = None, exclude: object = None) -> dic
 
 
 def fitted_text(of: Any) -> str:
-    """A trained method of fusion as plain text: what it was trained on, and a row per rank or segment with a column per run."""
+    """A trained method of fusion as plain text: its training data, and a row per rank or segment with a column per run."""
     return f"{visible(_trained(of))}\n{text(_of_places(of))}"
 
 

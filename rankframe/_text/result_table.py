@@ -72,7 +72,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells under a head; the last `numbers` columns hold numbers. The notes stand below."""
+    """Rows of cells under a head; the last `numbers` columns hold numbers. The notes come below."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]

@@ -197,7 +197,7 @@ def p_value(p: float) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int) -> str:
-    """An interval in brackets after a space; nothing where there is none."""
+    """An interval in brackets after a space; empty without an interval."""
     return "" if low is None or high is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
 
 

@@ -18,7 +18,7 @@ __all__ = ["Accumulator"]
 class Accumulator:
     """Metrics of scores that come in batches, computed over all of them: `update`, `compute` and `reset`.
 
-    It needs no PyTorch, takes its tensors on any device, and computes what ``df.rank`` computes on the table of all rows.
+    It needs no PyTorch, takes its tensors on any device, and gives the same values as ``df.rank`` on the table of all rows.
     The rows of a query may come in several batches, in any order.
 
     Parameters
@@ -78,7 +78,7 @@ class Accumulator:
         Raises
         ------
         InvalidData
-            If shapes differ, or ids are of another kind than those of the batches before.
+            If shapes differ, or ids are of another kind than in earlier batches.
         """
         columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}

@@ -104,7 +104,7 @@ class Lists:
         return found["#weight"].fill_null(1.0)
 
     def _refuse_others(self, labels: Array, group: Array) -> None:
-        """Refuse labels and groups that are not those of the table's first rows."""
+        """Refuse labels and groups that differ from the table's first rows."""
         roles, table = self.means.setup.roles, self.table
         assert table is not None  # noqa: S101 - the caller checks it
         order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"

@@ -30,7 +30,7 @@ class Means:
     Attributes
     ----------
     calls
-        The metrics, all of which have a mean.
+        The metrics, each with a mean.
     setup
         The roles of columns, and the policies.
     """

@@ -67,7 +67,7 @@ def sentence_transformers_evaluator(
     chunk_size
         How many documents are compared with the queries at once; no value depends on it.
     name
-        Begins the names of the metrics, and those of the file.
+        The prefix of the metrics' names and of the file's name.
     write_csv
         Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the folder that the trainer
         names.

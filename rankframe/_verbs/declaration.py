@@ -53,7 +53,7 @@ class Mergeable(Protocol):
     @property
     @abstractmethod
     def names(self) -> set[str]:
-        """The columns to read beside those with a role."""
+        """The columns to read besides columns with a role."""
 
     @property
     @abstractmethod
