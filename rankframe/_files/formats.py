@@ -103,7 +103,7 @@ QRELS = Layout(
 
 
 class Header(NamedTuple):
-    """The columns that identify a tool's table, with our names for them; its content, and the advice if that is not wanted."""
+    """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
 
     tool: Literal["beir", "quepid"]
     columns: Mapping[str, str]

@@ -276,9 +276,9 @@ class Tables:
     # checks that compare both tables in memory
 
     def told_apart(self) -> tuple[Tables, Apart | None]:
-        """The tables with the one usual column of runs that tells repeated documents apart, or unchanged with all such columns.
+        """The tables with the one usual column of runs that tells repeated documents apart; else unchanged, with the candidates.
 
-        ``None`` for the columns if no document repeats, or if one is set.
+        ``None`` for the candidates if no document repeats, or if the column is set.
         """
         if not self._repeats:
             return self, None
