@@ -104,7 +104,7 @@ class PackedRows:
         return row, place, sizes, labels
 
     def _with_ties_in_order(self, code: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The row numbers; rows whose codes differ in nothing else are sorted by the full sort keys."""
+        """The row numbers; rows whose codes differ only in the row number are sorted by the full keys."""
         import numpy as np
 
         ones = _ones(np.uint64(self.bits))
@@ -148,7 +148,7 @@ class Queries(NamedTuple):
     by_hash: bool = False
 
     def are(self, ids: pl.DataFrame, keys: pl.DataFrame) -> bool:
-        """Whether each row has its query's id; `keys` are those of the queries."""
+        """Whether each row has its query's id; `keys` are the queries' ids."""
         return not self.by_hash or keys[pl.Series(self.number)].equals(ids)
 
 
@@ -291,7 +291,7 @@ def _by_group(ids: pl.DataFrame) -> Queries:
 
 
 def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The place of each of these rows among them, and the rows in order: as argsort gives them, without a sort."""
+    """The place of each of these rows in ascending order, and the rows in that order; a flag per row is cheaper than a sort."""
     import numpy as np
 
     seen = np.zeros(height, dtype=bool)
