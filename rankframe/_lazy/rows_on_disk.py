@@ -77,7 +77,8 @@ def buckets_of(
     A bucket stays on disk until the next one is read. Rows of a query stay in order.
     """
     taken: list[Path] = []
-    for path in _split(rows, query, room, folder, 0):
+    for number, bucket in enumerate(_split(rows, query, room, folder, 0)):
+        path = bucket.replace(folder / f"bucket {number}.ipc")  # a name that no later bucket has
         if taken and sum(map(_size, taken)) + _size(path) > min(room(), BYTES_AT_ONCE):
             yield pl.scan_ipc(taken)
             _remove(taken)
@@ -90,7 +91,7 @@ def buckets_of(
 def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
-    """Yield files of whole queries; split a file of several queries beyond `room()` by further hash digits."""
+    """Yield files of whole queries, to be renamed before the next one; split a file of several queries beyond `room()` by further hash digits."""
     digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
@@ -105,13 +106,13 @@ def _split(
             ) from error
         raise
     for path in sorted(here.rglob("*.ipc")):
-        bucket = folder / f"{level}.ipc"
+        bucket = folder / f"level {level}.ipc"
         path.replace(bucket)  # so that the next level may have folders of its own
         if _size(bucket) > room() and _holds_several(bucket, query):
             yield from _split(pl.scan_ipc(bucket), query, room, folder, level + 1)
             _remove([bucket])
         else:
-            yield bucket.replace(folder / f"{level}-{path.parent.name}-{path.name}")
+            yield bucket
     shutil.rmtree(here)
 
 

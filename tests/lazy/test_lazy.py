@@ -11,10 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -224,6 +226,20 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
         found = df.lazy().rank.on(**policies, memory_limit=limit).evaluate(*texts).collect()
     assert max(levels) > 0
     assert_same(found, df.rank.on(**policies).evaluate(*texts))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_row_is_lost_or_read_twice_where_some_queries_are_far_larger_than_others(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.permutation(np.concatenate([rng.integers(1, 20, 200), rng.integers(500, 4000, 3)]))
+    rows = pl.DataFrame({"query_id": np.repeat(np.arange(len(sizes)), sizes)}).with_row_index("row")
+    rooms = cycle(rng.integers(2_000, 40_000, 5).tolist())  # as after batches with large and with small results
+    folder = tmp_path / "buckets"
+    folder.mkdir()
+    buckets = [x.collect() for x in rows_on_disk.buckets_of(rows.lazy(), ["query_id"], lambda: next(rooms), folder)]
+    assert sorted(row for bucket in buckets for row in bucket["row"]) == list(range(rows.height))
+    assert sum(bucket["query_id"].n_unique() for bucket in buckets) == len(sizes)
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("limit", thinned([1, 5000], 2))
