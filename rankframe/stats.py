@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from ._support.tests_and_intervals import Correction, Method, PairedTest, Test
+from ._support.statistical_options import Correction, Method, PairedTest, Test
 from .errors import InvalidOption, option
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar, cast
 
 from .._catalog.requests import Request
-from .._support.tests_and_intervals import Correction, Family, Method, Test
+from .._support.statistical_options import Correction, Family, Method, Test
 from .._verbs.methods import Runner
 from . import compare as _compare
 from . import gate as _gate

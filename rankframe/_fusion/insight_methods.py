@@ -9,7 +9,7 @@ from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Method
+from .._support.statistical_options import Method
 from .._words.rankings import Missing
 from . import expected_exposure as _exposure
 from . import explain as _explain

@@ -10,7 +10,7 @@ from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Correction, Method, PairedTest
+from .._support.statistical_options import Correction, Method, PairedTest
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
 from . import fitted as _fitted

@@ -10,7 +10,7 @@ from .._decisions.comparison_methods import Decider
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs, names_of
-from .._support.tests_and_intervals import Correction, Family
+from .._support.statistical_options import Correction, Family
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
