@@ -64,7 +64,8 @@ class Comparison(Generic[R]):
     table
         A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
         ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
-        ``difference`` (the second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high``, ``p_value``,
+        ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
         is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
     per_query
