@@ -44,7 +44,7 @@ def catalog_metric(
     display
         The name as people write it. Default: the function's own.
     bounds
-        The least and the greatest value; ``None`` for no limit. Intervals do not pass them.
+        The least and the greatest value; ``None`` for no limit. Intervals stay within them.
     higher_is_better
         False if lower values are better.
     spellings

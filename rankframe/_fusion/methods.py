@@ -1,4 +1,4 @@
-"""Fusion as methods of a ranker: their options and documentation, and what they hand to the verbs."""
+"""Fusion as methods of a ranker: their options and documentation, and the arguments for the verbs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
     """A ranker as fusion sees it: it also makes one table of several."""
 
     def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
 

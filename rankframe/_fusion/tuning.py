@@ -1,4 +1,4 @@
-"""Methods of fusion tuned by cross-validation over the queries: the choice, and its gain on queries not used for it."""
+"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not used for the choice."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def _shuffled(queries: pl.DataFrame, seed: int) -> Numbers:
 
 
 def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: int) -> Call:
-    """The best setting on some queries; of several methods that which is best out of fold among them."""
+    """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
     import numpy as np
 
     score = values.mean(queries)

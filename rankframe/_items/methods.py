@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Worker(Protocol):
-    """A ranker as methods see it whose results are no frames."""
+    """A ranker for methods whose results are not frames."""
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         """Return the result of `work` on the table, a Polars DataFrame."""
@@ -38,7 +38,7 @@ class Worker(Protocol):
 
 
 def _beside(ranker: S, items: object, interactions: object) -> S:
-    """The ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
+    """The ranker with these tables; a table that is None stays as set by `on`."""
     bound: S = cast(Any, ranker)._on({"items": items, "interactions": interactions})
     return bound
 
@@ -68,7 +68,7 @@ def exposure(
     Raises
     ------
     InvalidOption
-        If no column names the items, or the weight or the depth is none.
+        If no column names the items, or the weight or the depth is invalid.
     InvalidData
         If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
 

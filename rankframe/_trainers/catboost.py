@@ -93,7 +93,7 @@ def catboost_callback(
 
 
 class CatBoostCallback:
-    """Metrics of a Pool with CatBoost's methods of a metric and of a callback; what :func:`catboost_callback` makes.
+    """Metrics of a Pool with CatBoost's methods of a metric and a callback; :func:`catboost_callback` makes it.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class CatBoostCallback:
         The number of the iteration, from 0 on, with the best value of the first metric; ``None`` before the first.
     """
 
-    no_jit = True  # CatBoost would have Numba compile `evaluate`
+    no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
 
     def __init__(self, evaluated: EvaluationSet, labels: Any, patience: int | None) -> None:
         self._evaluated = evaluated
@@ -123,26 +123,26 @@ class CatBoostCallback:
         self._last = 0
 
     def is_max_optimal(self) -> bool:
-        """Whether the first metric is better where it is higher."""
+        """Whether a higher value of the first metric is better."""
         return self._first.higher_is_better
 
     def is_additive(self) -> bool:
-        """That the rows are to come all at once."""
+        """False: CatBoost then passes all rows at once."""
         return False
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """The first metric of the pool's rows, by their predictions, and the weight 1."""
+        """The first metric under the predictions for the pool, and the weight 1."""
         if not same(np.asarray(target, dtype=np.float32), self._labels):
             return OTHER_ROWS, 1.0
         self._latest = self._evaluated.of(approxes[0])
         return self._latest[self._first.text], 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """The metric, as `evaluate` gave it."""
+        """The metric that `evaluate` returned."""
         return error
 
     def after_iteration(self, info: Any) -> bool:
-        """Note the metrics, and say whether to go on."""
+        """Record the metrics, and return whether to continue."""
         if info.iteration <= self._last:  # another training
             self._start()
         self._last = info.iteration

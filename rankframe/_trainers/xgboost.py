@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import Kept, Lists
+from .evaluation_set import Lists, SetCache
 
 __all__ = ["XGBoostMetric", "xgboost_metric"]
 
@@ -66,13 +66,13 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
 
 
 class XGBoostMetric:
-    """Metrics as a function of predictions and a DMatrix; what :func:`xgboost_metric` makes."""
+    """Metrics as a function of predictions and a DMatrix; :func:`xgboost_metric` makes it."""
 
     __name__ = "rankframe"
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
-        self._kept = Kept()
+        self._cache = SetCache()
 
     def __call__(self, predictions: Any, matrix: Any) -> Result | list[Result]:
         """The metrics."""
@@ -90,7 +90,7 @@ class XGBoostMetric:
         weights = np.asarray(matrix.get_weight())
         of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
         arrays = (np.asarray(matrix.get_label()), sizes, of_rows if len(weights) else None)
-        means = self._kept.of(matrix, self._lists.set_of, *arrays).of(predictions)
+        means = self._cache.of(matrix, self._lists.set_of, *arrays).of(predictions)
         found = [(text.replace(":", "="), value) for text, value in means.items()]
         return found if len(found) > 1 else found[0]
 
