@@ -20,8 +20,8 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
     """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
     Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
-    XGBoost takes lower values for better ones by default: write ``xgboost.callback.EarlyStopping(30,
-    metric_name="ndcg@10", data_name="valid", maximize=True)``.
+    XGBoost prefers lower values by default: write
+    ``xgboost.callback.EarlyStopping(30, metric_name="ndcg@10", data_name="valid", maximize=True)``.
 
     Parameters
     ----------
