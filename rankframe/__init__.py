@@ -180,8 +180,8 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask one; or anything with the Arrow PyCapsule interface,
-        such as a PyArrow table, a DuckDB relation or an Ibis table, which is read whole.
+        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask frame; or anything with the Arrow PyCapsule
+        interface, such as a PyArrow table, a DuckDB relation or an Ibis table, all rows of which are read into memory.
 
     Returns
     -------

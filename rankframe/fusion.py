@@ -30,13 +30,13 @@ def fuse(
     depth: int | None = None,
     on: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Bring several runs, each a frame or a file, to one ranking with a fused score per document.
+    """Merge several runs, each a frame or a file, into one ranking with a fused score per document.
 
     Parameters
     ----------
     runs
-        The frames, all Polars, all lazy or all pandas, or the files, which :func:`rankframe.read_run` reads. Or a mapping
-        from the names of the runs to these; default: the files' names, and ``run1``, ``run2`` ... for frames.
+        Frames, all of Polars, all lazy or all of pandas; or files, which :func:`rankframe.read_run` reads. A mapping
+        names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for frames.
     method, normalize, weights, missing, depth
         As for :meth:`df.rank.fuse`.
     on
@@ -44,8 +44,8 @@ def fuse(
 
     Returns
     -------
-    A frame of the runs' kind, of Polars for files: the query columns, the document, the fused score as ``score``, and the
-    label if all runs have one.
+    A frame of the runs' kind, a Polars frame for files, with the query columns, the document, the fused score as
+    ``score``, and the label if all runs have labels.
 
     Raises
     ------

@@ -112,9 +112,9 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Give ``pd.DataFrame.rank`` back to pandas, as if rankframe had not been imported.
+    """Restore pandas' own ``pd.DataFrame.rank``, as if rankframe had not been imported.
 
-    ``rankframe.rank(df)`` works all the same.
+    ``rankframe.rank(df)`` still works.
 
     Examples
     --------

@@ -50,15 +50,16 @@ def read_run(
     - **Rows with lists**, one per query, in JSON lines or Parquet: ``query_id``, ``retrieved`` and, where present,
       ``relevant``, ``scores`` and ``labels``, as :func:`from_lists` takes them.
 
-    A query without documents has one row there, whose document is null, so that it counts.
+    A query without documents in such a file has one row, whose document is null, so that it counts.
 
     Parameters
     ----------
     source
         A path, or an open file. Several files, as a list or a pattern such as ``"runs/*.run"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"quepid"``, ``"rank_eval"`` or ``"mteb"``, whatever
-        the name says. (``"beir"`` has judgments alone: BEIR writes its runs as TREC text.)
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"quepid"``, ``"rank_eval"`` or
+        ``"mteb"``, which takes precedence over the file name. (``"beir"`` is for judgments only: BEIR writes its runs
+        as TREC text.)
     columns
         New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
         already has the new name is left out.
@@ -114,8 +115,8 @@ def read_qrels(
     - **A JSON object** ``{query: {document: label}}``.
     - **Rows with lists**, one per query: ``query_id``, ``relevant`` and, where present, ``labels``.
 
-    A label that such a file leaves empty is null: nobody judged the document. A query without documents has one row there,
-    whose document is null.
+    An empty label in such a file is null: nobody judged the document. A query without documents has one row, whose
+    document is null.
 
     Parameters
     ----------
@@ -123,8 +124,8 @@ def read_qrels(
         A path of a file or of a folder of BEIR, or an open file. Several files, as a list or a pattern such as
         ``"judgments/*.txt"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``, ``"rank_eval"`` or
-        ``"mteb"`` (a JSON object by query and document), whatever the name says.
+        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``,
+        ``"rank_eval"`` or ``"mteb"`` (a JSON object by query and document), which takes precedence over the file name.
     columns
         New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already
         has the new name is left out.
@@ -163,10 +164,10 @@ def scan_run(
 ) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
-    Text is checked at once for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors would not
-    name the file; this takes about a fiftieth of the time of reading it. A malformed line is an error when the plan runs
-    (Polars' ``InvalidOperationError``, with the same message), for any plan that reads a column of that line, even if a
-    filter would have dropped it. JSON objects are read at once.
+    The call itself checks text for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors
+    would not name the file; this takes about a fiftieth of the time of reading the file. A malformed line raises an
+    error when the plan runs (Polars' ``InvalidOperationError``, with the same message), for any plan that reads a
+    column of the line, even if a filter would drop the line. JSON objects are read at once.
 
     Examples
     --------

@@ -53,8 +53,8 @@ class Plots(ItemPlots):
             Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
             of each row; default: the ranker's score only.
         title
-            The title; default: what the plot shows. With ``""`` there is neither a title nor the line below it, which leaves
-            room for ``ax.set_title`` of Matplotlib.
+            The title; default: a description of the plot. With ``""`` there is neither a title nor the line below it,
+            which leaves room for ``ax.set_title`` of Matplotlib.
         background
             The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
             ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
@@ -226,7 +226,7 @@ class Plots(ItemPlots):
 
     @drawing
     def judged(self, metric: str, *, title: str | None = None, background: str | None = None, ax: Any = None) -> Any:
-        """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
+        """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Plots(ItemPlots):
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """The share of documents that every two runs have in common: it shows which runs find other documents than the rest.
+        """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
-"""Ranking metrics of Spark tables: whole queries go to Python workers as Arrow, a bucket at a time.
+"""Ranking metrics of Spark tables: Python workers evaluate buckets of Arrow rows, all rows of a query in one bucket.
 
     import rankframe.spark
     metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")
 
-Sessions may be classic or Connect. A result is a Spark table, which Spark computes lazily; without ``buckets``, though, the
+Sessions may be classic or Connect. A result is a Spark table, which Spark computes lazily. Without ``buckets``, the
 call itself runs a job that counts the rows, to choose the number of buckets.
 """
 
@@ -142,10 +142,10 @@ def summarize(
 ) -> DataFrame:
     """The metrics summarized over the queries: one row per run, slice and metric.
 
-    Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean and
-    their spread, which merge exactly, but not the values themselves. The interval is that of the Poisson bootstrap, which
-    draws each query by a number derived from its id and the seed: it does not depend on the number of buckets, and equals
-    that of one frame with ``method="poisson"``.
+    Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean
+    and their sum of squares, which merge exactly, but not the values themselves. The interval is that of the Poisson
+    bootstrap, which draws each query by a number derived from its id and the seed. So the interval does not depend on
+    the number of buckets, and equals that of one frame with ``method="poisson"``.
 
     Parameters
     ----------
@@ -159,11 +159,11 @@ def summarize(
     ci
         The confidence of the intervals; ``None`` for none.
     method
-        Accepted as by ``df.rank.summarize``, but without effect: a table in parts always gets the interval of
-        ``"poisson"``, as the column ``ci_method`` says.
+        Accepted as by ``df.rank.summarize``, but without effect: the interval of a table in parts is always that of
+        ``"poisson"``, which is the value of the column ``ci_method``.
     weights
         The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
-        all queries equally. A query that only the judgments have has no weight: write ``judged_only="drop"``.
+        all queries equally. A query that occurs only in the judgments has no weight: write ``judged_only="drop"``.
     resamples
         The number of replicates of the bootstrap.
     seed
@@ -233,8 +233,8 @@ def catalog(
 ) -> DataFrame:
     """Metrics of the items that all users are shown, as ``df.rank.catalog`` with ``ci=None`` gives them.
 
-    Every bucket sends its counts of items, which merge by addition. Intervals, which draw users of the whole table, are not
-    computed.
+    Every bucket sends its counts of items, which are added up. Intervals are not computed, since they resample the users of
+    all buckets together.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def fuse(
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The rankings of several runs brought to one, with one fused score per document, as ``df.rank.fuse`` gives it.
+    """Merge the rankings of several runs into one, with one fused score per document, as ``df.rank.fuse`` does.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from ._support.tests_and_intervals import Correction, Method, PairedTest, Test
+from ._support.statistical_options import Correction, Method, PairedTest, Test
 from .errors import InvalidOption, option
 
 __all__ = [
@@ -71,15 +71,15 @@ def intervals(
     Parameters
     ----------
     values, weights
-        The values, and the queries' weights; queries are resampled together with theirs.
+        The values, and the queries' weights; a query is resampled together with its weight.
     ci
         The confidence, such as 0.95.
     method
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
         mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy.
-        ``"bounded"`` is valid for few and skewed values: for each end it adds one more query, with the limit of the
-        values and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0
-        and 1 it is the exact interval of Clopper and Pearson.
+        ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the limit of the values
+        and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0 and 1 it
+        is the exact interval of Clopper and Pearson.
     resamples, seed
         The number of resamples of the queries, the same for all columns; and the seed of the draws.
     step
@@ -133,10 +133,11 @@ def paired_test(
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
 
-    ``"permutation"`` flips the signs of the queries' differences: in all ways if few differences are not 0, else in B
-    random ways, the same for all columns, of which b give a sum as large as the one found, with p = (b + 1) / (B + 1).
-    ``"bootstrap"`` resamples the differences minus their mean and compares Student's statistic. ``"t"`` is the paired
-    t-test. NaN if there is no difference to test, as with fewer than two queries for t and bootstrap.
+    ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it flips them in all
+    ways; else in B random ways, the same for all columns. If b of these give a sum as large as the observed one, then p
+    = (b + 1) / (B + 1). ``"bootstrap"`` resamples the differences minus their mean and compares Student's statistic.
+    ``"t"`` is the paired t-test. NaN if there is no difference to test, as for fewer than two queries with t and
+    bootstrap.
 
     References
     ----------
@@ -164,9 +165,9 @@ def paired_test(
 def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None) -> Floats:
     """The p-value of every two columns' difference of means, by the randomised honestly significant difference.
 
-    Each query's values are permuted among the runs (the columns); p is the share of permutations in which the largest
-    mean exceeds the smallest by at least the difference of the two means, so that it holds for all pairs at once. Only
-    queries for which all runs have a value count.
+    Each query's values are permuted among the runs (the columns). p is the share of permutations in which the largest
+    mean exceeds the smallest by at least the difference of the two means, so p is corrected for all pairs. Only queries
+    for which all runs have a value count.
 
     References
     ----------
@@ -222,7 +223,7 @@ def power(effect: float, n: int, alpha: float) -> float:
 
 
 def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
-    """The least number of queries with which a paired t-test has that power for a mean of `effect` standard deviations."""
+    """The least number of queries that give a paired t-test the wanted power for a mean of `effect` standard deviations."""
     most = 2
     while power(effect, most, alpha) < power_wanted:
         most *= 2

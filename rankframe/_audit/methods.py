@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def conventions(ranker: Runner[R], metric: str, observed: float | str | None = None) -> R:
-    """The value that each tool would print for this table, and the choices of the tool that cause the difference.
+    """The value that each tool would print for this table, and the settings of the tool that cause the difference.
 
     Parameters
     ----------
@@ -21,19 +21,19 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
         A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
         are those of ``on(items=..., interactions=...)``.
     observed
-        A mean over queries that was printed elsewhere: the rows then name the tools that print it. A value matches if it
-        rounds to the given digits; text keeps a last zero, as ``"0.80"``.
+        A number that another tool printed, a mean over queries: the rows then show which tool prints it. A value
+        matches if it rounds to the digits given; write the number as a text to keep a last zero, as ``"0.80"``.
 
     Returns
     -------
-    A frame with a row per tool that has the metric, or another number by its name, rankframe first: ``tool``, ``value``,
-    the tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or ``says``),
-    ``metric``, the text of the metric as computed, null where the tool has another formula, ``differs_by``, the tool's
-    choices that change the value, ``note``, behaviour that no setting reproduces, and ``says``, the choices, or the other
-    formula, in words. With `observed` the rows come by closeness, ``difference`` is
-    the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
-    number, rows named ``one choice`` are single choices that do, among all policies and the metric's
-    options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
+    A frame with a row per tool that has the metric, or another number under its name, rankframe first: ``tool``;
+    ``value``, the tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or
+    ``says``); ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the
+    tool's settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings,
+    or the other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less
+    the observed number, and ``says`` is a sentence about the value. If neither rankframe nor any tool gives the number,
+    each row with the tool ``one choice`` changes a single policy, or a single option of the metric, so that it does; if
+    no such change exists, ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
 
     Raises
     ------

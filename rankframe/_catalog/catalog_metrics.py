@@ -33,9 +33,9 @@ def catalog_metric(
 ) -> Any:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
-    From then on ``df.rank.catalog`` and ``df.rank.compare_catalog`` take it, as text with cutoff and options, or the
-    function itself; its options are checked as those of ``@rf.metric``. A function of the same name, declared again, takes
-    the place of the first; ``rf.unregister`` takes it out.
+    ``df.rank.catalog`` and ``df.rank.compare_catalog`` then take its text, with cutoff and options, or the function
+    itself. Its options are checked like those of ``@rf.metric``. A later function of the same name replaces the first;
+    ``rf.unregister`` removes it.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def catalog_metric(
     bounds
         The least and the greatest value; ``None`` for no limit. Intervals stay within them.
     higher_is_better
-        False if a lower value is better.
+        False if lower values are better.
     spellings
         Other tools' names that mean this metric with options set.
     labels
-        True if the formula reads labels: a table without them is then refused. Or a function of the given options that decides.
+        True if the formula reads labels: a table without labels is then refused. May be a function of the options.
 
     Raises
     ------

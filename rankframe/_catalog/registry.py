@@ -175,23 +175,22 @@ def metric(
     labels: bool | Callable[..., bool] = True,
     needs: tuple[str, ...] = (),
 ) -> Any:
-    """Declare a function from one query's ranking to one expression as a metric; the function stays as it was.
+    """Declare a function from one query's ranking to one expression as a metric; the function itself is unchanged.
 
-    Written above a function, ``@rf.metric`` is ``@rf.metric()``. From then on it has a text name, is a method of every
-    ranker and of ``rf.expr``, and may be given to ``evaluate`` itself. A function of the same name, declared again, takes
-    the place of the first.
+    ``@rf.metric`` is short for ``@rf.metric()``. The metric then has a text name, is a method of every ranker and of
+    ``rf.expr``, and ``evaluate`` takes the function, too. A later function of the same name replaces the first.
 
-    Its options are checked, where it is called and where text is read, by their annotations: ``int``, ``float`` (finite),
-    ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``, which a method alone can
-    be given, and unions of these with each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1
-    on. An option without an annotation, or with another one, takes any number, word or mapping of numbers.
+    Calls and texts are checked by the annotations of the options: ``int``, ``float`` (finite), ``bool``, ``str``,
+    ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable`` (not in texts), and unions of these with
+    each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1 on. An option without an
+    annotation, or with another one, takes any number, word or mapping of numbers.
 
     Parameters
     ----------
     *aliases
-        Other names of the metric, including other tools'.
+        Other names of the metric, also in other tools.
     text
-        The canonical name, if it is not the function's own.
+        The canonical name; default: the function's name.
     display
         The name as people write it, as ``"nDCG"``: pictures and pages show it. Default: the canonical name.
     bounds
@@ -203,31 +202,29 @@ def metric(
     spellings
         Other tools' names that mean this metric with options set.
     summary
-        How queries are summarized: ``"mean"``, ``"sum"`` or ``"geometric mean"`` of their values.
+        How the queries' values are summarized: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
     dtype
-        The type of the result column, if it is not Float64.
+        The type of the result column; default: Float64.
     adds_up
-        False if the value is not a sum of contributions of ranks over a divisor: it then has no curve, and no expectation
+        False if the value is not a sum with one term per rank over a divisor: then it has no curve, and no expectation
         over the orders of tied documents unless it does not depend on ranks.
     higher_is_better
-        False if a lower value means a better ranking. Or a function of the given options that decides.
+        False if lower values are better. May be a function of the options.
     judging
-        The property that ``unjudged="bounds"`` relies on: ``"monotone"``, a higher label of a document moves the value in one
-        direction only, or not at all; ``"threshold"``, labels matter only by their relevance, and moving relevant
-        documents up moves the value in one direction only; ``"gain"``, the value is a gain over the ideal gain, with the
-        options of nDCG. Or a function of the given options that decides.
-        ``None``: none of these, so that bounds are refused.
+        How the value depends on labels, for ``unjudged="bounds"``. ``"monotone"``: a higher label of a document moves
+        the value in one direction only, or not at all. ``"threshold"``: only whether labels are relevant counts, and
+        moving relevant documents up moves the value in one direction only. ``"gain"``: the value is a gain divided by
+        that of the ideal, with the options of nDCG. ``None``: none of these, so bounds are refused. May be a function
+        of the options.
     over
-        The rows of the ranking: ``"documents"``, or ``"subtopics"`` for a metric of diversity, with the methods that
-        alpha-nDCG uses.
+        The rows of the ranking: ``"documents"``, or ``"subtopics"`` for a metric of diversity such as alpha-nDCG.
     gains_only
-        True if documents with label 0, negative or missing add nothing to the value: in every sum of the formula their
-        term is 0, in every product their factor is 1. `evaluate` then leaves these documents out before it adds up,
-        which is several times faster. Or a function of the given options that decides. The default, False, is right for
-        every formula.
+        True if documents whose label is 0, negative or missing add nothing to the value: their terms are 0 in every sum
+        of the formula, and 1 in every product. `evaluate` then drops these documents before it adds up, which is
+        several times faster. May be a function of the options. The default, False, is correct for every formula.
     labels
-        False if the formula reads no label: a table may then lack them, and ``no_relevant`` does not apply. Or a function
-        of the given options that decides.
+        False if the formula reads no labels: then a table may lack them, and ``no_relevant`` does not apply. May be a
+        function of the options.
     needs
         The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
 
@@ -317,7 +314,7 @@ def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
 
 @called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Remove a metric of your own, per query or of the whole table, from its list.
+    """Remove a metric of your own, of queries or of the whole table, from its list.
 
     Parameters
     ----------

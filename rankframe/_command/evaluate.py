@@ -18,8 +18,8 @@ from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import DEFAULT_METRICS, FORMATS, add_file, add_format, add_metrics, columns_read, ranker
-from .output import Table, trec_lines
+from .options import DEFAULT_METRICS, add_file, add_format, add_metrics, columns_read, ranker
+from .output import FORMATS, Table, trec_lines
 from .reading import judged
 
 __all__ = ["COMMAND", "asked"]

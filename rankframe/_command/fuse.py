@@ -13,8 +13,8 @@ from .._catalog.fusions import FUSIONS
 from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
-from .options import FORMATS, add_files, add_format, columns_read, ranker
-from .output import Table
+from .options import add_files, add_format, columns_read, ranker
+from .output import FORMATS, Table
 from .parameters import add_parameters, values_of
 from .reading import judged, runs_of
 

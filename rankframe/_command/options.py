@@ -24,6 +24,7 @@ from .._verbs.declaration import verb_of
 from ..errors import InvalidOption
 from ..errors import option as option_of
 from .command import Parser
+from .output import FORMATS
 from .parameters import add_parameters
 from .target import ENDINGS
 
@@ -31,7 +32,6 @@ __all__ = [
     "BESIDE",
     "COLUMNS",
     "DEFAULT_METRICS",
-    "FORMATS",
     "add_file",
     "add_files",
     "add_format",
@@ -45,7 +45,6 @@ __all__ = [
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
-FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
 FILES = (
     "TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
     "standard input"

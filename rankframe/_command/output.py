@@ -1,4 +1,4 @@
-"""Output: tables as text, notes on standard error."""
+"""Output: the formats of tables, tables as text, notes on standard error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
 from .words import in_options
 
-__all__ = ["FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
+__all__ = ["FORMATS", "FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
+
+FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
+"""The formats of a table."""
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
 """The formats for people: numbers are rounded, and notes are printed below the table."""

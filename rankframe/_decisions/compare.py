@@ -16,7 +16,7 @@ from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, refuse_names
 from .._support.progress import Progress
-from .._support.tests_and_intervals import Correction, Family, Test
+from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar, cast
 
 from .._catalog.requests import Request
-from .._support.tests_and_intervals import Correction, Family, Method, Test
+from .._support.statistical_options import Correction, Family, Method, Test
 from .._verbs.methods import Runner
 from . import compare as _compare
 from . import gate as _gate
@@ -56,9 +56,9 @@ def compare(
     *metrics
         Texts and functions, as for :meth:`evaluate`.
     runs
-        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
-        Or a table for each run, with labels, one of which is that of `.rank`: ``{"old": df_old, "new": df_new}``. Only
-        columns that all of them have can be named.
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
+        table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other
+        arguments can only name columns that all tables have.
     run
         The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
     baseline
@@ -212,13 +212,13 @@ def gate(
     runs, run, by, weights, missing
         As for :meth:`compare`.
     confidence
-        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by the whole budget
-        passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
+        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
+        budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
     method
-        The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability; the
-        other methods need 50 queries and pass more runs: more that are no worse, but also more with rare, large losses.
+        The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability. The other
+        methods need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
     most_moved
-        The number of queries to show per metric and run: the ones that moved most.
+        How many queries to show per metric and run, those whose values changed most first.
     resamples, seed, progress
         As for :meth:`summarize`.
 

@@ -55,11 +55,11 @@ class Verdict(Generic[R]):
         ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another method than
         ``"bounded"`` none does).
     failures
-        The rows of the table that did not pass.
+        The rows of ``table`` that did not pass.
     moved
-        The queries that moved most, by metric and run: the query, its slice, ``difference``, and, for each document that
-        made it, its label, its ``rank`` and ``contribution`` in the run and, as ``baseline_rank`` and
-        ``baseline_contribution``, in the baseline; nulls where the metric is no sum over documents.
+        The queries whose values changed most, by metric and run: the query, its slice, ``difference``, and, for each
+        document that contributed to the difference, its label, its ``rank`` and ``contribution`` in the run, and its
+        ``baseline_rank`` and ``baseline_contribution`` in the baseline; nulls if the metric is no sum over documents.
     settings
         How it was computed.
     """

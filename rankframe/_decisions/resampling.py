@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
 from .._support.progress import Progress
-from .._support.tests_and_intervals import Method
+from .._support.statistical_options import Method
 from .._table.policies import check_word, is_number
 from ..errors import InvalidOption, option
 

@@ -118,14 +118,14 @@ def summarize(
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
-        The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the
-        plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and
-        any values within the metric's bounds (or, if it has none, within the values found);
-        ``"poisson"``, the bootstrap of tables in parts, which draws each query by a number derived from its id and the
-        seed, so that the result does not depend on the number of parts. Spark and Dask always use this one, and add a
-        column ``ci_method`` that says so.
+        The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the plain
+        bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and any
+        values within the metric's bounds (or, if it has none, within the values found); ``"poisson"``, the bootstrap of
+        tables in parts, which draws each query by a number derived from its id and the seed, so that the result does
+        not depend on the number of parts. Spark and Dask always use it, and add the column ``ci_method`` with the name
+        of the method.
     weights
-        The column of the queries' weights, 0 or more, such as how often each was asked; the same in all rows of a
+        The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
         query. ``None`` weighs all queries equally.
     resamples
         The number of resamples of the queries of a slice; all metrics share the same draws.

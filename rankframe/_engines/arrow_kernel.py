@@ -38,38 +38,39 @@ def arrow_kernel(
     run: str | None = None,
     **options: Any,
 ) -> ArrowKernel:
-    """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
+    """The metrics as a function from an Arrow table, with all rows of its queries, to a ``pyarrow.Table`` of values.
 
-    It keeps nothing between calls, can be pickled, and knows its output schema without running, as engines require of
-    functions on parts of tables.
+    The function keeps nothing between calls, can be pickled, and tells its output schema without running, so an engine
+    can run it on the parts of a table.
 
     Parameters
     ----------
     *metrics
         Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
     largest_label
-        The largest label of the whole table, for metrics that take it for the top of the label scale (``err`` without
-        ``max_label``); a part of the table does not show it.
+        The largest label of all parts of the table, for metrics that take it for the top of the label scale (``err``
+        without ``max_label``).
     fusion
         A method that fuses the rankings of several runs before the metrics are computed, as for ``df.rank.fuse``, also a
         trained one. Without metrics, the result is the fused run.
     runs, run
-        The runs of the fusion: the columns of their scores; or, with `run`, the column that names the run of each row, the
-        names of the runs of the whole table, in the order of their weights. Default of a trained fusion: those of its training.
+        The runs of the fusion: the columns of their scores. Or, with `run`, the column that names the run of each row,
+        the names of the runs in all parts, in the order of their weights. Default of a trained fusion: those of its
+        training.
     **options
         Column names and policies, as for ``df.rank.on``.
 
     Returns
     -------
-    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per
-    query: the query columns in the type they came in (texts that were dictionary-encoded are plain), then a double per
-    metric, null where Polars would have null. ``schema(schema)`` is the schema of the result for a table with the given
-    one.
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it returns one row per
+    query: the query columns in their own types (dictionary-encoded texts become plain), then a double per metric, null
+    where Polars would have null. Its method ``schema(schema)`` returns the schema of the result for a table with the
+    given schema.
 
     Raises
     ------
     UnknownMetric, InvalidOption
-        If a text names no metric, or an option is out of its range; here, not when the function is called.
+        If a text names no metric, or an option is out of its range. `arrow_kernel` raises them, not the function.
 
     Examples
     --------

@@ -40,7 +40,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 @dataclass(frozen=True)
 class FittedFusion(Generic[R]):
-    """A trained method of fusion, with its learned values.
+    """A trained method of fusion, and the figures that it has learned.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class FittedFusion(Generic[R]):
         The names of the runs, as score columns or in the column that names the run.
     learned
         A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse has none), then
-        ``probability`` (Float64; of mapfuse ``map``). A missing place counts 0.
+        ``probability`` (Float64; of mapfuse ``map``). A rank or segment without a row counts 0.
     settings
         How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
         policies and versions.

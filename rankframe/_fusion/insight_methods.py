@@ -9,7 +9,7 @@ from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Method
+from .._support.statistical_options import Method
 from .._words.rankings import Missing
 from . import expected_exposure as _exposure
 from . import explain as _explain
@@ -54,10 +54,9 @@ def explain_fusion(
     - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
     - the label, if the table has one.
 
-    Where the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
-    has a row, too, whose rank and score are null.
-    Eager frames come query by query, by fused rank, and of each document in the order of the runs; lazy frames have no
-    defined order. Documents that no run has are left out.
+    If the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
+    has a row, too, whose rank and score are null. Eager frames come query by query, by fused rank, and of each document
+    in the order of the runs; lazy frames have no defined order. Documents that no run has are left out.
 
     Raises
     ------
@@ -151,8 +150,8 @@ def oracle(
 ) -> _oracle.Oracle[R]:
     """The gain of choosing the best run for each query, over each single run and over a fusion.
 
-    The oracle knows the labels. Its mean bounds those of all rules that choose one of the runs for each query; a fusion,
-    which mixes their documents, may exceed it.
+    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A fusion, which mixes
+    the documents of the runs, may have a higher mean.
 
     Parameters
     ----------
@@ -217,26 +216,26 @@ def expected_exposure(
     persistence: float = 0.5,
     judgments: _exposure.Judgments = "complete",
 ) -> R:
-    r"""The attention that each query's documents get from several rankings, against equal shares for equal labels.
+    r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
 
-    A ranker that draws each ranking anew, or several runs, can give documents with the same label the same attention; a
-    single ranking cannot. The exposure of a document, :math:`e_d`, is the mean over the query's rankings of
-    :math:`\gamma^{r - 1}` for the document's rank r, 0 where a ranking lacks it. Its target, :math:`t_d`, is the mean of
-    this attention over the ranks that documents with its label have if all documents stand by falling label.
+    Randomly drawn rankings, or several runs, can give documents with the same label the same attention; a single
+    ranking cannot. The exposure of a document, :math:`e_d`, is the mean over the query's rankings of :math:`\gamma^{r -
+    1}` for the document's rank r, 0 where a ranking lacks it. Its target, :math:`t_d`, is the mean of this attention
+    over the ranks that documents with its label have if all documents stand by falling label.
 
     Parameters
     ----------
     runs, run
-        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names the run or sample of
-        each row. Without either, the ranker's own score. Rankings of several systems: a query of each, as
-        ``on(query=["system", "query_id"])``.
+        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names the run or sample
+        of each row. Without either, the ranker's own score. To keep several systems apart, make the system part of the
+        query: ``on(query=["system", "query_id"])``.
     k
         Ranks that get attention; ``None`` for all.
     persistence
         The probability :math:`\gamma`, above 0 and below 1, that a reader goes on from a rank to the next one.
     judgments
-        ``"complete"`` if the table holds all documents there are: those with label 0, or unjudged, share the ranks below the
-        others. ``"incomplete"`` if they are a few of many: their target is 0.
+        ``"complete"`` if the table holds all documents of the collection: documents with label 0, and unjudged ones,
+        share the ranks below the others. ``"incomplete"`` if it holds a few of many: the target of such documents is 0.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
-from .._support.tests_and_intervals import Correction, Method, PairedTest
+from .._support.statistical_options import Correction, Method, PairedTest
 from .._verbs.methods import Runner
 from .._words.rankings import Missing
 from . import fitted as _fitted
@@ -45,22 +45,23 @@ def fuse(
     missing: Missing | None = None,
     depth: int | None = None,
 ) -> R:
-    """Fuse the rankings of several runs into one, with one fused score per document.
+    """Merge the rankings of several runs into one, with one fused score per document.
 
     Parameters
     ----------
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
-        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may be written in the text instead.
-        Or a result of :meth:`fit_fusion`, without options; default for its runs: those of the training.
+        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        Or the result of :meth:`fit_fusion`, without options; its runs are by default those of its training.
     runs
-        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
-        Or a table for each run, one of which is that of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
+        table for each run, including the table of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
     run
         The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
     normalize
-        How the scores of each ranking are brought to one scale before they are added up: ``"min_max"``, ``"max"``,
-        ``"sum"``, ``"zmuv"``, ``"rank"``, ``"l2"``, ``"dbsf"`` or ``"min_max_inverted"``. ``None`` leaves them as they are.
+        The normalisation that brings the scores of each ranking to one scale before they are added up: ``"min_max"``,
+        ``"max"``, ``"sum"``, ``"zmuv"``, ``"rank"``, ``"l2"``, ``"dbsf"`` or ``"min_max_inverted"``. ``None`` leaves
+        them as they are.
     weights
         A weight for each run: in the order of `runs`, or of first appearance in the column; or a mapping by the runs' names.
     missing
@@ -76,8 +77,9 @@ def fuse(
     document that no ranking has, such as a judged one, so that metrics count it as missed. Lazy frames have no
     defined order.
 
-    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` they share the mean of the values of their
-    ranks. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
+    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` each gets the mean contribution of their
+    ranks. The tie rule also decides which of equal scores at the depth stay; with ``"expected"``, those with the larger
+    ids.
 
     Raises
     ------
@@ -112,8 +114,8 @@ def fit_fusion(
 ) -> FittedFusion[R]:
     """Train a method of fusion on judged rankings.
 
-    Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
-    without a label is not. Train on other queries than you report.
+    Every query of the table is a training query. A document is relevant if its label is at least `on(relevant=...)`; a
+    document without a label is not relevant. Train on other queries than those whose values you report.
 
     Parameters
     ----------
@@ -183,20 +185,21 @@ def tune(
     resamples: int = 10_000,
     progress: bool = True,
 ) -> TunedFusion[R]:
-    """Choose the weights and options of a method of fusion, and measure their gain on queries that were not used to choose.
+    """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
 
-    The queries are cut into folds. For each fold, the setting with the best mean on the other folds fuses its queries; their
-    values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
-    same queries is too high, the more so the more settings were tried.
+    The queries are cut into folds. The queries of each fold are fused with the setting that has the best mean on the
+    other folds; the values of these fused rankings are the values *out of fold*. The setting to use is the one that is
+    best on all queries, but its mean on these queries is too high, the more so the more settings were tried.
 
-    Out of fold, no label of a query affects how it is fused, unless the metric uses the largest label of the table, as
-    err does without `max_label`. The relevant documents of a query are the same for all rankings: those of any run.
+    No label of a query influences how it is fused out of fold, unless the metric uses the largest label of the table,
+    as err does without `max_label`. All rankings of a query are evaluated with the same relevant documents, those of
+    all runs.
 
     Parameters
     ----------
     method
-        The text of a method. Options that it gives stay as they are; open weights, and open options such as `k` of rrf,
-        `gamma`, `sigma` and `phi`, are tuned. Or several methods, from which one is chosen as well: for each fold, by
+        The text of a method. Options that the text sets are not changed; other weights, and other options such as `k`
+        of rrf, `gamma`, `sigma` and `phi`, are tuned. From a list of methods, one is chosen, too: for each fold, by
         cross-validation among the other folds.
     metric
         A text or function, as for :meth:`evaluate`; the mean over the queries counts.
@@ -210,8 +213,8 @@ def tune(
     step
         The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
     search
-        ``"grid"`` tries all settings; ``"coordinate"`` goes through the runs and options, takes the best value of each with the
-        others as they are, and repeats this until nothing improves. ``None``: a grid for up to three runs.
+        ``"grid"`` tries all settings; ``"coordinate"`` changes one weight or option at a time to its best value, and
+        repeats this until nothing improves. ``None``: a grid for up to three runs.
     folds
         How many parts the queries have, from 2 to the number of queries.
     seed

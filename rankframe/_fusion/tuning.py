@@ -49,7 +49,7 @@ AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class TunedFusion(Generic[R]):
-    """A method of fusion with the options that suit the judged queries best, and its value on other queries.
+    """A method of fusion with the options that are best on the judged queries, and its values on other queries.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class TunedFusion(Generic[R]):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
-        """Fuse another table with the same runs by the chosen method; weights are matched by the runs' names.
+        """Fuse another table with the same runs by the chosen method; weights are matched by the names of the runs.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import Frame, collect, measure, refuse_names
 from .._support.progress import Progress
-from .._support.tests_and_intervals import Correction
+from .._support.statistical_options import Correction
 from .._table.policies import check_word
 from .._table.setup import Setup, refuse_bounds
 from .._text import displays
@@ -89,11 +89,12 @@ class Gaps(Generic[R]):
     Attributes
     ----------
     table
-        A row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean less the worst one's,
-        ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the groups' means over
-        their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its interval from ``ci_low`` to
-        ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), ``best`` and ``worst`` (the groups as text),
-        ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32: groups, and users, with a value).
+        A row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean less the worst
+        group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the
+        groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its
+        interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), ``best`` and ``worst``
+        (the groups as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32:
+        groups, and users, with a value).
     groups
         A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
         best group first.

@@ -10,7 +10,7 @@ from .._decisions.comparison_methods import Decider
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs, names_of
-from .._support.tests_and_intervals import Correction, Family
+from .._support.statistical_options import Correction, Family
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
@@ -119,8 +119,8 @@ def catalog(
     ci
         The confidence of the intervals. ``None`` for no intervals and no resampling.
     unknown_items
-        How to treat shown items that the catalog lacks: ``"error"`` refuses them, ``"drop"`` counts
-        without them; the other items keep their ranks.
+        Items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` does not count them; the
+        other items keep their ranks.
     resamples
         The number of resamples of the users of a slice; all metrics share the same draws.
     seed
@@ -132,8 +132,8 @@ def catalog(
     -------
     A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
     empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
-    ``n_queries`` (UInt32, the users of the slice, including those who are shown nothing) and ``n_items`` (Int64, the items
-    of the catalog; null if it is not known). Slices come in order of appearance.
+    ``n_queries`` (UInt32, the users of the slice, including users who are shown nothing) and ``n_items`` (Int64, the
+    items of the catalog; null if it is not known). Slices are in the order of their first rows.
 
     Raises
     ------
@@ -192,17 +192,18 @@ def compare_catalog(
     ci
         The confidence of the interval of each difference; users are resampled, the same ones for all runs.
     resamples
-        The number of resamples, and of random exchanges in the permutation test, which exchanges a user's lists between the
-        two runs or not: in all ways, if there are no more of them than resamples.
+        The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
+        users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
     seed, progress
         As for :meth:`catalog`.
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference`` (``value``
-    less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided), ``p_adjusted`` (all
-    Float64), ``n_queries`` (UInt32, the users of all runs; who is shown nothing by a run has an empty list there) and
-    ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected first.
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference``
+    (``value`` less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided),
+    ``p_adjusted`` (all Float64), ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an
+    empty list) and ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected
+    first.
 
     Raises
     ------
@@ -246,9 +247,9 @@ def item_counts(
 
     Returns
     -------
-    A :class:`rankframe.ItemCounts`; ``merge`` adds those of other parts, and ``catalog()`` gives the table that
-    :meth:`catalog` with ``ci=None`` gives of all parts together, if each holds all rows of its users. Users of different
-    parts count as different users, whatever their ids. A LazyFrame is collected first.
+    A :class:`rankframe.ItemCounts`. Its ``merge`` adds the counts of other parts. Its ``catalog()`` returns the table
+    that :meth:`catalog` with ``ci=None`` returns for all parts together, if each part has all rows of its users. Users
+    of different parts count as different users, whatever their ids. A LazyFrame is collected first.
 
     Raises
     ------
@@ -270,18 +271,18 @@ def item_counts(
 
 
 def without(ranker: Runner[R], train: object) -> R:
-    """The rows whose item the user did not choose before: recommendations without those seen in training.
+    """The rows whose item the user did not choose before: recommendations without the items seen in training.
 
     Parameters
     ----------
     train
-        A frame with the columns of users and items, as the table names them. Query columns that it lacks, such as that of
-        the runs, do not matter: its pairs apply to all their values.
+        A frame with the columns of users and items, under the table's names. If it lacks a query column, such as the
+        column of runs, its pairs hold for all values of this column.
 
     Returns
     -------
-    The caller's rows in their order, except those whose user and item are a pair in `train`. If all pairs of a user are
-    there, no row of the user is left. The rows of a lazy frame have no defined order.
+    The caller's rows in their order, except the rows whose user and item are a pair in `train`. If all rows of a user
+    are such pairs, no row of the user is left. The rows of a lazy frame have no defined order.
 
     Raises
     ------
@@ -320,7 +321,8 @@ def gaps(
     correction
         The correction of the p-values of several metrics, as for :meth:`compare`.
     ci
-        The confidence of the intervals, from users resampled inside their groups; they hold for groups chosen after the fact.
+        The confidence of the intervals, for which users are resampled inside their groups. The intervals take into
+        account that the data determine the best and the worst group.
     resamples
         The number of resamples, and of random assignments of users to groups in the permutation test.
     seed
@@ -333,7 +335,8 @@ def gaps(
     A :class:`rankframe.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
     first. Users without a value do not count. No interval if a group has a single user.
 
-    The p-values of a metric's four figures test the same, that groups do not matter: decide on one figure before you look.
+    The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
+    before you look at the results.
 
     Raises
     ------

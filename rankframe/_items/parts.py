@@ -128,7 +128,7 @@ def added(parts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items in parts of a table, which merge to catalog metrics of the whole; ``df.rank.item_counts`` makes them.
+    """Counts of items of a part of a table, to be merged with those of other parts; ``df.rank.item_counts`` makes them.
 
     Attributes
     ----------

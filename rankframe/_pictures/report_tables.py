@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from .._catalog.call import Call
-from .._support.tests_and_intervals import CORRECTIONS, TESTS
+from .._support.statistical_options import CORRECTIONS, TESTS
 from .._text.result_table import plain
 from .._text.sentences import decimals, interval, p_value
 

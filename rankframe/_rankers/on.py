@@ -100,14 +100,14 @@ def on(
     features
         The columns of numbers that describe a document, or one column of lists or arrays of such numbers.
     base
-        The column of the scores of another ranking, for unexpectedness and the least item promoted.
+        The column of the scores of another ranking, for the metrics unexpectedness and least item promoted.
     interactions
         The past interactions of users, for metrics of popularity and novelty: a frame with a row for each query (a user)
         and document (an item), under the table's names of these columns; rows that repeat a pair count once. Or a frame
         with a row for each document and the number of its users as the column ``n``.
     items
-        The catalog: a frame with a row for each document, a list or Series of their ids, or their number alone. Columns
-        of `category`, `group`, `features` and `base` that such a frame has are taken from it.
+        The catalog: a frame with a row for each document, a list or Series of the documents' ids, or their number. The
+        columns of `category`, `group`, `features` and `base` are taken from this frame if it has them.
     rank
         The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``. Ranks need
         not be contiguous; equal ones are ties.
@@ -140,9 +140,9 @@ def on(
         divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out entirely, like tools
         that see only the retrieved list.
     no_relevant
-        The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide
-        by 0, ``"null"`` is null in every metric, so that means leave the query out, ``"one"`` is 1 in every
-        metric whose range is 0 to 1 and whose best is 1.
+        The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide by 0;
+        ``"null"`` is null in every metric that reads labels, so that means leave the query out; ``"one"`` is 1 in every
+        metric whose range is 0 to 1 and whose best value is 1.
     depth
         How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
         decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
@@ -152,17 +152,21 @@ def on(
         ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
         tie, as in trec_eval 9 and the boosters.
     convention
-        The tool whose results to reproduce: all policies become the tool's, and so do the defaults of the
-        metrics' options. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``,
-        ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
-        ``"tf_ranking"``, ``"ptranking"``. Policies that are given with it, or later, take precedence.
+        The tool whose results to reproduce: all policies become the tool's, and so do the defaults of the metrics'
+        options. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``,
+        ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``, ``"tf_ranking"``, ``"ptranking"``,
+        ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``, ``"quepid"``, ``"mlflow"``, ``"llamaindex"``,
+        ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``, ``"recbole"``, ``"microsoft_recommenders"``,
+        ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``. Policies that are given with it, or later, take
+        precedence.
     memory_limit
         The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
-        variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed it
-        are spilled to the temporary folder (``TMPDIR``) and read back in buckets of whole queries.
+        variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a
+        quarter of it are spilled to the temporary folder (``TMPDIR``) and read back in buckets, with all rows of a
+        query in one bucket.
     grouped
-        True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of whole queries
-        are then evaluated in that order, in constant memory and without temporary files. A query in two places is an
+        True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of queries are then
+        evaluated in the order of the rows, in constant memory and without temporary files. A query in two places is an
         error.
 
     Returns

@@ -342,8 +342,8 @@ class FrameRanker(Ranker[R]):
 class ExprRanker(Ranker[pl.Expr]):
     """``rf.expr``: the metrics as Polars expressions, for ``group_by().agg()`` and ``.over()``.
 
-    An expression ranks the rows of its group by itself, so it can be mixed with anything else that Polars
-    aggregates; many of them at once are slower than ``df.rank.evaluate``, which shares the work. It is named by
+    An expression ranks the rows of its group by itself, so it can be combined with any other Polars aggregation. Many
+    expressions at once are slower than ``df.rank.evaluate``, whose metrics share one sort. The name of an expression is
     the canonical text of the metric. Its column names and policies are those of ``rf.expr.on(...)``, also inside
     ``evaluate``: ``df.rank.on(...)`` applies to texts only.
 

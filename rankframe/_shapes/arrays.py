@@ -24,10 +24,10 @@ def from_arrays(
     Parameters
     ----------
     scores
-        A matrix with a row per query and a column per document; or a flat array, with `group` or `query`. NumPy
-        arrays, objects with ``__array__`` (tensors of PyTorch or JAX in main memory, data frames), lists of lists of equal
-        length, and SciPy's sparse matrices, whose stored elements are the retrieved documents. Masked elements and
-        NaN were not retrieved.
+        A matrix with a row per query and a column per document; or a flat array, with `group` or `query`. NumPy arrays,
+        objects with ``__array__`` (tensors of PyTorch or JAX in main memory, data frames), lists of lists of equal
+        length, and SciPy's sparse matrices, whose stored elements are the retrieved documents. Masked elements and NaN
+        were not retrieved.
     labels
         Labels in the same shape; a sparse matrix may go with dense scores. Masked elements, NaN and elements
         that a sparse matrix does not store were not judged. ``None`` for a table without labels.
@@ -37,16 +37,16 @@ def from_arrays(
         For flat arrays, the query of each element, in any order, as torchmetrics' ``indexes``; for matrices, the
         names of the rows. Default for matrices and groups: the number of the row or group, from 0.
     k
-        For dense matrices, how many documents to keep of each query, so that scores of a whole catalog do not become as many
-        rows: the k best, others tied with the last of them, and documents with a label above 0, which count as
+        For dense matrices, how many documents to keep of each query, so that the scores of a catalog do not become one
+        row each: the k best, others tied with the last of them, and documents with a label above 0, which count as
         missed. Metrics with a cutoff up to `k` are exact. Default: all.
 
     Returns
     -------
     pl.DataFrame
-        ``query_id``, ``doc_id`` (Int64: the column of a matrix, the place in a flat array; from 0), ``score`` and ``label``
-        (in the type of the arrays; null as above). Elements with neither score nor label are left out; a query
-        without any has one row, whose document is null, so that it counts.
+        ``query_id``, ``doc_id`` (Int64: the column of a matrix, the place in a flat array; from 0), ``score`` and
+        ``label`` (in the type of the arrays; null if not retrieved or not judged). Elements with neither score nor
+        label are left out; a query without any has one row, whose document is null, so that it counts.
 
     Raises
     ------

@@ -32,11 +32,11 @@ def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
     Parameters
     ----------
     run
-        ``{query: {document: score}}``, or ``{query: [document, ...]}`` with the best first, which get the scores
-        1 / rank. ``None`` for a table of judgments alone.
+        ``{query: {document: score}}``, or ``{query: [document, ...]}``, best first, with scores 1 / rank. ``None`` for
+        a table of judgments only.
     qrels
         ``{query: {document: label}}``, or ``{query: {document, ...}}`` with the relevant documents as a set or list,
-        which get label 1. ``None`` for a table of the run alone.
+        whose label is 1. ``None`` for a table of the run only.
 
     Returns
     -------

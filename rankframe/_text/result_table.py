@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from .._catalog.parse import parse
-from .._support.tests_and_intervals import CORRECTIONS, TESTS
+from .._support.statistical_options import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 

@@ -16,7 +16,7 @@ __all__ = ["Accumulator"]
 
 
 class Accumulator:
-    """Metrics of scores that come in batches, computed over all of them: `update`, `compute` and `reset`.
+    """Metrics over all batches of scores, with the methods `update`, `compute` and `reset` of a torchmetrics metric.
 
     It needs no PyTorch, takes its tensors on any device, and gives the same values as ``df.rank`` on the table of all rows.
     The rows of a query may come in several batches, in any order.
@@ -31,7 +31,7 @@ class Accumulator:
     Raises
     ------
     UnknownMetric, InvalidOption
-        If a text names no metric, or an option is out of its range; here, not when a batch comes.
+        If a text names no metric, or an option is out of its range. The constructor raises them, not `update`.
 
     Examples
     --------
@@ -70,8 +70,8 @@ class Accumulator:
             The query of each document or, in two dimensions, of each row: whole numbers or texts, or one for the whole
             batch. ``None`` in two dimensions: each row is a query that no other batch has.
         doc
-            The ids of the documents, in the shape of the scores, by which ties are ordered. ``None``: ties keep the order
-            in which documents came. Either all batches have ids, or none.
+            The ids of the documents, in the shape of the scores, by which ties are ordered. ``None``: ties keep the
+            order in which documents were added. Either all batches have ids, or none.
         mask
             True for documents that count, in the shape of the scores; false for padding.
 
@@ -135,7 +135,7 @@ class Accumulator:
         Raises
         ------
         InvalidData
-            If there was no batch, a score is NaN, a label infinite, or a document came twice in a query.
+            If there was no batch, a score is NaN, a label infinite, or a document is twice in a query.
         """
         if not self._batches:
             raise InvalidData("there are no scores yet; call update(scores, labels, query=queries) before")

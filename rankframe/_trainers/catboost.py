@@ -23,38 +23,40 @@ OTHER_ROWS = -1.0
 def catboost_callback(
     *metrics: Request, pool: Any, table: Any = None, patience: int | None = None, **options: Any
 ) -> CatBoostCallback:
-    """The metrics of a Pool after each iteration of CatBoost, which they may stop.
+    """The metrics of a Pool after each iteration of CatBoost, which can stop the training.
 
-    CatBoost passes predictions only to its ``eval_metric``, and without groups. So give the callback
-    twice: ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool, callbacks=[callback])``. The
-    groups are those of `pool`. CatBoost's own ``early_stopping_rounds`` and ``use_best_model`` go by the first metric.
+    CatBoost passes predictions only to its ``eval_metric``, and without groups. So pass the callback twice:
+    ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool, callbacks=[callback])``. The groups
+    are those of `pool`. CatBoost's own ``early_stopping_rounds`` and ``use_best_model`` use the first metric.
 
     Parameters
     ----------
     *metrics
-        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first and stops by it.
+        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first one and chooses the best model by
+        it.
     pool
         The ``catboost.Pool`` that is the ``eval_set`` of the training, with group ids.
     table
         The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of `pool`, in its order.
     patience
-        Stop when the first metric has not improved for this many iterations. ``None`` leaves stopping to CatBoost.
+        Stop when the first metric has not improved for this number of iterations. ``None``: CatBoost's own options
+        decide.
     **options
         Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
 
     Returns
     -------
-    An object with CatBoost's methods of a metric and a callback. ``history`` has the mean of each metric after each
-    evaluation, by the metric's text; ``best_iteration`` the number of the iteration, from 0 on, that is best by the first
-    one. Queries weigh alike: a Pool does not show the weights of its groups. For the training rows, on which CatBoost
-    calls its metric as well, it prints -1.
+    An object with CatBoost's methods of a metric and of a callback. ``history`` has the mean of each metric after each
+    evaluation, by the metric's text; ``best_iteration`` is the number of the iteration, from 0 on, that is best by the
+    first metric. Queries weigh alike, since a Pool does not tell the weights of its groups. CatBoost also calls its
+    metric for the training rows, for which the callback returns -1.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        If a text names no metric, an option is out of its range, `pool` has no groups, or `table` has not its rows; here,
-        not in the training. In the training CatBoost raises its own ``CatBoostError`` with our text: if the callback is
-        not its ``eval_metric``, or `pool` not its ``eval_set``.
+        If a text names no metric, an option is out of its range, `pool` has no groups, or `table` lacks its rows:
+        raised before the training. During the training CatBoost raises its own ``CatBoostError`` with rankframe's
+        message if the callback is not its ``eval_metric``, or `pool` not its ``eval_set``.
 
     Examples
     --------

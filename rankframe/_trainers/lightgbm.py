@@ -17,7 +17,7 @@ Result: TypeAlias = tuple[str, float, bool]
 
 @called_by_users
 def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> LightGBMMetric:
-    """The metrics in the form that LightGBM calls: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
+    """The metrics for LightGBM: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
 
     Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
 
@@ -26,10 +26,9 @@ def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> Lig
     *metrics
         Texts and functions, as for ``df.rank.evaluate``.
     table
-        The evaluation set as a table: first the rows of the Dataset, in its order, and below them those that no
-        prediction is made for, such as relevant documents that the first stage missed. It brings ids of documents, by
-        which ties are ordered. A Polars or pandas frame. ``None`` for the Dataset's own labels and groups, where ties
-        keep the order of the rows.
+        The evaluation set as a Polars or pandas frame: first the rows of the Dataset, in its order, and below them the
+        rows without a prediction, such as relevant documents that the first stage missed. It has the ids of documents,
+        which order ties. ``None`` for the Dataset's own labels and groups; ties then keep the order of the rows.
     **options
         Policies, as for ``df.rank.on``: ``convention``, ``ties``, ``relevant``, ``no_relevant`` ...; and, with `table`,
         names of its columns.
@@ -37,16 +36,16 @@ def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> Lig
     Returns
     -------
     A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions, weights and group
-    sizes. It gives the metric's text, its mean over the queries and whether higher is better; a list of these for several
-    metrics. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own nDCG,
-    queries without gain weigh 1).
+    sizes. It returns the metric's text, its mean over the queries and whether higher is better; a list of these for
+    several metrics. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own
+    nDCG, queries without gain weigh 1).
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn
-        If a text names no metric, an option is out of its range, or `table` lacks a column; here, not in the training.
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
     InvalidData
-        In the training: if the Dataset has no groups, its rows are not those of `table`, or no query has a value.
+        During the training, if the Dataset has no groups, its rows are not those of `table`, or no query has a value.
 
     Examples
     --------

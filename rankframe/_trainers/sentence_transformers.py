@@ -44,7 +44,7 @@ def sentence_transformers_evaluator(
     """The metrics of a search as an evaluator of sentence-transformers, with intervals and the values of each query.
 
     It embeds queries and corpus with the model, takes the documents that are most similar to each query by the model's
-    own ``similarity``, and judges them. Relevant documents that were not found count as missed.
+    own ``similarity``, and joins them with the judgments. Relevant documents that were not found count as missed.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def sentence_transformers_evaluator(
         Texts by their ids.
     qrels
         The judgments: a table with a query, a document and a label column, or a dictionary that has for each query the
-        relevant ids, or labels by ids: ``{"q1": {"d1", "d2"}, "q2": {"d3": 2, "d4": 1}}``. Those of other queries are left
-        out.
+        relevant ids, or labels by ids: ``{"q1": {"d1", "d2"}, "q2": {"d3": 2, "d4": 1}}``. Judgments of other queries
+        are left out.
     top_k
-        How many documents are retrieved for each query. Similarities that tie at the end of the list are cut as ``ties``
-        orders documents.
+        How many documents are retrieved for each query. The tie rule, `ties`, decides which documents with equal
+        similarities at the end of the list are retrieved.
     ci, method, resamples, seed
         The confidence and kind of the intervals of the means, as for ``df.rank.summarize``; ``ci=None`` for none.
     batch_size
@@ -67,7 +67,7 @@ def sentence_transformers_evaluator(
     chunk_size
         How many documents are compared with the queries at once; no value depends on it.
     name
-        The prefix of the metrics' names and of the file's name.
+        The prefix of the names of the metrics, and of the file.
     write_csv
         Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the folder that the trainer
         names.
@@ -85,7 +85,7 @@ def sentence_transformers_evaluator(
     MissingExtra
         If sentence-transformers is not installed.
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        If a text names no metric, an option is out of its range, or no query is judged; here, not in the training.
+        If a text names no metric, an option is out of its range, or no query is judged: raised before the training.
 
     Warns
     -----

@@ -17,10 +17,10 @@ Result: TypeAlias = tuple[str, float]
 
 @called_by_users
 def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBoostMetric:
-    """The metrics in the form that XGBoost calls: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
+    """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
-    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated. XGBoost
-    prefers lower values by default: write
+    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
+    XGBoost prefers lower values by default: write
     ``xgboost.callback.EarlyStopping(30, metric_name="ndcg@10", data_name="valid", maximize=True)``.
 
     Parameters
@@ -34,18 +34,18 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
 
     Returns
     -------
-    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It gives the metric's name
-    and its mean over the queries; a list of these for several metrics. The name is the text of the metric, in which ``:``
-    is ``=``, as XGBoost takes a colon for the end of a name. Weights of the queries weigh the mean (in XGBoost's own nDCG,
-    those of queries without gain are 1). XGBoost itself rounds a function's values to six decimals.
+    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It returns the metric's
+    name and its mean over the queries; a list of these for several metrics. The name is the text of the metric, with
+    ``=`` in place of ``:``, which ends a name in XGBoost. Weights of the queries weigh the mean (in XGBoost's own nDCG,
+    the weights of queries without gain are 1). XGBoost rounds the returned values to six decimals.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn
-        If a text names no metric, an option is out of its range, or `table` lacks a column; here, not in the training.
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
     InvalidData
-        In the training: if the DMatrix has no groups, its rows are not those of `table`, or no query has a value; or if
-        the caller is an ``XGBRanker``, which passes each query separately, without a DMatrix.
+        During the training, if the DMatrix has no groups, its rows are not those of `table`, or no query has a value;
+        or if an ``XGBRanker`` calls the function, which passes one query at a time, and no DMatrix.
 
     Examples
     --------

@@ -191,8 +191,8 @@ def judge(
     ----------
     qrels
         The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
-        it counts 1; unless another of its columns may hold labels (it holds numbers, or is called as columns of labels
-        often are), which is an error.
+        it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
+        has a usual name of labels.
     run
         The column that names the run of each row, if the table holds several runs; judgments are then joined with each
         run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
@@ -238,21 +238,21 @@ def judge(
 
 
 def check(ranker: Runner[R], qrels: object = None) -> R:
-    """Everything that is wrong with the table, or worth knowing before its numbers are read.
+    """Errors in the table, and notes on facts that may surprise in its metrics: one row per finding.
 
     Parameters
     ----------
     qrels
-        Judgments that the table will be joined with: the check then also reports queries that only one of the two has,
-        ids written differently and documents judged twice.
+        Judgments that the table will be joined with: the check then also reports queries that only one of the two
+        tables has, ids written differently and documents judged twice.
 
     Returns
     -------
     A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
     not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
-    first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved documents
-    whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no findings. IPython and
-    Jupyter show it with a row per kind of finding and the whole advice.
+    first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved
+    documents whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no
+    findings. IPython and Jupyter show it with a row per kind of finding and the full advice.
 
     Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
     or a rank, and none is negative; all labels are relevant; labels

@@ -124,10 +124,10 @@ def weight_of(weight: Weight, p: float) -> pl.Expr:
 class Exposure:
     """The lists of all users as catalog metrics see them: expressions with a row per item, and numbers.
 
-    Items that nobody was shown count 0; those of the catalog may have no row at all, so a formula takes the number of items
-    from `n_items`, never from the number of rows. A list of depth `k` holds the items of ranks 1 to `k`; ``None`` is the
-    whole list. When an interval is computed, the formula runs once per resample, in which each user counts as often as
-    drawn.
+    Items that nobody was shown count 0. Items of the catalog may have no row, so a formula takes the number of items
+    from `n_items`, never from the number of rows. A list of depth `k` holds the items of ranks 1 to `k`; with ``None``
+    all items. For an interval, the formula runs once per resample, in which each user counts as often as the resample
+    draws it.
 
     Examples
     --------
@@ -207,8 +207,9 @@ class Exposure:
     def summed(self, x: pl.Expr, k: int | None = None, *, over: Literal["lists", "table", "past"] = "lists") -> pl.Expr:
         """The sum of `x`, an expression over rows of the item, over users.
 
-        The rows are those of the lists of depth `k`; of the whole ``"table"``, which may hold items that are judged but not
-        shown; or of the ``"past"`` interactions of the table's users. Lists alone have a `length`, the past has no `rank`.
+        The rows are those of the lists of depth `k`; of the ``"table"``, which may have items that are judged but not
+        shown; or of the ``"past"`` interactions of the table's users. Only lists have a `length`; the past has no
+        `rank`.
         """
         if over == PAST:
             self._require_past()
@@ -243,8 +244,8 @@ class Exposure:
     def groups(self, head: float | None = None, tail: float | None = None) -> dict[str, Group]:
         """The groups of the catalog's items by name: those of ``on(group=...)``, or ``head`` and ``tail`` by popularity.
 
-        `head` is the share of all past interactions that the most popular items reach before the tail starts, `tail` the
-        share of all items of the past that are in the tail at least, as for ``tail_share``.
+        `head` is the share of all past interactions that the most popular items reach before the tail starts. `tail` is
+        the least share of the items of the past that are in the tail, as for ``tail_share``.
         """
         found: Mapping[str, Group] | None
         if head is None and tail is None:
@@ -298,11 +299,11 @@ class Exposure:
 
     @property
     def n_users(self) -> pl.Expr:
-        """The number of users in the table, those without a list among them."""
+        """The number of users in the table, including users without a list."""
         return self._number("#n", Sum(pl.lit(1.0), None, by_user=True))
 
     def n_with(self, least: int = 1, k: int | None = None) -> pl.Expr:
-        """The number of users with at least so many items."""
+        """The number of users with at least `least` items in their list of depth `k`."""
         return self.of_users(pl.len() >= least, k)
 
     def n_same(self, k: int | None = None) -> pl.Expr:

@@ -68,8 +68,8 @@ PANDAS = lambda: pd.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
         (EAGER, "1. `.rank`", "For a **LazyFrame**", 15),
         (LAZY, "For a **LazyFrame**", "Under a **convention**", 2),
         (RANX, "Under a **convention**", "For a **pandas frame**", 2),
-        (PANDAS, "For a **pandas frame**", "`rf.expr.ndcg(k=10)` parts", 4),
-        (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` parts", "## How to add", 2),
+        (PANDAS, "For a **pandas frame**", "`rf.expr.ndcg(k=10)` leaves", 4),
+        (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` leaves", "## How to add", 2),
     ],
     ids=["eager", "lazy", "convention", "pandas", "expression"],
 )

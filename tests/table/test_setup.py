@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -16,6 +17,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._table.conventions import CONVENTIONS
+from rankframe._table.name_presets import PRESETS
 from rankframe._table.policies import Policies, declared
 from rankframe._table.setup import OPTIONS, Roles, Running, Setup
 
@@ -44,6 +47,13 @@ def test_the_text_of_on_tells_each_option_and_each_word() -> None:
     assert tuple(told) == OPTIONS
     for name, option in declared(Policies).items():
         assert [word for word in option.words if f'``"{word}"``' not in told[name]] == [], name
+
+
+@pytest.mark.parametrize(("name", "words"), [("convention", CONVENTIONS), ("names", PRESETS)])
+def test_the_text_of_on_names_each_convention_and_preset(name: str, words: Collection[str]) -> None:
+    text = re.search(rf"^{name}\n((?: {{4}}.*\n)+)", inspect.getdoc(ON) or "", flags=re.MULTILINE)
+    assert text is not None
+    assert set(re.findall(r'``"(\w+)"``', text[1])) >= {*words}
 
 
 @pytest.mark.parametrize("name", declared(Policies))

@@ -17,7 +17,7 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe._decisions.compare import Comparison
-from rankframe._support.tests_and_intervals import CORRECTIONS, TESTS, Correction, Test
+from rankframe._support.statistical_options import CORRECTIONS, TESTS, Correction, Test
 from rankframe._text.result_table import letters
 from rankframe.errors import InvalidOption
 
