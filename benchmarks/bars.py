@@ -147,7 +147,7 @@ def of_lazy_shapes(bench: Bench, shapes: Mapping[str, Shape] = FROM_PARQUET) -> 
 
 def _of_parquet(bench: Bench, table: Table, name: str) -> Iterator[Bar]:
     path, scan = table.parquet, pl.scan_parquet(table.parquet)
-    limit = int(table.frame.estimated_size()) // 2  # rows may take a quarter of it: an eighth of the table at a time
+    limit = int(table.frame.estimated_size()) // 2  # rows may take a third of it: a sixth of the table at a time
     t = bench.seconds(
         {
             "eager": lambda: pl.read_parquet(path).rank.evaluate(*TEN),

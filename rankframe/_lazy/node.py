@@ -30,7 +30,7 @@ Give: TypeAlias = Callable[[pl.DataFrame], bool]
 Whole: TypeAlias = Callable[[pl.LazyFrame], Any]
 """A fact of the whole table that each part needs, such as the largest label."""
 
-MEMORY_OF_RUN = 4
+MEMORY_OF_RUN = 3
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
 
 RESULTS_HELD = 3

@@ -162,7 +162,7 @@ def on(
     memory_limit
         The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
         variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a
-        quarter of it are spilled to the temporary folder (``TMPDIR``) and read back in buckets, with all rows of a
+        third of it are spilled to the temporary folder (``TMPDIR``) and read back in buckets, with all rows of a
         query in one bucket.
     grouped
         True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of queries are then

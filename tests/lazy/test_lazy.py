@@ -514,7 +514,7 @@ def test_rows_and_results_of_a_batch_have_room_in_the_limit_however_short_querie
     with patch.object(per_query, "_measure_frame", run):
         found = scan.rank.on(grouped=grouped, memory_limit=memory).evaluate(*names).collect()
     assert found.height == rows / n_documents
-    taken = [4 * batch + 3 * result for batch, result in sizes if batch]  # ranking, and results on their way
+    taken = [3 * batch + 3 * result for batch, result in sizes if batch]  # ranking, and results on their way
     assert max(taken) < 1.25 * memory
     assert len(taken) < 1.5 * sum(taken) / memory + 4  # and they are no smaller than they have to be
 
