@@ -172,7 +172,7 @@ class _Numbers:
             matter = [choice for choice, _ in choices]  # each makes the difference that another one makes, too
         return Row(tool, here, call.text, tuple(matter), note)
 
-    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: Any = None) -> float | None:
+    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None) -> float | None:
         """The value with our choice in the place of another; NaN where there is none, as it does not go with the rest."""
         try:
             return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
@@ -224,7 +224,7 @@ class _Values:
         """The number of users."""
         return self.numbers.table.select(self.setup.roles.query).n_unique()
 
-    def of(self, text: str, items: Any = None) -> float:
+    def of(self, text: str, items: object = None) -> float:
         """The value of a metric at the cutoff that was asked for; NaN where there is none."""
         (call,) = _named(text)
         k = self.numbers.call.arguments.get("k")
@@ -288,7 +288,7 @@ def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[
             yield Choice(name, chosen), our_choice
 
 
-def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]:
+def _with(setup: Setup, call: Call, name: str, value: object) -> tuple[Setup, Call]:
     """The setup and the call with another value of a policy or of an option."""
     if name not in call.metric.parameters:
         return setup.changed(**{name: value}), call

@@ -178,12 +178,12 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
 
 def _call(
     entry: Metric,
-    implied: Mapping[str, Any],
+    implied: Mapping[str, object],
     at: str | None,
     level: str | None,
     inside: str | None,
     text: str,
-    **dotted: Any,
+    **dotted: object,
 ) -> Call:
     given = [*implied.items(), *dotted.items(), *_inside(inside or "", text)]
     if level is not None:

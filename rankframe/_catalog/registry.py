@@ -310,7 +310,7 @@ def _meanings(entry: Metric, name: str) -> list[Mapping[str, Any]]:
     return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
 
 
-def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
+def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
     """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
     return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 

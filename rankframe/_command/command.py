@@ -82,7 +82,7 @@ class Command:
     other_names: tuple[str, ...] = ()
     abbreviated: bool = False
 
-    def add_to(self, commands: Any) -> None:
+    def add_to(self, commands: argparse._SubParsersAction[Parser]) -> None:
         """Add the command to a parser."""
         said = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(

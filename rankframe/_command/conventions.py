@@ -97,7 +97,7 @@ def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:
     return [(tool, *how, " ".join(names), convention.note) for how, names in rows.items()]
 
 
-def listed(settings: Mapping[str, Any]) -> str:
+def listed(settings: Mapping[str, object]) -> str:
     """Settings as text."""
     return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
 

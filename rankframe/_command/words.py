@@ -45,12 +45,12 @@ def spelled(advice: Advice | Code) -> str:
     return " ".join([*filter(None, [METHODS.get(advice.method)]), *options])
 
 
-def _file_or(name: str, value: Any) -> str:
+def _file_or(name: str, value: object) -> str:
     """A value of an option; of a table that Python names, a file."""
     return f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is ...:
         return "COLUMN"
     if isinstance(value, (list, tuple)):

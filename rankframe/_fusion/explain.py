@@ -37,7 +37,7 @@ FIGURES = {
 def explain_fusion(
     frame: Frame,
     setup: Setup,
-    method: str | Call | FittedFusion[Any],
+    method: str | Call | FittedFusion[object],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,

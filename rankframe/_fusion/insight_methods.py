@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 def explain_fusion(
     ranker: Fuser[R],
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -140,7 +140,7 @@ def oracle(
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
-    fusion: str | FittedFusion[Any] | None = "rrf",
+    fusion: str | FittedFusion[object] | None = "rrf",
     ci: float = 0.95,
     method: Method = "bca",
     weights: str | None = None,

@@ -36,7 +36,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
 
 def fuse(
     ranker: Fuser[R],
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,

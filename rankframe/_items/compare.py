@@ -15,7 +15,7 @@ from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN
 from .._decisions.summary import keys
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, as_given, refuse_names
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
@@ -86,7 +86,7 @@ def compare_catalog(
     slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     table = pl.DataFrame(rows, {**slices, **TABLE}, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
     table = significance.adjusted(table)
-    return table.lazy() if isinstance(frame, pl.LazyFrame) else table
+    return as_given(frame, table)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ __all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
 T = TypeVar("T")
 Picture = TypeVar("Picture")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 ENDINGS = (".html", ".htm")
 """How the files of reports end."""
@@ -96,7 +96,7 @@ def drawing(plot: F) -> F:
     """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
 
     @wraps(plot)
-    def call(plots: Any, /, *args: object, **options: object) -> object:
+    def call(plots: object, /, *args: object, **options: object) -> object:
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
         return plot(plots, *args, **options)
 
@@ -115,7 +115,7 @@ def report(
     show: str | Sequence[str] = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
-    fusion: str | FittedFusion[Any] | None = None,
+    fusion: str | FittedFusion[object] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:

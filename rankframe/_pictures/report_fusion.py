@@ -58,7 +58,7 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
     )
 
 
-def _of_oracle(found: Oracle[Any]) -> Table:
+def _of_oracle(found: Oracle[pl.DataFrame]) -> Table:
     """Each run and the fusion beside the oracle."""
     rows = [
         (
@@ -78,7 +78,7 @@ def _of_oracle(found: Oracle[Any]) -> Table:
     return Table(("metric", "run", "mean", "oracle", "gain", "better on", "queries"), tuple(rows), 5, (note,))
 
 
-def _of_pairs(found: Overlap[Any]) -> Table:
+def _of_pairs(found: Overlap[pl.DataFrame]) -> Table:
     """The overlap of every two runs."""
     figures = ("overlap", "jaccard", "rbo")
     rows = [
@@ -96,7 +96,7 @@ def _of_pairs(found: Overlap[Any]) -> Table:
     return Table(("runs", *figures, "queries"), tuple(rows), 4, (note,))
 
 
-def _of_runs(found: Overlap[Any]) -> Table:
+def _of_runs(found: Overlap[pl.DataFrame]) -> Table:
     """The documents that each run finds alone."""
     heads = {
         "retrieved": "documents",

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -77,7 +78,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     return target
 
 
-def _rendered(jinja: Any, page: dict[str, Any]) -> str:
+def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     """The page, of a template that escapes every text."""
     html, style, script = (
         files("rankframe").joinpath("_pictures", "page", f"report.{kind}").read_text("utf-8")
@@ -90,7 +91,7 @@ def _rendered(jinja: Any, page: dict[str, Any]) -> str:
     return str(environment.from_string(html).render(page, style=style, script=script, digest=digest))
 
 
-def _legible(value: Any) -> Any:
+def _legible(value: object) -> Any:
     """A text with an escape for each control character but line breaks; anything else as it is."""
     return "\n".join(map(visible, value.split("\n"))) if type(value) is str else value
 

@@ -28,6 +28,7 @@ from .subtopics import refuse_without_subtopics
 __all__ = [
     "LARGEST",
     "Frame",
+    "as_given",
     "by_document",
     "collect",
     "largest_of",
@@ -282,6 +283,11 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
     """The result as the caller's kind of frame."""
     return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
+
+
+def as_given(frame: F, table: pl.DataFrame) -> F:
+    """The table as the caller's kind of frame."""
+    return cast("F", table.lazy() if isinstance(frame, pl.LazyFrame) else table)
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:

@@ -370,7 +370,7 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
     return users
 
 
-def _frame(given: Any) -> Any:
+def _frame(given: object) -> Any:
     """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
     if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
         return given
@@ -385,7 +385,7 @@ def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
     return found.lazy()
 
 
-def _listed(given: Any) -> pl.DataFrame:
+def _listed(given: object) -> pl.DataFrame:
     """Ids in a Series, a list or an array as a column."""
     listed = given if isinstance(given, pl.Series) else given.tolist() if hasattr(given, "tolist") else given
     if isinstance(listed, (str, bytes)) or not isinstance(listed, (pl.Series, Collection)):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from .._catalog.requests import Request
 from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
@@ -38,7 +39,7 @@ class EvaluationSet:
     n: int
     weights: pl.Series | None = None
 
-    def of(self, predictions: Any) -> dict[str, float]:
+    def of(self, predictions: object) -> dict[str, float]:
         """The metrics' means under these predictions, by their texts."""
         scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
         if len(scores) != self.n:
@@ -64,7 +65,7 @@ class Lists:
     table: pl.DataFrame | None
 
     @classmethod
-    def read(cls, caller: Callable[..., Any], metrics: Any, table: Any, options: dict[str, Any]) -> Lists:
+    def read(cls, caller: Callable[..., object], metrics: Sequence[Request], table: object, options: dict[str, Any]) -> Lists:
         """The metrics, options and table of a hook's caller, checked."""
         means = Means.of(caller, metrics, options, table=table is not None)
         if table is None:
@@ -134,7 +135,7 @@ class Kept:
     def __reduce__(self) -> Any:  # another process, or a copy, begins anew
         return Kept, ()
 
-    def of(self, given: Any, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
+    def of(self, given: object, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
         """The evaluation set that `make` makes of the arrays, made before if they are as they were."""
         key = id(given)
         found = self._sets.get(key)

@@ -16,7 +16,7 @@ Result: TypeAlias = tuple[str, float, bool]
 
 
 @called_by_users
-def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> LightGBMMetric:
+def lightgbm_metric(*metrics: Request, table: object = None, **options: object) -> LightGBMMetric:
     """The metrics as LightGBM asks for them: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
 
     Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
@@ -66,7 +66,7 @@ class LightGBMMetric:
         self._lists = lists
         self._kept = Kept()
 
-    def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Result | list[Result]:
+    def __call__(self, first: Any, second: Any, weight: object = None, group: object = None) -> Result | list[Result]:
         """The metrics; LightGBM counts these parameters to see that it is to bring weights and groups."""
         if hasattr(second, "get_group"):
             predictions, of = first, second

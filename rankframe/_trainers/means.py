@@ -40,7 +40,7 @@ class Means:
 
     @classmethod
     def of(
-        cls, caller: Callable[..., Any], metrics: Sequence[Request], options: dict[str, Any], *, table: bool
+        cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, Any], *, table: bool
     ) -> Means:
         """The metrics and options of a hook's caller, checked; without a table of the user's, no option names a column."""
         setup = bound(options, caller)
@@ -92,7 +92,7 @@ class Means:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
+def read(table: object, names: Collection[str], what: str) -> pl.DataFrame:
     """Those columns of a user's table that are named, as Polars holds them; `what` is the option that it was given as."""
     pandas = sys.modules.get("pandas")  # not imported only for this check
     if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
