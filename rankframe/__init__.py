@@ -174,7 +174,7 @@ def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-over
 @overload
 def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
 @called_by_users
-def rank(frame: object) -> PolarsRanker[Any] | PandasRanker:
+def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     """The ranker of a frame: the same as ``frame.rank``, but typed for type checkers.
 
     Parameters

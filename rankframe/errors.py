@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from types import EllipsisType, NoneType, TracebackType
-from typing import TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "MOST_DIGITS",
@@ -184,9 +187,9 @@ class MissingColumn(RankframeError):
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
 
-    _advise: Callable[[object], InvalidData | None] | None = None
+    _advise: Callable[[pl.DataFrame | pl.LazyFrame], InvalidData | None] | None = None
 
-    def _among(self, frame: object) -> InvalidData:
+    def _among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
         """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
         return self if self._advise is None else self._advise(frame) or self
 

@@ -228,7 +228,9 @@ class Plots(ItemPlots):
         )
 
     @drawing
-    def judged(self, metric: str, *, title: str | None = None, background: str | None = None, ax: Axes | None = None) -> Any:
+    def judged(
+        self, metric: str, *, title: str | None = None, background: str | None = None, ax: Axes | None = None
+    ) -> Any:
         """A metric against the number of judged documents: it shows whether the metric reflects the ranking, or just how much was judged.
 
         Parameters

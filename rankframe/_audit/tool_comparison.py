@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
@@ -90,7 +89,7 @@ class Choice:
     """A value of a policy or of an option."""
 
     name: str
-    value: Any
+    value: object
 
     @property
     def text(self) -> str:
@@ -276,7 +275,7 @@ def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:
             yield tool, convention, convention.otherwise.get(name)
 
 
-def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Any]]:
+def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, object]]:
     """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)

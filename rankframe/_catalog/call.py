@@ -205,7 +205,9 @@ def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, objec
     return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
-def call_of(entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None) -> Call:
+def call_of(
+    entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None
+) -> Call:
     """Bind arguments to a metric's options; defaults are left out, so equal calls are equal."""
     signature = inspect.Signature(list(entry.parameters.values()))
     try:
@@ -235,14 +237,16 @@ def call_of(entry: Metric, args: tuple[object, ...], options: Mapping[str, objec
     return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
-def _read(entry: Metric, name: str, value: object) -> Any:
+def _read(entry: Metric, name: str, value: object) -> object:
     """An option's value as the formula takes it."""
     kind = entry.kinds.get(name)
     if kind is not None:
         try:
             return kind.read(value)
         except TypeError:
-            several = value if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value)) else ()
+            several = (
+                value if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value)) else ()
+            )
             each = [_text(entry, name, kind.read(x)) for x in several]
             example = _text(entry, name, kind.near(value))
             advice = "" if example is None else f"; write {example}"
@@ -276,7 +280,7 @@ def _text(entry: Metric, name: str, value: object = None) -> str | None:
     return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
 
 
-def _freeze(value: object) -> Any:
+def _freeze(value: object) -> object:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
     if isinstance(value, pl.Expr):
         return _Expression(value)
@@ -287,7 +291,7 @@ def _freeze(value: object) -> Any:
     return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
 
 
-class _Pairs(tuple[tuple[Any, Any], ...]):
+class _Pairs(tuple[tuple[float, float], ...]):
     """A frozen mapping."""
 
     __slots__ = ()

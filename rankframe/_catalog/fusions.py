@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 

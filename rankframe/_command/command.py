@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import rankframe as rf
 

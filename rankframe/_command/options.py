@@ -109,7 +109,7 @@ def _said(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def _with_our_names(table: object, arguments: argparse.Namespace) -> Any:
+def _with_our_names(table: object, arguments: argparse.Namespace) -> object:
     """A table beside the runs, its users and items under the names that the library expects."""
     if not isinstance(table, pl.DataFrame):
         return table

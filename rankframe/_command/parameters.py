@@ -72,7 +72,7 @@ def keywords(method: Callable[..., object]) -> dict[str, inspect.Parameter]:
     return {name: x for name, x in of if x.kind is x.KEYWORD_ONLY and name not in ELSEWHERE}
 
 
-def parts(annotation: object) -> list[Any]:
+def parts(annotation: object) -> list[object]:
     """The types of a union; of another type, that alone."""
     return [annotation] if get_origin(annotation) in (Literal, None) else list(get_args(annotation))
 

@@ -6,7 +6,6 @@ import argparse
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from .._table.setup import TABLES
 from ..errors import Advice, Code, InvalidData, Text, Verbatim, shown, worded

@@ -160,7 +160,7 @@ def compare(
     return Comparison(as_given(frame, table), as_given(frame, per_query), as_given(frame, delta), settings)
 
 
-def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, Any]:
+def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
     """The policies that were followed, and the versions that followed them."""
     return {
         "policies": setup.followed(frame.columns),

@@ -236,7 +236,7 @@ def _largest_label(
     return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
 
-def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:
+def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:
     """The error for a verb that cannot run in parts."""
     return InvalidOption(f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}")
 

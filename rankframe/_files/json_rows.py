@@ -88,9 +88,7 @@ class Numbers:
         kind = str if self.label == pl.String else float
         return [None if x is None else kind(x) for x in numbers]
 
-    def _numbers(
-        self, column: str, query: str, docs: Sequence[str], values: Sequence[Json]
-    ) -> Sequence[float | None]:
+    def _numbers(self, column: str, query: str, docs: Sequence[str], values: Sequence[Json]) -> Sequence[float | None]:
         """The values, all of them numbers or null."""
         if not are_numbers(values):
             doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, NoneType))

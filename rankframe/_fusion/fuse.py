@@ -73,7 +73,7 @@ def names_of(method: str | Call | FittedFusion[object], frame: Frame, runs: Runs
     return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
-def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
+def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Sequence[float] | None:
     """The weights in the order of the runs."""
     if not isinstance(weights, Mapping):
         return weights

@@ -13,7 +13,7 @@ from .._catalog.requests import Request, averaged
 from .._decisions.compare import compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues, paired_values
 from .._decisions.resampling import Resampling
-from .._plan.per_query import F, Frame, as_given, measure
+from .._plan.per_query import F, as_given, measure
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._text import fusion_displays

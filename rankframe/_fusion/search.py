@@ -9,7 +9,7 @@ from inspect import Parameter
 from itertools import combinations, product
 from math import comb
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of

@@ -190,7 +190,7 @@ def tune(
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
-    cached: dict[tuple[Any, bool], Entries] = {}
+    cached: dict[tuple[object, bool], Entries] = {}
 
     def entries(call: Call) -> Entries:
         depth, absent = needs(call, setup)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -130,7 +130,7 @@ def _compared(
     asked: Asked,
     resampling: Resampling,
     progress: Progress,
-) -> list[list[tuple[Any, ...]]]:
+) -> list[list[tuple[object, ...]]]:
     """For each metric a row per pair of runs, in one slice."""
     import numpy as np
 
@@ -143,7 +143,7 @@ def _compared(
         resamples_of(lambda weights, recount=recount: recount.values(asked, weights), n, resampling, progress)  # type: ignore[misc]
         for recount in each
     ]
-    rows: list[list[tuple[Any, ...]]] = [[] for _ in asked.calls]
+    rows: list[list[tuple[object, ...]]] = [[] for _ in asked.calls]
     for a, b in design.pairs(runs):
         difference = values[b] - values[a]
         ends = np.full((2, len(difference)), np.nan)

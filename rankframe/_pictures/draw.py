@@ -225,7 +225,8 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:
         _recolour(ax, ink, background)
-    return ax
+    drawn: Axes = ax
+    return drawn
 
 
 def _below(ax: Axes) -> Transform:

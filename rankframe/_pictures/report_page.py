@@ -12,7 +12,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import polars as pl
 
@@ -91,15 +90,15 @@ def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     return str(environment.from_string(html).render(page, style=style, script=script, digest=digest))
 
 
-def _legible(value: object) -> Any:
+def _legible(value: object) -> object:
     """A text with an escape for each control character but line breaks; anything else as it is."""
     return "\n".join(map(visible, value.split("\n"))) if type(value) is str else value
 
 
-def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> dict[str, Any]:
+def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> dict[str, object]:
     """All settings that the numbers depend on."""
     design, gate = contents.design, contents.gate
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
         "metrics": [call.text for call in calls],
         "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
@@ -116,7 +115,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
     return said
 
 
-def _said(contents: Contents) -> dict[str, Any]:
+def _said(contents: Contents) -> dict[str, object]:
     return {name: value for name, value in asdict(contents.resampling).items() if name != "progress"}
 
 

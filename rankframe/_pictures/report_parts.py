@@ -131,7 +131,9 @@ class Part:
     pictures: tuple[Picture, ...] = ()
 
 
-def overall(calls: Sequence[Call], means: pl.DataFrame, found: Comparison[pl.DataFrame] | None, runs: Sequence[str]) -> Part:
+def overall(
+    calls: Sequence[Call], means: pl.DataFrame, found: Comparison[pl.DataFrame] | None, runs: Sequence[str]
+) -> Part:
     """The means of all queries, and the differences from the first run."""
     of_means = _by_run(means, RUN, "metric")
     of_pairs = {} if found is None else _by_run(found.table.filter(pl.col("baseline") == runs[0]), "run", "metric")
@@ -188,7 +190,9 @@ def _tables(of: str, lines: Sequence[Line], runs: Sequence[str]) -> tuple[Table,
     return tuple(side_by_side(of, lines, runs[0], runs[1:])) if len(runs) > 1 else (one_run(of, lines),)
 
 
-def comparison(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, found: Comparison[pl.DataFrame]) -> Part:
+def comparison(
+    frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, found: Comparison[pl.DataFrame]
+) -> Part:
     """The tests of all pairs, and the differences of the queries."""
     drawn = picture(plots.differences, frame, setup, contents.runs, call.text, contents.baseline)
     return Part("", (of_tests(found.table.to_dicts(), found.settings),), (drawn,))

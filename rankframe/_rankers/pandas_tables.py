@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from .._verbs.declaration import Gives, verb_of
 from ..errors import InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import spelled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LISTS", "SHAPES", "Source", "as_pandas", "levels_of"]
 
@@ -166,7 +169,9 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **kn
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: object, *args: object, **known: object) -> pd.DataFrame:
+def _joined(
+    frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: object, *args: object, **known: object
+) -> pd.DataFrame:
     """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
@@ -255,7 +260,7 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
     return wider
 
 
-def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
+def _rows(frame: pd.DataFrame, numbers: NDArray[np.int64]) -> pd.DataFrame:
     """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
     return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
 

@@ -107,7 +107,7 @@ class Elements:
     dense: bool
 
     @classmethod
-    def of(cls, given: object, what: str) -> Elements:
+    def of(cls, given: Any, what: str) -> Elements:
         """Read an array, and refuse one that holds other things than numbers or has other dimensions."""
         if hasattr(given, "tocoo"):
             stored = given.tocoo()

@@ -78,8 +78,8 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
         raise InvalidData(
             f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
         )
-    docs: list[Sequence[Any]] = []
-    numbers: list[Sequence[Any]] = []
+    docs: list[Sequence[object]] = []
+    numbers: list[Sequence[object]] = []
     for query, documents in given.items():
         if isinstance(documents, Mapping):
             docs.append(list(documents.keys()))

@@ -45,9 +45,7 @@ IN_HTML = ("“", "”")
 """The same on pages, which would show a backtick as it is."""
 
 
-def sentence(
-    row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT
-) -> str:
+def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` are the rows of the table. The difference and its interval are those of the winner; without a significant difference, those of the run less the
@@ -87,9 +85,7 @@ def sentence(
     return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
 
 
-def headlines(
-    rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT
-) -> list[str]:
+def headlines(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The sentences on top of a comparison: one for each row.
 
     More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.

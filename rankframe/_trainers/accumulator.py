@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -57,7 +55,9 @@ class Accumulator:
         self._numbered = 0  # how many queries came without a name
 
     @called_by_users
-    def update(self, scores: object, labels: object, query: object = None, *, doc: object = None, mask: object = None) -> None:
+    def update(
+        self, scores: object, labels: object, query: object = None, *, doc: object = None, mask: object = None
+    ) -> None:
         """Add a batch.
 
         Parameters

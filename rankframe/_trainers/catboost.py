@@ -22,7 +22,7 @@ OTHER_ROWS = -1.0
 
 @called_by_users
 def catboost_callback(
-    *metrics: Request, pool: object, table: object = None, patience: int | None = None, **options: object
+    *metrics: Request, pool: Any, table: object = None, patience: int | None = None, **options: object
 ) -> CatBoostCallback:
     """The metrics of a Pool after each iteration of CatBoost, which they may stop.
 

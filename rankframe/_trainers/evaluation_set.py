@@ -65,7 +65,9 @@ class Lists:
     table: pl.DataFrame | None
 
     @classmethod
-    def read(cls, caller: Callable[..., object], metrics: Sequence[Request], table: object, options: dict[str, Any]) -> Lists:
+    def read(
+        cls, caller: Callable[..., object], metrics: Sequence[Request], table: object, options: dict[str, object]
+    ) -> Lists:
         """The metrics, options and table of a hook's caller, checked."""
         means = Means.of(caller, metrics, options, table=table is not None)
         if table is None:
@@ -130,7 +132,7 @@ class Kept:
     """Evaluation sets by the object that they were made of, for as long as it lives and its arrays stay the same."""
 
     def __init__(self) -> None:
-        self._sets: dict[int, tuple[weakref.ref[Any], tuple[Array | None, ...], EvaluationSet]] = {}
+        self._sets: dict[int, tuple[weakref.ref[object], tuple[Array | None, ...], EvaluationSet]] = {}
 
     def __reduce__(self) -> Any:  # another process, or a copy, begins anew
         return Kept, ()

@@ -40,7 +40,7 @@ class Means:
 
     @classmethod
     def of(
-        cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, Any], *, table: bool
+        cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, object], *, table: bool
     ) -> Means:
         """The metrics and options of a hook's caller, checked; without a table of the user's, no option names a column."""
         setup = bound(options, caller)
@@ -74,8 +74,7 @@ class Means:
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
-        found: Any = measure(frame, self.setup, *self.calls)
-        return found  # type: ignore[no-any-return] # eager, as the frame is
+        return measure(frame, self.setup, *self.calls)
 
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
         """The means of the queries' values, by the metrics' texts; `weights` has one number per query."""
@@ -92,7 +91,7 @@ class Means:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def read(table: object, names: Collection[str], what: str) -> pl.DataFrame:
+def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
     """Those columns of a user's table that are named, as Polars holds them; `what` is the option that it was given as."""
     pandas = sys.modules.get("pandas")  # not imported only for this check
     if isinstance(table, (pl.DataFrame, pl.LazyFrame)):

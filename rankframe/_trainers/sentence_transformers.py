@@ -149,7 +149,7 @@ class SearchEvaluator:
         self._means, self._resampling = means, resampling
         self._query, self._doc = query[0], doc
         if isinstance(qrels, Mapping):
-            self._qrels = judgments(qrels, self._query, self._doc, setup.roles.label)
+            self._qrels: pl.DataFrame = judgments(qrels, self._query, self._doc, setup.roles.label)
         else:
             self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
         self._top_k, self._batch_size, self._chunk_size = top_k, batch_size, chunk_size
@@ -168,7 +168,7 @@ class SearchEvaluator:
         self.per_query: pl.DataFrame | None = None
         self.summary: pl.DataFrame | None = None
 
-    def _judged(self, queries: pl.Series) -> set[Any]:
+    def _judged(self, queries: pl.Series) -> set[object]:
         """The queries that are judged; refuses judgments that do not go with queries, documents or metrics."""
         run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
         if {self._query, self._doc} <= set(self._qrels.columns):
@@ -186,7 +186,13 @@ class SearchEvaluator:
         return set(judged[self._query])
 
     def __call__(
-        self, model: Model, output_path: str | None = None, epoch: int = -1, steps: int = -1, *args: object, **kwargs: object
+        self,
+        model: Model,
+        output_path: str | None = None,
+        epoch: int = -1,
+        steps: int = -1,
+        *args: object,
+        **kwargs: object,
     ) -> dict[str, float]:
         """The means and the ends of their intervals; what the trainer calls."""
         setup = self._means.setup
@@ -244,7 +250,7 @@ class SearchEvaluator:
         encode = getattr(model, f"encode_{kind}", None) or model.encode
         return encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_tensor=True)
 
-    def get_config_dict(self) -> dict[str, Any]:
+    def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
         return {"metrics": self._means.names, "top_k": self._top_k, **{x: policies[x] for x in ("relevant", "ties")}}
@@ -273,7 +279,7 @@ def evaluator_class() -> Any:
 def judgments(qrels: Mapping[Any, Any], query: str, doc: str, label: str) -> pl.DataFrame:
     """The judgments of a dictionary, a row per query and document."""
 
-    def rows() -> Iterator[tuple[Any, Any, float]]:
+    def rows() -> Iterator[tuple[object, object, float]]:
         for one, docs in qrels.items():
             if isinstance(docs, str) or not hasattr(docs, "__iter__"):
                 raise InvalidData(
