@@ -220,7 +220,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
-    """The rank of each row, in the frame's order; null for a document that was not retrieved. Faults are refused."""
+    """Refuse faults, and return the rank of each row, in the frame's order; null for a document that was not retrieved."""
     import numpy as np
 
     refuse_faults(frame, setup, table, label=False)
@@ -257,7 +257,7 @@ def names_of(setup: Setup, call: Call) -> Sequence[str]:
 
 
 def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
-    """The result with the columns of its metrics named as the setup says."""
+    """Rename the metrics' columns for SQL if the setup is `flat`."""
     if not setup.flat:
         return result
     flat = flat_names(name for call in calls for name in names_of(setup, call))

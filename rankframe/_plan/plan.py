@@ -195,7 +195,7 @@ def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
     """Compute the columns that formulas asked for, and drop rows that add nothing."""
     rows = rows.with_columns(**asked.early) if asked.early else rows
     if asked.gains_only and asked.cutoff is None:
-        # the first row stands for a query in which nothing is relevant
+        # the first row represents a query without relevant documents
         listed = (RAW > 0).fill_null(False) | (POSITION == 1)
         if table.setup.policies.ties == "expected":  # each tied document may be at any rank of its group
             listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)

@@ -25,9 +25,9 @@ Part: TypeAlias = Callable[..., pl.LazyFrame]
 
 
 def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True, documents: bool = True) -> Fault | None:
-    """The first fault found in the frame, or None; without `label`, of what ranking reads alone.
+    """The first fault found in the frame, or None; without `label`, only faults that affect ranks.
 
-    Without `documents`, those of a query are known to differ.
+    ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
     """
     faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
     plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]

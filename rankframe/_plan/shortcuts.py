@@ -28,7 +28,7 @@ ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
 
 LOOKED_UP_LABELS = 256
-"""The most different whole labels, from 0 on, for which their functions are looked up."""
+"""Labels below this number, if all are whole, have their functions looked up."""
 
 SHARE_WITH_GAIN = 1 / 64
 """The largest share of rows with a label above 0 for which dropping queries without one pays."""
@@ -40,14 +40,14 @@ ROWS_OF_PART = 3 * 2**16
 """The most rows of a part, so that memory for their columns does not grow with the table."""
 
 ROWS_OF_THREAD = 2**17
-"""The least rows for each thread."""
+"""The fewest rows worth a thread."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
-    """The largest label, at least 0, if all are whole numbers that few that functions of them can be looked up."""
+    """The largest label, at least 0, if labels are whole numbers small enough for look-ups; else None."""
     label = frame[table.setup.roles.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label - label.floor() != 0).any()):
         return None
@@ -71,7 +71,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 
 def few_rows(cutoff: int | None, queries: int, rows: int) -> bool:
-    """Whether the rows of all queries down to a cutoff, if there is one, are so few that leaving out the others pays."""
+    """Whether a cutoff, if any, leaves so few rows that leaving out the others pays."""
     return cutoff is not None and cutoff * queries < SHARE_OF_TOP * rows
 
 

@@ -43,7 +43,7 @@ class PackedRows:
     bits
         The number of bits of a row's number.
     labels
-        The number of rows per query and label from 0 on, labels below 0 and null counting as 0; None if nobody asked.
+        The number of rows per query and label from 0 on, labels below 0 and null counting as 0; None if not counted.
     """
 
     frame: pl.DataFrame
@@ -82,7 +82,7 @@ class PackedRows:
         return pl.DataFrame(columns)
 
     def _with_ties_in_order(self, code: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The row numbers; rows whose codes differ in nothing else are sorted by the full sort keys."""
+        """The row numbers; rows whose codes differ only in the row number are sorted by the full keys."""
         import numpy as np
 
         ones = _ones(np.uint64(self.bits))
@@ -122,7 +122,7 @@ class Queries(NamedTuple):
     by_hash: bool = False
 
     def are(self, ids: pl.DataFrame, keys: pl.DataFrame) -> bool:
-        """Whether each row has its query's id; `keys` are those of the queries."""
+        """Whether each row has its query's id; `keys` are the queries' ids."""
         return not self.by_hash or keys[pl.Series(self.number)].equals(ids)
 
 
@@ -246,7 +246,7 @@ def _by_group(ids: pl.DataFrame) -> Queries:
 
 
 def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The place of each of these rows among them, and the rows in order: as argsort gives them, without a sort."""
+    """The place of each of these rows in ascending order, and the rows in that order; a flag per row is cheaper than a sort."""
     import numpy as np
 
     seen = np.zeros(height, dtype=bool)
