@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -140,7 +140,7 @@ def _of_names(
     return documents, found.number.astype("int64"), _columns(frame, table, run)
 
 
-def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.uint32], first: pl.Series) -> pl.Series:
+def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.integer[Any]], first: pl.Series) -> pl.Series:
     """The label of each document; refused if runs give it different ones."""
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):

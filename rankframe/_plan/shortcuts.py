@@ -13,10 +13,11 @@ from typing import TypeVar
 import polars as pl
 
 from .._table.table import Table
+from .._words.asked import Asked
 
 __all__ = [
     "ROWS_OF_SMALL_TABLE",
-    "few_rows",
+    "fewer_rows",
     "in_threads",
     "largest_whole_label",
     "parts_of",
@@ -63,16 +64,20 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
-    gains = frame.select(table.label > 0).to_series()
+    label = frame[table.setup.roles.label]
+    gains = label if label.dtype == pl.Boolean else label > 0
     if gains.sum() > SHARE_WITH_GAIN * frame.height:
         return frame
     query, relevant = pl.col(name), frame[name].filter(gains).unique()
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def few_rows(cutoff: int | None, queries: int, rows: int) -> bool:
-    """Whether a cutoff, if any, leaves so few rows that leaving out the others pays."""
-    return cutoff is not None and cutoff * queries < SHARE_OF_TOP * rows
+def fewer_rows(asked: Asked, queries: int, rows: int) -> Asked:
+    """The same values from fewer rows, where that pays."""
+    top = asked.of_top
+    if top is not None and isinstance(top.kept, int) and top.kept * queries < SHARE_OF_TOP * rows:
+        return top
+    return asked.of_gains if asked.of_gains and rows > ROWS_OF_SMALL_TABLE else asked
 
 
 def parts_of(rows: int) -> int:
@@ -81,8 +86,8 @@ def parts_of(rows: int) -> int:
 
 
 def _at_once() -> int:
-    """The number of concurrent plans: two per Polars thread, so that one runs while another waits."""
-    return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
+    """The number of concurrent plans: one more than Polars has threads, so that one runs while another waits."""
+    return 1 if pl.thread_pool_size() == 1 else pl.thread_pool_size() + 1
 
 
 def in_threads(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:
