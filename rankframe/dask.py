@@ -49,7 +49,7 @@ class DaskRanker(FrameRanker[Any]):
     def _with(self, setup: Setup) -> DaskRanker:
         return DaskRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> Any:
+    def _run(self, verb: Callable[..., object], *args: object) -> Any:
         if verb_of(verb).gives == "join":
             dd = load("dask.dataframe", "dask")
             other, *rest = args
@@ -61,7 +61,7 @@ class DaskRanker(FrameRanker[Any]):
         except RankframeError as error:
             raise of_pandas(error, self._frame._meta) from None
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         raise looks_at_whole("a plot or a report", DaskEngine(()))
 
 
@@ -109,7 +109,7 @@ class PandasFrames:
     """Pandas frames: a verb returns the same as the method of `.rank`."""
 
     def run(
-        self, verb: Callable[..., Any], frame: pd.DataFrame, setup: Setup, *args: Any, **known: Any
+        self, verb: Callable[..., object], frame: pd.DataFrame, setup: Setup, *args: object, **known: object
     ) -> pd.DataFrame:
         """Run the verb."""
         found: pd.DataFrame = PandasRanker(frame, setup)._run(verb, *args, **known)

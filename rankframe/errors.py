@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from types import EllipsisType, NoneType, TracebackType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "MOST_DIGITS",
@@ -42,7 +45,7 @@ __all__ = [
 ]
 
 E = TypeVar("E", bound=BaseException)
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 MOST_DIGITS = 38
 """The most digits of a whole number: Polars computes with 128 bits."""
@@ -73,7 +76,7 @@ class Advice:
     """
 
     method: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     of: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -120,17 +123,17 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
 
 
-def on(**options: Any) -> Advice:
+def on(**options: object) -> Advice:
     """The advice to set columns or policies."""
     return Advice("on", _plain(options))
 
 
-def option(**options: Any) -> Advice:
+def option(**options: object) -> Advice:
     """Options with their values, as the user gave them or should write them."""
     return Advice("", _plain(options))
 
 
-def judge(**options: Any) -> Advice:
+def judge(**options: object) -> Advice:
     """The advice to join the judgments from another table."""
     return Advice("judge", _plain(options), ("qrels",))
 
@@ -140,18 +143,18 @@ def asked_as(example: str) -> Code:
     return Code(f"df.rank.{example}", command="-m ndcg")
 
 
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(options: Mapping[str, object]) -> dict[str, object]:
     """The options with values that another process can read."""
     return {name: _readable(value) for name, value in options.items()}
 
 
-def _readable(value: Any) -> Any:
-    if type(value) in (list, tuple):
+def _readable(value: object) -> object:
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(map(_readable, value))
     return value if isinstance(value, (str, int, float, NoneType, EllipsisType)) else Verbatim(shown(value))
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """A value of an option in Python."""
     if isinstance(value, list) and ... in value:
         return f"[{', '.join(map(_written, value))}]"
@@ -184,9 +187,9 @@ class MissingColumn(RankframeError):
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
 
-    _advise: Callable[[Any], InvalidData | None] | None = None
+    _advise: Callable[[pl.DataFrame | pl.LazyFrame], InvalidData | None] | None = None
 
-    def _among(self, frame: object) -> InvalidData:
+    def _among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
         """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
         return self if self._advise is None else self._advise(frame) or self
 

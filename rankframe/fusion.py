@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 @called_by_users
 def fuse(
-    runs: Sequence[Any] | Mapping[str, Any],
+    runs: Sequence[object] | Mapping[str, object],
     method: str = "rrf",
     *,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
     depth: int | None = None,
-    on: Mapping[str, Any] | None = None,
+    on: Mapping[str, object] | None = None,
 ) -> Any:
     """Merge several runs, each a frame or a file, into one ranking with a fused score per document.
 
@@ -74,11 +74,11 @@ def fit_fusion(
     train: Any,
     method: str,
     *,
-    runs: Sequence[str] | Mapping[str, Any] | None = None,
+    runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     qrels: Any = None,
-    on: Mapping[str, Any] | None = None,
-    **options: Any,
+    on: Mapping[str, object] | None = None,
+    **options: object,
 ) -> FittedFusion[Any]:
     """Train a method of fusion on judged rankings: ``train.rank.on(...).fit_fusion(method, ...)``.
 
@@ -127,7 +127,7 @@ def fit_fusion(
     return judged(train).rank.on(**policies).fit_fusion(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
 
 
-def _named(runs: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object]:
     """The runs by their names."""
     if isinstance(runs, Mapping):
         return runs
@@ -140,7 +140,7 @@ def _named(runs: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
     return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}
 
 
-def _table(run: Any) -> Any:
+def _table(run: object) -> Any:
     """A run's frame; of a file, its rows."""
     if isinstance(run, (str, os.PathLike)):
         return read_run(run)

@@ -12,7 +12,12 @@ import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ._rankers.pandas import RankMethod
 
 __all__ = ["install", "uninstall"]
 
@@ -25,7 +30,7 @@ class Hook:
     def __init__(self, method: FunctionType) -> None:
         self.method = method
 
-    def __get__(self, frame: Any, owner: type) -> Any:
+    def __get__(self, frame: pd.DataFrame | None, owner: type) -> FunctionType | RankMethod:
         if frame is None:
             return self.method
         from ._rankers.pandas import RankMethod

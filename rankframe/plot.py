@@ -16,6 +16,9 @@ from ._pictures.item_plots import ItemPlots
 from ._pictures.methods import Worker, drawing
 from .errors import InvalidOption, called_by_users, did_you_mean, shown
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["PLOTS", "Plots"]
 
 
@@ -39,7 +42,7 @@ class Plots(ItemPlots):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
@@ -90,7 +93,7 @@ class Plots(ItemPlots):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
@@ -123,7 +126,7 @@ class Plots(ItemPlots):
         baseline: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
 
@@ -163,7 +166,7 @@ class Plots(ItemPlots):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
 
@@ -196,7 +199,7 @@ class Plots(ItemPlots):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
@@ -225,7 +228,9 @@ class Plots(ItemPlots):
         )
 
     @drawing
-    def judged(self, metric: str, *, title: str | None = None, background: str | None = None, ax: Any = None) -> Any:
+    def judged(
+        self, metric: str, *, title: str | None = None, background: str | None = None, ax: Axes | None = None
+    ) -> Any:
         """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
         Parameters
@@ -250,14 +255,14 @@ class Plots(ItemPlots):
     @drawing
     def contributions(
         self,
-        method: str | FittedFusion[Any],
+        method: str | FittedFusion[object],
         *,
         runs: Sequence[str] | Mapping[str, object] | None = None,
         run: str | None = None,
         k: int = 10,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
 
@@ -299,7 +304,7 @@ class Plots(ItemPlots):
         k: int | None = 10,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
 
@@ -332,11 +337,11 @@ class Plots(ItemPlots):
         self,
         title: str | None,
         background: str | None,
-        ax: Any,
+        ax: Axes | None,
         runs: Runs,
         figure: Callable[..., Figure],
         names: Sequence[str],
-        *args: Any,
+        *args: object,
     ) -> Any:
         if background is not None:
             background_of(background)  # refuse an unknown colour before the work

@@ -6,13 +6,14 @@ from typing import Any
 
 from ._text import displays, markup
 from ._text.result_table import grid_of, plain, records
+from ._text.results import Result
 from .errors import called_by_users
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
 @called_by_users
-def markdown(of: Any, *, digits: int = 3, alpha: float = 0.05) -> str:
+def markdown(of: object, *, digits: int = 3, alpha: float = 0.05) -> str:
     """A table in GitHub's Markdown.
 
     Parameters
@@ -78,7 +79,7 @@ def latex(
 
 
 @called_by_users
-def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+def html(of: object, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
     """A table in HTML, made by great_tables, including its styles.
 
     Parameters
@@ -108,7 +109,7 @@ def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = N
     return markup.great_html(grid_of(of, digits, alpha), title)
 
 
-def dictionary(of: Any) -> dict[str, Any]:
+def dictionary(of: Result) -> dict[str, Any]:
     """A comparison as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 

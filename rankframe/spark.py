@@ -58,7 +58,7 @@ def evaluate(
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """Many metrics in one pass: one row per query.
 
@@ -138,7 +138,7 @@ def summarize(
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """The metrics summarized over the queries: one row per run, slice and metric.
 
@@ -200,7 +200,7 @@ def mean(
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean`` gives it.
 
@@ -229,7 +229,7 @@ def catalog(
     by: str | Sequence[str] | None = None,
     unknown_items: Unknown = "error",
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """Metrics of the items that all users are shown, as ``df.rank.catalog`` with ``ci=None`` gives them.
 
@@ -265,8 +265,8 @@ def _of_runs(
     setup: Setup,
     runs: Runs,
     by: str | Sequence[str] | None,
-    verb: Callable[..., Any],
-    args: Sequence[Any],
+    verb: Callable[..., object],
+    args: Sequence[object],
     two: Mapping[str, Any],
 ) -> DataFrame:
     """The figures of each run: one table, in which the run is a slice or a column of its own."""
@@ -286,7 +286,7 @@ def _of_runs(
 
 def fuse(
     df: DataFrame,
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | None = None,
     run: str | None = None,
@@ -295,7 +295,7 @@ def fuse(
     missing: Missing | None = None,
     depth: int | None = None,
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """Merge the rankings of several runs into one, with one fused score per document, as ``df.rank.fuse`` does.
 
@@ -328,7 +328,7 @@ def fuse(
 
 def explain_fusion(
     df: DataFrame,
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | None = None,
     run: str | None = None,
@@ -337,7 +337,7 @@ def explain_fusion(
     missing: Missing | None = None,
     depth: int | None = None,
     buckets: int | None = None,
-    **options: Any,
+    **options: object,
 ) -> DataFrame:
     """The contribution of each run to the fused score of each document, as ``df.rank.explain_fusion`` gives it.
 

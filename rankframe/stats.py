@@ -252,7 +252,7 @@ def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
 
 
-def _over(x: Any, y: Any) -> Floats:
+def _over(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """The quotient; a divisor of 0 gives NaN or an infinity, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.divide(x, y), dtype=np.float64)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
@@ -90,7 +89,7 @@ class Choice:
     """A value of a policy or of an option."""
 
     name: str
-    value: Any
+    value: object
 
     @property
     def text(self) -> str:
@@ -172,7 +171,7 @@ class _Numbers:
             matter = [choice for choice, _ in choices]  # several choices make the same difference
         return Row(tool, here, call.text, tuple(matter), note)
 
-    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: Any = None) -> float | None:
+    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None) -> float | None:
         """The value with our choice in place of the tool's; NaN if it does not go with the other choices."""
         try:
             return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
@@ -224,7 +223,7 @@ class _Values:
         """The number of users."""
         return self.numbers.table.select(self.setup.roles.query).n_unique()
 
-    def of(self, text: str, items: Any = None) -> float:
+    def of(self, text: str, items: object = None) -> float:
         """The value of a metric at the call's cutoff; NaN if undefined."""
         (call,) = _named(text)
         k = self.numbers.call.arguments.get("k")
@@ -276,7 +275,7 @@ def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:
             yield tool, convention, convention.otherwise.get(name)
 
 
-def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, Any]]:
+def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, object]]:
     """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
@@ -288,7 +287,7 @@ def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[
             yield Choice(name, chosen), our_choice
 
 
-def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]:
+def _with(setup: Setup, call: Call, name: str, value: object) -> tuple[Setup, Call]:
     """The setup and the call with another value of a policy or of an option."""
     if name not in call.metric.parameters:
         return setup.changed(**{name: value}), call

@@ -71,7 +71,7 @@ class Call:
     """
 
     metric: Metric
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
     relevant: float | None = None
     said: frozenset[str] = field(default=frozenset(), compare=False)
 
@@ -135,7 +135,7 @@ class Call:
             return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
         return value
 
-    def with_defaults(self, options: Mapping[str, Any]) -> Call:
+    def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
         call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
         return replace(call, said=self.said | call.said)
@@ -194,7 +194,7 @@ class Call:
         return self.text
 
 
-def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) -> list[Call]:
+def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, object]) -> list[Call]:
     """The calls for the arguments of a method: one for each cutoff."""
     first, given = entry.first, {**dict(zip(entry.parameters, args, strict=False)), **options}
     cutoffs = None if first is None else given.get(first)
@@ -205,7 +205,9 @@ def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) ->
     return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
-def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:
+def call_of(
+    entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None
+) -> Call:
     """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning compare equal."""
     signature = inspect.Signature(list(entry.parameters.values()))
     try:
@@ -235,15 +237,17 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
     return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
-def _read(entry: Metric, name: str, value: Any) -> Any:
+def _read(entry: Metric, name: str, value: object) -> object:
     """An option's value as the formula takes it."""
     kind = entry.kinds.get(name)
     if kind is not None:
         try:
             return kind.read(value)
         except TypeError:
-            several = isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value))
-            each = [_text(entry, name, kind.read(x)) for x in value] if several else []
+            several = (
+                value if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value)) else ()
+            )
+            each = [_text(entry, name, kind.read(x)) for x in several]
             example = _text(entry, name, kind.near(value))
             advice = "" if example is None else f"; write {example}"
             if each and None not in each:
@@ -261,7 +265,7 @@ def _read(entry: Metric, name: str, value: Any) -> Any:
     )
 
 
-def _text(entry: Metric, name: str, value: Any = None) -> str | None:
+def _text(entry: Metric, name: str, value: object = None) -> str | None:
     """An example text that sets the option, to `value` or an example, and all options without a default."""
     needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
     values = {}
@@ -276,7 +280,7 @@ def _text(entry: Metric, name: str, value: Any = None) -> str | None:
     return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
 
 
-def _freeze(value: Any) -> Any:
+def _freeze(value: object) -> object:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
     if isinstance(value, pl.Expr):
         return _Expression(value)
@@ -287,7 +291,7 @@ def _freeze(value: Any) -> Any:
     return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
 
 
-class _Pairs(tuple[tuple[Any, Any], ...]):
+class _Pairs(tuple[tuple[float, float], ...]):
     """A frozen mapping."""
 
     __slots__ = ()
@@ -309,13 +313,13 @@ class _Expression:
         return str(self.x)
 
 
-def _thaw(value: Any) -> Any:
+def _thaw(value: object) -> Any:
     if isinstance(value, _Expression):
         return value.x
     return dict(value) if isinstance(value, _Pairs) else value
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     """An option's value as text: words bare, whole numbers with all their digits and without a point."""
     if isinstance(value, _Pairs):
         return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"

@@ -19,7 +19,7 @@ def catalog_metric(
     display: str | None = None,
     bounds: Bounds = (0, None),
     higher_is_better: bool = True,
-    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
     labels: bool | Callable[..., bool] = False,
 ) -> Callable[[F], F]: ...
 @called_by_users
@@ -28,7 +28,7 @@ def catalog_metric(
     display: str | None = None,
     bounds: Bounds = (0, None),
     higher_is_better: bool = True,
-    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
     labels: bool | Callable[..., bool] = False,
 ) -> Any:
     """Declare a function from the exposure of items to one number as a metric of the whole table.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -120,7 +120,7 @@ class Trained(Fusion):
 
     learn: Callable[..., Learned] = field(kw_only=True)
 
-    def learned(self, rankings: JudgedRankings, options: Mapping[str, Any]) -> Learned:
+    def learned(self, rankings: JudgedRankings, options: Mapping[str, object]) -> Learned:
         """The values that the method learns from the rankings."""
         taken = signature(self.learn).parameters
         return self.learn(rankings, **{name: value for name, value in options.items() if name in taken})
@@ -177,7 +177,7 @@ def normalization_of(given: object) -> str:
     return name
 
 
-def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) -> Call:
+def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: object) -> Call:
     """The call of a method of fusion that a text names, with further options, which must not be in the text.
 
     Raises

@@ -178,12 +178,12 @@ def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
 
 def _call(
     entry: Metric,
-    implied: Mapping[str, Any],
+    implied: Mapping[str, object],
     at: str | None,
     level: str | None,
     inside: str | None,
     text: str,
-    **dotted: Any,
+    **dotted: object,
 ) -> Call:
     given = [*implied.items(), *dotted.items(), *_inside(inside or "", text)]
     if level is not None:
@@ -205,7 +205,7 @@ def _call(
     return call_of(entry, (), options, relevant)
 
 
-def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
+def _inside(inside: str, text: str) -> list[tuple[str, object]]:
     """The options between the parentheses, with other tools' options translated."""
     given = literals(inside, text, "'err(max_label=4)@20'")
     options = []
@@ -234,7 +234,7 @@ def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
     return options
 
 
-def literals(inside: str, text: str, example: str) -> list[tuple[str, Any]]:
+def literals(inside: str, text: str, example: str) -> list[tuple[str, object]]:
     """The options and values between the parentheses of a text."""
     try:
         node = ast.parse(f"f({inside})", mode="eval").body
@@ -245,14 +245,14 @@ def literals(inside: str, text: str, example: str) -> list[tuple[str, Any]]:
         raise InvalidOption(f"cannot read the options of {shown(text)}; write name=value, as in {example}") from None
 
 
-def _literal(node: ast.expr) -> Any:
+def _literal(node: ast.expr) -> object:
     """A literal, or a bare word, such as ``min_max`` or ``min-max``, as the text that it is."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Name):
         return f"{_literal(node.left)}-{node.right.id}"
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
+def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, object]]:
     """The options after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
     parts = dotted.split(",")
     if entry.dot is None:

@@ -87,7 +87,7 @@ class Metric:
     name: str
     formula: Callable[..., pl.Expr]
     aliases: tuple[str, ...] = ()
-    spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     bounds: Bounds = (0, None)
     beyond: tuple[str, ...] = ()
     dot: str | None = None
@@ -145,7 +145,7 @@ def metric(
     bounds: Bounds = (0, None),
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
-    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
     higher_is_better: bool | Callable[..., bool] = True,
@@ -164,7 +164,7 @@ def metric(
     bounds: Bounds = (0, None),
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
-    spellings: Mapping[str, Mapping[str, Any]] | None = None,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
     summary: Summary = "mean",
     dtype: PolarsDataType | None = None,
     higher_is_better: bool | Callable[..., bool] = True,
@@ -301,13 +301,13 @@ def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
             )
 
 
-def _meanings(entry: Metric, name: str) -> list[Mapping[str, Any]]:
+def _meanings(entry: Metric, name: str) -> list[Mapping[str, object]]:
     """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
-    named: list[Mapping[str, Any]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
+    named: list[Mapping[str, object]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
     return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
 
 
-def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
+def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
     """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
     return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
@@ -357,7 +357,7 @@ def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -
     raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
 
 
-def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
+def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, object]]:
     """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
     if name in among:
         return among[name], {}

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import rankframe as rf
 
@@ -82,7 +82,7 @@ class Command:
     other_names: tuple[str, ...] = ()
     abbreviated: bool = False
 
-    def add_to(self, commands: Any) -> None:
+    def add_to(self, commands: argparse._SubParsersAction[Parser]) -> None:
         """Add the command to a parser."""
         text = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(

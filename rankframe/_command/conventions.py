@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -97,7 +96,7 @@ def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
     return [(tool, *how, " ".join(names), convention.note) for how, names in rows.items()]
 
 
-def listed(settings: Mapping[str, Any]) -> str:
+def listed(settings: Mapping[str, object]) -> str:
     """Settings as text."""
     return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
 

@@ -111,11 +111,11 @@ def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
     return verb(ranker(found.table, arguments), runs=found.runs, run=found.run)
 
 
-def gate_of(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Callable[..., Any]:
+def gate_of(arguments: argparse.Namespace, options: Mapping[str, object]) -> Callable[..., Any]:
     """The gate with the given budgets; for files, the baseline is the first unless it is named."""
     budgets = budgets_of(arguments)
 
-    def gate(ranker: Any, **runs: Any) -> Any:
+    def gate(ranker: Any, **runs: object) -> Any:
         of_files = (
             len(arguments.files) > 1 and "run" in ranker._frame.columns
         )  # `columns_read` calls it on an empty frame

@@ -78,10 +78,10 @@ class Reading(FrameRanker[Any]):
     def _with(self, setup: Setup) -> Reading:
         return Reading(setup)
 
-    def _run(self, verb: Callable[..., Any], *args: Any) -> set[str]:
+    def _run(self, verb: Callable[..., object], *args: object) -> set[str]:
         return verb_of(verb).columns(self._setup, args)
 
-    def _work(self, work: Callable[..., Any], names: Sequence[str], *args: Any) -> Any:
+    def _work(self, work: Callable[..., object], names: Sequence[str], *args: object) -> Any:
         return {*self._setup.roles.names, *names}
 
 
@@ -95,7 +95,7 @@ def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[p
     return rf.rank(table).on(**options)
 
 
-def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
+def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: object) -> set[str]:
     """The columns of the files that `verb`, a function of a ranker, reads by its declaration."""
     found: set[str] = verb(Reading(Setup()).on(**_given(arguments)), **runs)
     return found
@@ -108,7 +108,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _with_our_names(table: Any, arguments: argparse.Namespace) -> Any:
+def _with_our_names(table: object, arguments: argparse.Namespace) -> object:
     """A table beside the runs, its users and items under the names that the library expects."""
     if not isinstance(table, pl.DataFrame):
         return table

@@ -25,7 +25,7 @@ METAVARS = {"baseline": "RUN", "fusion": "METHOD", "title": "TEXT", "normalize":
 
 def add_parameters(
     sub: Parser,
-    method: Callable[..., Any],
+    method: Callable[..., object],
     *,
     required: Collection[str] = (),
     without: Collection[str] = (),
@@ -60,24 +60,24 @@ def add_parameters(
         )
 
 
-def values_of(arguments: argparse.Namespace, method: Callable[..., Any]) -> dict[str, Any]:
+def values_of(arguments: argparse.Namespace, method: Callable[..., object]) -> dict[str, Any]:
     """The given options of a method as its keyword arguments."""
     given = {name: getattr(arguments, name) for name in keywords(method)}
     return {name: None if value == "none" else value for name, value in given.items() if value is not None}
 
 
-def keywords(method: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+def keywords(method: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The keyword arguments that are options."""
     of = inspect.signature(method).parameters.items()
     return {name: x for name, x in of if x.kind is x.KEYWORD_ONLY and name not in ELSEWHERE}
 
 
-def parts(annotation: Any) -> list[Any]:
+def parts(annotation: object) -> list[object]:
     """The types of a union, or the single type."""
     return [annotation] if get_origin(annotation) in (Literal, None) else list(get_args(annotation))
 
 
-def help_of(method: Callable[..., Any], name: str) -> str:
+def help_of(method: Callable[..., object], name: str) -> str:
     """The first sentence of a parameter in a method's docstring, spelled for the command line."""
     section = (inspect.getdoc(method) or "").partition("Parameters\n----------\n")[2]
     for names, text in re.findall(r"^(\S[^\n]*)\n((?:    [^\n]*\n)+)", section, re.MULTILINE):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from .._pictures.methods import ENDINGS
 from .._rankers.polars import PolarsRanker
@@ -39,7 +42,7 @@ def report(arguments: argparse.Namespace) -> Answer:
     target = writable(arguments.output, "-o", ENDINGS)
     metrics, options = asked(arguments), values_of(arguments, PolarsRanker.report)
 
-    def write(ranker: Any, **runs: Any) -> Any:
+    def write(ranker: PolarsRanker[pl.DataFrame], **runs: Any) -> Path:
         return ranker.report(target, *metrics, **runs, **options)
 
     of_files = "run" if len(arguments.files) > 1 else None

@@ -240,7 +240,7 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
     return "{" + ",".join(f"{label:g}:{gain!r}" for label, gain in of_label.items()) + "}"
 
 
-def value_of(line: Line, values: Mapping[str, Any]) -> float | str:
+def value_of(line: Line, values: Mapping[str, float]) -> float | str:
     """The value of a line: that of its metric, or the mean of its metrics."""
     first, *others = (values[call.text] for call in line.calls)
     value: float | str = sum(others, start=first) / len(line.calls) if others else first

@@ -6,7 +6,6 @@ import argparse
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from .._table.setup import TABLES
 from ..errors import Advice, Code, InvalidData, Text, Verbatim, shown, worded
@@ -45,12 +44,12 @@ def spelled(advice: Advice | Code) -> str:
     return " ".join([*filter(None, [METHODS.get(advice.method)]), *options])
 
 
-def _file_or(name: str, value: Any) -> str:
+def _file_or(name: str, value: object) -> str:
     """An option's value; a Python variable with a table becomes a file name."""
     return f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is ...:
         return "COLUMN"
     if isinstance(value, (list, tuple)):

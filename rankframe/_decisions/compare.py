@@ -14,7 +14,7 @@ from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import F, as_given, refuse_names
 from .._support.progress import Progress
 from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Significance", "compare", "compared_values"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {
     "metric": pl.String,
@@ -56,7 +56,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Comparison(Generic[R]):
+class Comparison(Generic[R_co]):
     """Runs compared on the same queries.
 
     Attributes
@@ -77,9 +77,9 @@ class Comparison(Generic[R]):
         (``"enumerated"``), the policies, the versions.
     """
 
-    table: R
-    per_query: R
-    per_query_delta: R
+    table: R_co
+    per_query: R_co
+    per_query_delta: R_co
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
@@ -132,13 +132,13 @@ class Significance:
 
 @verb(gives="comparison", reads=["design"])
 def compare(
-    frame: Frame,
+    frame: F,
     setup: Setup,
     design: Design,
     significance: Significance,
     resampling: Resampling,
     *requests: Request,
-) -> Comparison[Any]:
+) -> Comparison[F]:
     """Compare every two runs, or every run with the baseline, on the queries of each slice."""
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
@@ -158,12 +158,10 @@ def compare(
         "enumerated": enumerated,
         **settings_of(setup, eager),
     }
-    if isinstance(frame, pl.LazyFrame):
-        return Comparison(table.lazy(), per_query.lazy(), delta.lazy(), settings)
-    return Comparison(table, per_query, delta, settings)
+    return Comparison(as_given(frame, table), as_given(frame, per_query), as_given(frame, delta), settings)
 
 
-def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, Any]:
+def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
     """The policies in effect, and the versions of the libraries."""
     return {
         "policies": setup.followed(frame.columns),

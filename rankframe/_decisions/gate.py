@@ -13,11 +13,12 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names, with_labels
+from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
 from .._text.result_table import name_of, records
+from .._text.results import Row
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
@@ -27,7 +28,7 @@ from .runs import explained
 
 __all__ = ["Gate", "Style", "Verdict", "gate"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
@@ -40,7 +41,7 @@ LEAST = 50
 
 
 @dataclass(frozen=True)
-class Verdict(Generic[R]):
+class Verdict(Generic[R_co]):
     """Whether all runs stay within their budgets; true if they do.
 
     Attributes
@@ -65,9 +66,9 @@ class Verdict(Generic[R]):
     """
 
     passed: bool
-    table: R
-    failures: R
-    moved: R
+    table: R_co
+    failures: R_co
+    moved: R_co
     settings: Mapping[str, Any]
 
     def __bool__(self) -> bool:
@@ -131,7 +132,7 @@ class Gate:
 
 
 @verb(gives="comparison", reads=["design"])
-def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[Any]:
+def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[F]:
     """The verdict over every metric, slice and run."""
     if design.baseline is None:
         design = replace(design, baseline=_first(design, frame))
@@ -174,9 +175,8 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
         "runs": found.runs,
         **settings_of(setup, eager),
     }
-    if isinstance(frame, pl.LazyFrame):
-        return Verdict(failures.is_empty(), table.lazy(), failures.lazy(), moved.lazy(), settings)
-    return Verdict(failures.is_empty(), table, failures, moved, settings)
+    good = failures.is_empty()
+    return Verdict(good, as_given(frame, table), as_given(frame, failures), as_given(frame, moved), settings)
 
 
 def _first(design: Design, frame: Frame) -> str:
@@ -277,7 +277,7 @@ def _with_documents(
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 
 
-def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
+def _line(row: Row, by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
     where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"

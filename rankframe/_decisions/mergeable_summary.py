@@ -214,7 +214,7 @@ class Summary:
 
 def summary_of(
     setup: Setup,
-    metrics: Sequence[Any],
+    metrics: Sequence[Request | Call],
     by: str | Sequence[str] | None,
     *,
     ci: float | None = 0.95,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
@@ -67,7 +67,7 @@ class Design:
         return {*self.runs.columns, *self.by, *([] if self.weights is None else [self.weights])}
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The design under the names of the options that set it."""
         own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
         return {"runs": self.runs.scores, "run": self.runs.column, **own}

@@ -10,7 +10,7 @@ import polars as pl
 
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, as_given, refuse_names
 from .._table.policies import is_number
 from .._table.setup import Setup
 from .._verbs.declaration import verb
@@ -95,4 +95,4 @@ def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *request
                     rows.append((*named, *names, std if n > 1 else None, difference, n, there, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
-    return table.lazy() if isinstance(frame, pl.LazyFrame) else table
+    return as_given(frame, table)

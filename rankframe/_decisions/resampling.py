@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -96,7 +96,7 @@ def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
 
 def intervals_of(
     slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
-) -> dict[str, list[Any]]:
+) -> dict[str, list[float]]:
     """The intervals of the metrics' means, by metric and then slice."""
     import numpy as np
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from .._catalog.requests import Request
 from .._table.setup import Setup
@@ -168,7 +168,12 @@ def summarize(
 
 
 def _of_runs(
-    ranker: Summarizer[R], runs: Runs, by: tuple[str, ...], verb: Any, args: tuple[Any, ...], metrics: Sequence[Request]
+    ranker: Summarizer[R],
+    runs: Runs,
+    by: tuple[str, ...],
+    verb: Callable[..., object],
+    args: tuple[object, ...],
+    metrics: Sequence[Request],
 ) -> R:
     """The figures of each run: one table, in which the run is a slice or a column of its own."""
     ranker = ranker._of(runs)

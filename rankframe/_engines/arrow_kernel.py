@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -33,10 +33,10 @@ __all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "see
 def arrow_kernel(
     *metrics: verbs.Request,
     largest_label: float | None = None,
-    fusion: str | FittedFusion[Any] | None = None,
+    fusion: str | FittedFusion[object] | None = None,
     runs: Sequence[str] | None = None,
     run: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> ArrowKernel:
     """The metrics as a function from an Arrow table, with all rows of its queries, to a ``pyarrow.Table`` of values.
 
@@ -93,9 +93,9 @@ def arrow_kernel(
     return kernel_of(setup, metrics, largest_label, fusing)
 
 
-def _fusing(setup: Setup, fusion: str | FittedFusion[Any], runs: Sequence[str] | None, run: str | None) -> OnQueries:
+def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str] | None, run: str | None) -> OnQueries:
     """The task that fuses the runs of a part."""
-    method: Call | FittedFusion[Any]
+    method: Call | FittedFusion[object]
     names = Runs.of(runs, None).scores
     if isinstance(fusion, FittedFusion):
         method, run = fusion, run if names or run is not None else fusion.where.column
@@ -114,7 +114,7 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[Any], runs: Sequence[str] |
     return OnQueries(fuse, setup, (method, chosen), known)
 
 
-def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
+def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
     refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
     return Setup().on(**options)
@@ -158,10 +158,10 @@ class ArrowKernel:
 
     __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
-    def __call__(self, table: Any) -> pa.Table:
+    def __call__(self, table: object) -> pa.Table:
         """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
-        table = as_table(table)
-        return self._result(read(table, self.needed(table.column_names)), table.schema)
+        read_in = as_table(table)
+        return self._result(read(read_in, self.needed(read_in.column_names)), read_in.schema)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
@@ -246,7 +246,7 @@ def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def as_table(given: Any) -> pa.Table:
+def as_table(given: object) -> pa.Table:
     """Convert an object with the Arrow PyCapsule interface to a PyArrow table."""
     import pyarrow as pa
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import Request
 from .._decisions.runs import Runs
 from .._plan.per_query import needs_largest_label, setup_of_largest
 from .._table.policies import check_word
@@ -65,14 +66,14 @@ class Engine(Protocol[T]):
 class VerbCall:
     """A call of a verb on a table in parts."""
 
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
+    function: Callable[..., object]
+    args: tuple[object, ...]
 
     @classmethod
-    def of(cls, function: Callable[..., Any], args: Sequence[Any]) -> VerbCall:
+    def of(cls, function: Callable[..., object], args: Sequence[object]) -> VerbCall:
         """The call with its metrics read, so that workers need not know them by name."""
         declared = verb_of(function)
-        calls: list[Any] = []
+        calls: list[Request | Call] = []
         for metric in declared.metrics(args):
             calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else verbs.calls_of(metric)
         return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))))
@@ -121,8 +122,8 @@ def run(
     engine: Engine[T],
     table: T,
     setup: Setup,
-    function: Callable[..., Any],
-    *args: Any,
+    function: Callable[..., object],
+    *args: object,
     qrels: T | None = None,
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing = "drop",
@@ -162,7 +163,7 @@ def run(
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
 
 
-def _join(engine: Engine[T], table: T, setup: Setup, function: Callable[..., Any], args: Sequence[Any]) -> T:
+def _join(engine: Engine[T], table: T, setup: Setup, function: Callable[..., object], args: Sequence[Any]) -> T:
     """The rows of two tables, joined within queries."""
     other, *rest = args
     declared = verb_of(function)
@@ -180,8 +181,8 @@ def _joining(
     sides: Sequence[Side[T]],
     setup: Setup,
     empties: Sequence[pl.DataFrame],
-    function: Callable[..., Any],
-    args: Sequence[Any],
+    function: Callable[..., object],
+    args: Sequence[object],
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
     joining, (run, qrels) = OnQueries(function, setup, tuple(args), {"part": True}), empties
@@ -235,7 +236,7 @@ def _largest_label(
     return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
 
-def looks_at_whole(what: str, engine: Engine[Any]) -> InvalidOption:
+def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:
     """The error for a verb that cannot run in parts."""
     return InvalidOption(f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}")
 

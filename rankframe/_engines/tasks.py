@@ -35,7 +35,7 @@ class Frames(Protocol[F]):
     """A worker's kind of frames."""
 
     @abstractmethod
-    def run(self, verb: Callable[..., Any], frame: F, setup: Setup, *args: Any, **known: Any) -> F:
+    def run(self, verb: Callable[..., object], frame: F, setup: Setup, *args: object, **known: object) -> F:
         """Run a verb on a frame."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class PolarsFrames:
     """Frames as the verbs take them."""
 
     def run(
-        self, verb: Callable[..., Any], frame: pl.DataFrame, setup: Setup, *args: Any, **known: Any
+        self, verb: Callable[..., Any], frame: pl.DataFrame, setup: Setup, *args: object, **known: object
     ) -> pl.DataFrame:
         """Run the verb."""
         found: pl.DataFrame = verb(frame, setup, *args, **known).lazy().collect()
@@ -74,7 +74,7 @@ class OnQueries:
         For a join: all runs of the whole table, if judgments hold for each.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     setup: Setup
     args: tuple[Any, ...]
     known: Mapping[str, Any] = field(default_factory=dict)

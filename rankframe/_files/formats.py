@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias
+from typing import IO, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -41,7 +41,7 @@ __all__ = [
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
 DType: TypeAlias = pl.DataType | type[pl.DataType]
-Say: TypeAlias = Callable[[str, Any], str]
+Say: TypeAlias = Callable[[str, object], str]
 Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
 Table: TypeAlias = Literal["csv", "tsv", "ndjson", "parquet", "ipc"]
 

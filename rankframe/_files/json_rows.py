@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from types import NoneType
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import polars as pl
 
 from ..errors import Code, InvalidData, warn
 from .formats import OTHER_NAMES, Content, DType, Layout
-from .json_text import JsonText
+from .json_text import Json, JsonText
 from .unreadable import start_of, text_of
 
 __all__ = ["json_rows"]
@@ -39,7 +40,7 @@ class Columns:
         self.values: dict[str, list[Any]] = {name: [] for name in schema}
         self.batches: list[pl.DataFrame] = []
 
-    def add(self, same: Mapping[str, str], **columns: Sequence[Any]) -> None:
+    def add(self, same: Mapping[str, str], **columns: Sequence[object]) -> None:
         """Add a query's rows, with the constants `same`; a query without documents gets one row."""
         n = len(columns["doc_id"])
         for name, values in self.values.items():
@@ -57,6 +58,10 @@ class Columns:
         self.values = {name: [] for name in self.schema}
 
 
+def are_numbers(values: Sequence[Json]) -> TypeGuard[Sequence[float | None]]:
+    return {*map(type, values)} <= {int, float, NoneType}
+
+
 class Numbers:
     """Reads scores and labels, which must be numbers or null."""
 
@@ -67,26 +72,28 @@ class Numbers:
         whole: Any = label if self.whole else pl.Int64
         self.range = pl.select(low=whole.min(), high=whole.max()).row(0)
 
-    def scores(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[float | None]:
+    def scores(self, query: str, docs: Sequence[str], values: Sequence[Json]) -> list[float | None]:
         """The scores of a query's documents."""
-        self._check("score", query, docs, values)
-        self._refuse("score", math.isnan, "number", query, docs, values)
-        return [None if x is None else float(x) for x in values]
+        numbers = self._numbers("score", query, docs, values)
+        self._refuse("score", math.isnan, "number", query, docs, numbers)
+        return [None if x is None else float(x) for x in numbers]
 
-    def labels(self, query: str, docs: Sequence[str], values: Sequence[Any]) -> list[Any]:
+    def labels(self, query: str, docs: Sequence[str], values: Sequence[Json]) -> Sequence[float | str | None]:
         """The labels of a query's documents."""
-        self._check("label", query, docs, values)
+        numbers = self._numbers("label", query, docs, values)
         if self.whole:
-            return [None if x is None else self._whole(query, doc, x) for doc, x in zip(docs, values, strict=True)]
-        self._refuse("label", math.isnan, "number", query, docs, values)
-        self._refuse("label", math.isinf, "finite number", query, docs, values)
+            return [None if x is None else self._whole(query, doc, x) for doc, x in zip(docs, numbers, strict=True)]
+        self._refuse("label", math.isnan, "number", query, docs, numbers)
+        self._refuse("label", math.isinf, "finite number", query, docs, numbers)
         kind = str if self.label == pl.String else float
-        return [None if x is None else kind(x) for x in values]
+        return [None if x is None else kind(x) for x in numbers]
 
-    def _check(self, column: str, query: str, docs: Sequence[str], values: Sequence[Any]) -> None:
-        if not {*map(type, values)} <= {int, float, type(None)}:
-            doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, type(None)))
+    def _numbers(self, column: str, query: str, docs: Sequence[str], values: Sequence[Json]) -> Sequence[float | None]:
+        """The values, all of them numbers or null."""
+        if not are_numbers(values):
+            doc, value = next(x for x in zip(docs, values, strict=True) if type(x[1]) not in (int, float, NoneType))
             raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a number")
+        return values
 
     def _refuse(
         self,
@@ -95,7 +102,7 @@ class Numbers:
         kind: str,
         query: str,
         docs: Sequence[str],
-        values: Sequence[Any],
+        values: Sequence[float | None],
     ) -> None:
         """Refuse the first value that is wrong."""
         for doc, value in zip(docs, values, strict=True):
@@ -131,7 +138,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
             )
         text.at = start
     if kind == "json" and text.first()[0] in BY_COLUMN:
-        if sum(member in BY_COLUMN and isinstance(x, (dict, list)) for member, x in text.value().items()) > 1:
+        if sum(member in BY_COLUMN and isinstance(x, (dict, list)) for member, x in text.object().items()) > 1:
             to_lines = Code("df.to_json('run.jsonl', orient='records', lines=True)", phrase=", as with {}")
             raise InvalidData(
                 f"{name}: this JSON object has a member for each column; write one for each row", to_lines
@@ -147,7 +154,7 @@ def listed_rows(content: Content, name: str) -> bytes | None:
     if not start_of(content).lstrip("\ufeff \t\r\n").startswith("["):
         return None
     text = JsonText(name, text_of(content))
-    rows = text.value()
+    rows = cast("list[Json]", text.value())  # it begins as a list
     text.end()
     for i, row in enumerate(rows, 1):
         if not isinstance(row, dict):
@@ -191,15 +198,15 @@ def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
         start = text.at
         request = text.value()
         query = request.get("id") if isinstance(request, dict) else None
-        if not isinstance(query, str):
+        if not (isinstance(request, dict) and isinstance(query, str)):
             raise text.fault("a request needs a text 'id'", start)
         if query in known:
             raise text.fault(f"the id {query!r} is that of an earlier request too; give each its own", start)
         known.add(query)
         ratings = documents(text, query, request.get("ratings") or [], "ratings")
-        docs = [x["_id"] for x in ratings]
-        labels = numbers.labels(query, docs, [x.get("rating") for x in ratings])
-        found.add({"query_id": query}, doc_id=docs, label=labels, index=[x.get("_index") for x in ratings])
+        docs = [x.id for x in ratings]
+        labels = numbers.labels(query, docs, [x.members.get("rating") for x in ratings])
+        found.add({"query_id": query}, doc_id=docs, label=labels, index=[x.at for x in ratings])
     return found.frame()
 
 
@@ -217,20 +224,23 @@ def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | 
     )
     for query in text.members():
         detail = text.value()
-        if not (isinstance(detail, dict) and isinstance(detail.get("hits"), list)):
+        rows = detail.get("hits") if isinstance(detail, dict) else None
+        if not (isinstance(detail, dict) and isinstance(rows, list)):
             if not isinstance(detail, dict) or {*map(type, detail.values())} <= {int, float}:
                 return None  # a dictionary of scores with a query named "details"
             raise text.fault(f"the details of query {query!r} have no list of 'hits'")
-        for rated in detail["hits"]:
-            if not isinstance(rated, dict) or not isinstance(rated.get("hit"), dict):
-                raise text.fault(f"a hit of query {query!r} is no object with a 'hit' and its 'rating': {rated!r:.100}")
-        hits = documents(text, query, [rated["hit"] for rated in detail["hits"]], "hits")
-        shown = {(x.get("_index"), x["_id"]) for x in hits}
+        rated: list[dict[str, Json]] = []
+        for row in rows:
+            if not isinstance(row, dict) or not isinstance(row.get("hit"), dict):
+                raise text.fault(f"a hit of query {query!r} is no object with a 'hit' and its 'rating': {row!r:.100}")
+            rated.append(row)
+        hits = documents(text, query, [row["hit"] for row in rated], "hits")
+        shown = {(x.at, x.id) for x in hits}
         unrated = documents(text, query, detail.get("unrated_docs") or [], "unrated_docs")
-        others = [x for x in unrated if (x.get("_index"), x["_id"]) not in shown]
-        docs = [x["_id"] for x in [*hits, *others]]
-        scores = numbers.scores(query, docs[: len(hits)], [x.get("_score") for x in hits])
-        labels = numbers.labels(query, docs[: len(hits)], [rated.get("rating") for rated in detail["hits"]])
+        others = [x for x in unrated if (x.at, x.id) not in shown]
+        docs = [x.id for x in [*hits, *others]]
+        scores = numbers.scores(query, docs[: len(hits)], [x.members.get("_score") for x in hits])
+        labels = numbers.labels(query, docs[: len(hits)], [row.get("rating") for row in rated])
         beyond = [None] * len(others)
         found.add(
             {"query_id": query},
@@ -238,21 +248,32 @@ def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | 
             score=[*in_order(scores), *beyond],
             label=[*labels, *beyond],
             rank=[*range(1, len(hits) + 1), *beyond],
-            index=[x.get("_index") for x in [*hits, *others]],
+            index=[x.at for x in [*hits, *others]],
         )
     frame = found.frame()
     return frame if layout.reader == "read_run" else frame.drop("score", "rank")
 
 
-def documents(text: JsonText, query: str, found: Any, member: str) -> list[dict[str, Any]]:
+class Document(NamedTuple):
+    """A document: its id, the index that it is at, and the members of its object."""
+
+    id: str
+    at: str | None
+    members: dict[str, Json]
+
+
+def documents(text: JsonText, query: str, found: Json, member: str) -> list[Document]:
     """The documents, after a check that each has a text id."""
+    documents = []
     for doc in found if isinstance(found, list) else [found]:
-        index = doc.get("_index") if isinstance(doc, dict) else None
-        if not (isinstance(doc, dict) and isinstance(doc.get("_id"), str) and isinstance(index, (str, type(None)))):
+        members = doc if isinstance(doc, dict) else {}
+        own, index = members.get("_id"), members.get("_index")
+        if not (isinstance(own, str) and isinstance(index, (str, NoneType))):
             raise text.fault(
                 f"the {member} of query {query!r} must be objects with the texts '_index' and '_id': {doc!r:.100}"
             )
-    return list(found)
+        documents.append(Document(own, index, members))
+    return documents
 
 
 def in_order(scores: list[float | None]) -> list[float | None]:
@@ -273,7 +294,7 @@ def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame
         if layout.reader == "read_run"
         else ("label", numbers.label, numbers.labels)
     )
-    meta: dict[str, Any] = {}
+    meta: dict[str, Json] = {}
     found: Columns | None = None
     levels: tuple[str, ...] = ()
     for around, query, of_query in queries(text, meta):
@@ -302,16 +323,16 @@ def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame
 
 
 def queries(
-    text: JsonText, meta: dict[str, Any], around: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], str, dict[str, Any]]]:
+    text: JsonText, meta: dict[str, Json], around: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, dict[str, Json]]]:
     """Each query with its documents, and the names of the objects around it; mteb's object about the model goes to `meta`."""
     for name in text.members():
         start = text.at
         if text.next() != "{":
             raise text.fault(f"the value of {name!r} is no object, as those of queries and their documents are", start)
         if name == META and not around:
-            meta.update(text.value())
+            meta.update(text.object())
         elif len(around) < len(LEVELS) and text.first()[1] == "{":
             yield from queries(text, meta, (*around, name))
         else:
-            yield around, name, text.value()
+            yield around, name, text.object()

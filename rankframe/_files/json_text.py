@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias, cast
 
 from ..errors import InvalidData
 
-__all__ = ["JsonText"]
+__all__ = ["Json", "JsonText"]
+
+Json: TypeAlias = "str | float | bool | list[Json] | dict[str, Json] | None"
+"""A value of JSON; a float may be an int."""
 
 BLANK = re.compile(r"[ \t\n\r]*")
 
@@ -29,9 +32,10 @@ class JsonText:
         self.at = self.at if found is None else found.end()
         return self.text[self.at : self.at + 1]
 
-    def value(self) -> Any:
+    def value(self) -> Json:
         """Read the next value."""
         self.next()
+        value: Json
         try:
             value, self.at = self.decoder.raw_decode(self.text, self.at)
         except json.JSONDecodeError as error:
@@ -39,6 +43,10 @@ class JsonText:
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, or a thousand lists in lists
             raise self.fault(f"JSON that cannot be read ({error})") from error
         return value
+
+    def object(self) -> dict[str, Json]:
+        """The value that the caller has seen to be an object."""
+        return cast("dict[str, Json]", self.value())
 
     def members(self) -> Iterator[str]:
         """The names of an object's members; the caller reads the value of each before it asks for the next."""
@@ -96,7 +104,7 @@ class JsonText:
             raise self.fault(f"{there} where {expected or repr(mark)} must be")
         self.at += 1
 
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _object(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         """The object of these members; a repeated name is refused, so that no value is lost."""
         found = dict(pairs)
         if len(found) < len(pairs):

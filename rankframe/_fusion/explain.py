@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -37,7 +36,7 @@ FIGURES = {
 def explain_fusion(
     frame: Frame,
     setup: Setup,
-    method: str | Call | FittedFusion[Any],
+    method: str | Call | FittedFusion[object],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,

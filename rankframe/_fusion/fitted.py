@@ -16,7 +16,7 @@ from .._catalog.parse import parse
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._plan.per_query import Frame, measure
+from .._plan.per_query import F, as_given, measure
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._text import displays
@@ -29,7 +29,7 @@ from .entries import entries_of, names_of_runs, of_run
 
 __all__ = ["FittedFusion", "fit", "runs_for", "text_of"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 FORMAT = 1
 """The version of the JSON text."""
@@ -39,7 +39,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 
 @dataclass(frozen=True)
-class FittedFusion(Generic[R]):
+class FittedFusion(Generic[R_co]):
     """A trained method of fusion, and the figures that it has learned.
 
     Attributes
@@ -58,7 +58,7 @@ class FittedFusion(Generic[R]):
 
     method: str
     runs: tuple[str, ...]
-    learned: R
+    learned: R_co
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
@@ -84,7 +84,7 @@ class FittedFusion(Generic[R]):
         call = fusion_of(self.method, TRAINED_FUSIONS)
         formula, learned = call.metric.formula, self._by_place()
 
-        def bound(rankings: Rankings, **options: Any) -> pl.Expr:
+        def bound(rankings: Rankings, **options: object) -> pl.Expr:
             rankings.values = learned
             return formula(rankings, **options)
 
@@ -166,14 +166,14 @@ class FittedFusion(Generic[R]):
 
 @verb(gives="comparison", reads=["design"])
 def fit(
-    frame: Frame,
+    frame: F,
     setup: Setup,
     design: Design,
     method: str,
     normalize: str | None = None,
     missing: str | None = None,
     depth: int | None = None,
-) -> FittedFusion[Any]:
+) -> FittedFusion[F]:
     """The values that a method learns from the judged rankings of a table."""
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
@@ -184,16 +184,16 @@ def fit(
     found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
     queries = table.select(runs.queries(setup).roles.query).n_unique()
     settings = {"run": runs.column, "n_queries": queries, **settings_of(setup, table)}
-    return FittedFusion(call.text, tuple(names), found.lazy() if isinstance(frame, pl.LazyFrame) else found, settings)
+    return FittedFusion(call.text, tuple(names), as_given(frame, found), settings)
 
 
-def text_of(method: str | FittedFusion[Any]) -> str:
+def text_of(method: str | FittedFusion[object]) -> str:
     """The text that names a method."""
     return method.method if isinstance(method, FittedFusion) else method
 
 
 def runs_for(
-    method: str | Call | FittedFusion[Any], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
+    method: str | Call | FittedFusion[object], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
 ) -> Runs:
     """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:

@@ -55,7 +55,7 @@ FIRST_BITS = ~((1 << 29) - 1)
 """The bits of a 64-bit number that hold its sign, its exponent and the first 24 of its 53 digits."""
 
 
-def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
+def method_of(method: str | Call | FittedFusion[object], **options: object) -> Call:
     """The call of a method that a caller names, or has trained."""
     if isinstance(method, FittedFusion):
         given = {name: value for name, value in options.items() if value is not None}
@@ -67,13 +67,13 @@ def method_of(method: str | Call | FittedFusion[Any], **options: Any) -> Call:
     return method if isinstance(method, Call) else fusion_of(method, **options)
 
 
-def names_of(method: str | Call | FittedFusion[Any], frame: Frame, runs: Runs) -> Sequence[str]:
+def names_of(method: str | Call | FittedFusion[object], frame: Frame, runs: Runs) -> Sequence[str]:
     """The names of the runs in their order; of a trained method, that of its training."""
     names = names_of_runs(frame, runs)
     return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
-def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Any:
+def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Sequence[float] | None:
     """The weights in the order of the runs."""
     if not isinstance(weights, Mapping):
         return weights
@@ -180,7 +180,7 @@ def over_runs(
     work: Callable[..., pl.DataFrame],
     frame: Frame,
     setup: Setup,
-    method: str | Call | FittedFusion[Any],
+    method: str | Call | FittedFusion[object],
     runs: Runs,
     options: Mapping[str, Any],
     new: Iterable[str],
@@ -232,7 +232,7 @@ def over_runs(
 def fuse(
     frame: Frame,
     setup: Setup,
-    method: str | Call | FittedFusion[Any],
+    method: str | Call | FittedFusion[object],
     runs: Runs,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,

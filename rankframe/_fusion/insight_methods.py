@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 def explain_fusion(
     ranker: Fuser[R],
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -139,7 +139,7 @@ def oracle(
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
-    fusion: str | FittedFusion[Any] | None = "rrf",
+    fusion: str | FittedFusion[object] | None = "rrf",
     ci: float = 0.95,
     method: Method = "bca",
     weights: str | None = None,

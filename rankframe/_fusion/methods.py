@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from .._catalog.requests import Request
 from .._decisions.compare import Significance
@@ -36,7 +36,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
 
 def fuse(
     ranker: Fuser[R],
-    method: str | FittedFusion[Any],
+    method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -173,7 +173,7 @@ def tune(
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
     normalize: str | Sequence[str] | None = None,
-    options: Mapping[str, Sequence[Any]] | None = None,
+    options: Mapping[str, Sequence[object]] | None = None,
     step: float = 0.1,
     search: Search | None = None,
     folds: int = 5,

@@ -13,7 +13,7 @@ from .._catalog.requests import Request, averaged
 from .._decisions.compare import compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues, paired_values
 from .._decisions.resampling import Resampling
-from .._plan.per_query import Frame, measure
+from .._plan.per_query import F, as_given, measure
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._text import fusion_displays
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Oracle", "oracle"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 ORACLE = "oracle"
 """The name of the oracle among the runs."""
@@ -48,7 +48,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Oracle(Generic[R]):
+class Oracle(Generic[R_co]):
     """The gain of choosing the best run for each query.
 
     Attributes
@@ -64,8 +64,8 @@ class Oracle(Generic[R]):
         How it was computed: the metrics, the runs, the fusion, the interval, the policies, the versions.
     """
 
-    table: R
-    per_query: R
+    table: R_co
+    per_query: R_co
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
@@ -77,13 +77,13 @@ class Oracle(Generic[R]):
 
 @verb(gives="comparison", reads=["design"])
 def oracle(
-    frame: Frame,
+    frame: F,
     setup: Setup,
     design: Design,
-    fusion: str | FittedFusion[Any] | None,
+    fusion: str | FittedFusion[object] | None,
     resampling: Resampling,
     *requests: Request,
-) -> Oracle[Any]:
+) -> Oracle[F]:
     """The best run of each query beside each run and the fusion."""
     calls = averaged(requests, "oracle('ndcg@10', runs=['bm25', 'dense'])")
     if resampling.ci is None:
@@ -109,9 +109,7 @@ def oracle(
         "runs": singles,
         **settings_of(setup, eager),
     }
-    if isinstance(frame, pl.LazyFrame):
-        return Oracle(table.lazy(), per_query.lazy(), settings)
-    return Oracle(table, per_query, settings)
+    return Oracle(as_given(frame, table), as_given(frame, per_query), settings)
 
 
 def _best(values: NDArray[np.float64], calls: Sequence[Call]) -> NDArray[np.float64]:
@@ -136,7 +134,7 @@ def _of_fusion(
     frame: pl.DataFrame,
     setup: Setup,
     design: Design,
-    fusion: str | FittedFusion[Any],
+    fusion: str | FittedFusion[object],
     found: PairedValues,
     calls: Sequence[Call],
 ) -> NDArray[np.float64]:

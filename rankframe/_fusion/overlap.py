@@ -14,7 +14,7 @@ from .._catalog.call import call_of
 from .._catalog.registry import AGREEMENTS
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
-from .._plan.per_query import Frame
+from .._plan.per_query import F, as_given
 from .._support.option_kinds import CUTOFF, fits
 from .._table.roles import require_number
 from .._table.setup import Roles, Setup
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Overlap", "overlap"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 PAIRS = {
     "run": pl.String,
@@ -46,7 +46,7 @@ OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "
 
 
 @dataclass(frozen=True)
-class Overlap(Generic[R]):
+class Overlap(Generic[R_co]):
     """The overlap of several runs.
 
     Attributes
@@ -64,8 +64,8 @@ class Overlap(Generic[R]):
         How it was computed: the cutoff, the runs, the policies, the versions.
     """
 
-    table: R
-    runs: R
+    table: R_co
+    runs: R_co
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class Overlap(Generic[R]):
 
 
 @verb(gives="comparison", reads=["design"])
-def overlap(frame: Frame, setup: Setup, design: Design, k: int | None) -> Overlap[Any]:
+def overlap(frame: F, setup: Setup, design: Design, k: int | None) -> Overlap[F]:
     """The overlap of every two runs, and the documents that each finds alone."""
     if not fits(k, Annotated[int | None, CUTOFF]):
         raise InvalidOption(
@@ -96,9 +96,7 @@ def overlap(frame: Frame, setup: Setup, design: Design, k: int | None) -> Overla
     table = pl.DataFrame(rows, schema=PAIRS, orient="row")
     of_runs = _of_runs(entries, top, names, setup)
     settings = {"k": k, "runs": names, "run": runs.column, **settings_of(setup, eager)}
-    if isinstance(frame, pl.LazyFrame):
-        return Overlap(table.lazy(), of_runs.lazy(), settings)
-    return Overlap(table, of_runs, settings)
+    return Overlap(as_given(frame, table), as_given(frame, of_runs), settings)
 
 
 def _ranks(entries: Entries) -> Floats:

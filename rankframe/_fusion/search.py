@@ -9,7 +9,7 @@ from inspect import Parameter
 from itertools import combinations, product
 from math import comb
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
@@ -60,7 +60,7 @@ class Tuning:
     """
 
     methods: tuple[str, ...]
-    options: Mapping[str, Sequence[Any]]
+    options: Mapping[str, Sequence[object]]
     step: float
     search: Search | None
     folds: int
@@ -114,7 +114,7 @@ class Space:
     """
 
     start: Call
-    choices: Mapping[str, Sequence[Any]]
+    choices: Mapping[str, Sequence[object]]
     tuning: Tuning
     n_runs: int
 
@@ -152,14 +152,14 @@ class Space:
             *((name, None) for name in own),
         ]
 
-    def _values(self, name: str, run: int | None, now: Any) -> Sequence[Any]:
+    def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
         """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
         if run is None:
             return self.choices[name]
-        weights = now or (1.0,) * self.n_runs
+        weights = now if isinstance(now, Sequence) else (1.0,) * self.n_runs
         return [_with(weights, run, i / self.tuning.n_steps) for i in range(self.tuning.n_steps + 1)]
 
-    def _call(self, options: Mapping[str, Any]) -> Call:
+    def _call(self, options: Mapping[str, object]) -> Call:
         given = {name: x for name, x in options.items() if x is not None}
         return call_of(self.start.metric, (), {**self.start.arguments, **given})
 
@@ -228,10 +228,10 @@ def _call_of(text: str, n_runs: int) -> Call:
         return replace(call, options=tuple(x for x in call.options if x[0] != WEIGHTS), said=call.said - {WEIGHTS})
 
 
-def _choices(call: Call, tuning: Tuning, n_runs: int) -> dict[str, Sequence[Any]]:
+def _choices(call: Call, tuning: Tuning, n_runs: int) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
     fixed = {name for name, _ in call.options} | call.said
-    found: dict[str, Sequence[Any]] = {}
+    found: dict[str, Sequence[object]] = {}
     for name in call.metric.parameters:
         if name in tuning.options and name in fixed and len(tuning.methods) == 1:
             raise InvalidOption(

@@ -15,7 +15,7 @@ from .._catalog.requests import Request, averaged
 from .._decisions.compare import Significance, compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues
 from .._decisions.resampling import Resampling, limits
-from .._plan.per_query import Frame, measure, refuse_names
+from .._plan.per_query import F, as_given, measure, refuse_names
 from .._support.progress import Progress
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TunedFusion", "tune"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
@@ -48,7 +48,7 @@ AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
-class TunedFusion(Generic[R]):
+class TunedFusion(Generic[R_co]):
     """A method of fusion with the options that are best on the judged queries, and its values on other queries.
 
     Attributes
@@ -76,11 +76,11 @@ class TunedFusion(Generic[R]):
 
     text: str
     runs: tuple[str, ...]
-    table: R
-    comparison: R
-    folds: R
-    per_query: R
-    candidates: R
+    table: R_co
+    comparison: R_co
+    folds: R_co
+    per_query: R_co
+    candidates: R_co
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
@@ -166,14 +166,14 @@ class Values:
 
 @verb(gives="comparison", reads=["design"])
 def tune(
-    frame: Frame,
+    frame: F,
     setup: Setup,
     design: Design,
     tuning: Tuning,
     significance: Significance,
     resampling: Resampling,
     *requests: Request,
-) -> TunedFusion[Any]:
+) -> TunedFusion[F]:
     """The best setting on all queries, and the values of each query by the best setting on the other folds."""
     import numpy as np
 
@@ -190,7 +190,7 @@ def tune(
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
-    cached: dict[tuple[Any, bool], Entries] = {}
+    cached: dict[tuple[object, bool], Entries] = {}
 
     def entries(call: Call) -> Entries:
         depth, absent = needs(call, setup)
@@ -256,11 +256,8 @@ def tune(
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
         **settings_of(setup, table),
     }
-    if isinstance(frame, pl.LazyFrame):
-        return TunedFusion(
-            final.text, tuple(names), **{name: x.lazy() for name, x in result.items()}, settings=settings
-        )
-    return TunedFusion(final.text, tuple(names), **result, settings=settings)
+    tables = {name: as_given(frame, x) for name, x in result.items()}
+    return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 
 
 def _shuffled(queries: pl.DataFrame, seed: int) -> Numbers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
@@ -76,7 +75,7 @@ def catalog(
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
 
     def measured(lists: pl.DataFrame) -> pl.DataFrame:
-        rows: list[tuple[Any, ...]] = []
+        rows: list[tuple[object, ...]] = []
         slices = in_slices(asked.known.catalog.within(lists), by)
         with Progress("resampling users", resampling.progress) as progress:
             for part in slices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN
 from .._decisions.summary import keys
-from .._plan.per_query import Frame, refuse_names
+from .._plan.per_query import Frame, as_given, refuse_names
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
@@ -86,7 +86,7 @@ def compare_catalog(
     slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     table = pl.DataFrame(rows, {**slices, **TABLE}, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
     table = significance.adjusted(table)
-    return table.lazy() if isinstance(frame, pl.LazyFrame) else table
+    return as_given(frame, table)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _compared(
     asked: Asked,
     resampling: Resampling,
     progress: Progress,
-) -> list[list[tuple[Any, ...]]]:
+) -> list[list[tuple[object, ...]]]:
     """For each metric a row per pair of runs, in one slice."""
     import numpy as np
 
@@ -143,7 +143,7 @@ def _compared(
         resamples_of(lambda weights, recount=recount: recount.values(asked, weights), n, resampling, progress)  # type: ignore[misc]
         for recount in each
     ]
-    rows: list[list[tuple[Any, ...]]] = [[] for _ in asked.calls]
+    rows: list[list[tuple[object, ...]]] = [[] for _ in asked.calls]
     for a, b in design.pairs(runs):
         difference = values[b] - values[a]
         ends = np.full((2, len(difference)), np.nan)

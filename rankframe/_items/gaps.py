@@ -15,7 +15,7 @@ from .._decisions.compare import settings_of
 from .._decisions.resampling import Resampling
 from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
-from .._plan.per_query import Frame, collect, measure, refuse_names
+from .._plan.per_query import F, as_given, collect, measure, refuse_names
 from .._support.progress import Progress
 from .._support.statistical_options import Correction
 from .._table.policies import check_word
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gaps", "Groups", "gaps"]
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 """The figures of a gap, in the order of rows."""
@@ -83,7 +83,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Gaps(Generic[R]):
+class Gaps(Generic[R_co]):
     """The gap between the means of groups of users.
 
     Attributes
@@ -103,8 +103,8 @@ class Gaps(Generic[R]):
         versions.
     """
 
-    table: R
-    groups: R
+    table: R_co
+    groups: R_co
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
@@ -115,7 +115,7 @@ class Gaps(Generic[R]):
 
 
 @verb(gives="comparison", reads=["groups"])
-def gaps(frame: Frame, setup: Setup, groups: Groups, resampling: Resampling, *requests: Request | Call) -> Gaps[Any]:
+def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *requests: Request | Call) -> Gaps[F]:
     """The gaps between groups of users, a row per metric and figure."""
     calls = averaged(requests, "gaps('ndcg@10', by='age')")
     refuse_bounds(setup)
@@ -153,9 +153,7 @@ def gaps(frame: Frame, setup: Setup, groups: Groups, resampling: Resampling, *re
         **{name: x for name, x in asdict(resampling).items() if name != "method"},
         **settings_of(setup, eager),
     }
-    if isinstance(frame, pl.LazyFrame):
-        return Gaps(table.lazy(), of_groups.lazy(), settings)
-    return Gaps(table, of_groups, settings)
+    return Gaps(as_given(frame, table), as_given(frame, of_groups), settings)
 
 
 def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call]) -> tuple[Floats, Floats]:

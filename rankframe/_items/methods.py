@@ -32,7 +32,7 @@ T = TypeVar("T")
 class Worker(Protocol):
     """A ranker for methods whose results are not frames."""
 
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
+    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return the result of `work` on the table, a Polars DataFrame."""
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -18,7 +18,7 @@ __all__ = ["without"]
 
 
 @verb(gives="subset", labels=False)
-def without(frame: Frame, setup: Setup, train: Any) -> Frame:
+def without(frame: Frame, setup: Setup, train: object) -> Frame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
     schema = frame.collect_schema()
     require_all(schema, [(name, "query") for name in setup.roles.query])  # nothing is ranked, so no score is needed

@@ -27,7 +27,7 @@ The second argument is a fact of the whole table, if the rows are a part of it a
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
 
-Whole: TypeAlias = Callable[[pl.LazyFrame], Any]
+Whole: TypeAlias = Callable[[pl.LazyFrame], object]
 """A fact of the whole table that each part needs, such as the largest label."""
 
 MEMORY_OF_RUN = 3

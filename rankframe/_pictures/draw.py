@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,6 +15,12 @@ from .._text.user_text import visible
 from ..errors import InvalidOption, option, shown
 from .colours import DASHES, FAINT, GREY, PALETTE, background_of, ink_on
 from .figure import Axis, Figure, Mark
+
+if TYPE_CHECKING:
+    from altair import LayerChart
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
+    from matplotlib.typing import ColorType
 
 __all__ = ["GREY", "altair", "matplotlib"]
 
@@ -44,7 +51,7 @@ def dashes(figure: Figure, name: str) -> tuple[int, ...]:
     return DASHES[figure.series.index(name) // len(PALETTE) % len(DASHES)]
 
 
-def altair(figure: Figure, background: str | None = None) -> Any:
+def altair(figure: Figure, background: str | None = None) -> LayerChart:
     """The figure as an Altair chart on a background.
 
     Without one it is transparent, with text in `GREY`, for a page that embeds the SVG and colours its text. Do not write
@@ -56,7 +63,7 @@ def altair(figure: Figure, background: str | None = None) -> Any:
     figure = figure.written(_without_markup)
     columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
-    return (
+    chart: LayerChart = (
         alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
         .properties(
             width=WIDTH,
@@ -93,9 +100,10 @@ def altair(figure: Figure, background: str | None = None) -> Any:
             subtitlePadding=4,
         )
     )
+    return chart
 
 
-def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
+def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
     rows = mark.rows
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
     y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
@@ -106,7 +114,7 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str
     domain = list(figure.series)
     legend = alt.Legend(title=None, symbolOpacity=1) if figure.legend and len(domain) > 1 else None
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    encoding: dict[str, Any] = {
+    encoding: dict[str, object] = {
         "x": x,
         "y": y,
         "color": alt.Color("series:N", scale=colours, legend=legend),
@@ -147,8 +155,8 @@ def _altair_mark(alt: Any, figure: Figure, mark: Mark, ink: str, background: str
     return chart.encode(**encoding)
 
 
-def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
-    scale: dict[str, Any] = {"type": "log"} if axis.log else {"zero": False}
+def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
+    scale: dict[str, object] = {"type": "log"} if axis.log else {"zero": False}
     if axis.limits is not None:
         scale.update(domain=list(axis.limits), nice=False)
     if axis.ticks is None:
@@ -162,7 +170,7 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
     }
 
 
-def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Any:
+def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
     """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow the user's style."""
     pyplot = load("matplotlib.pyplot", "plot")
     own = ax is None
@@ -217,17 +225,18 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:
         _recolour(ax, ink, background)
-    return ax
+    drawn: Axes = ax
+    return drawn
 
 
-def _below(ax: Any) -> Any:
+def _below(ax: Axes) -> Transform:
     """The point half an inch below the axes; a share of their height would move with the layout."""
     from matplotlib.transforms import ScaledTranslation
 
     return ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
 
 
-def _room(figure: Figure, ax: Any, own: bool, size: float) -> tuple[float, float]:
+def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, float]:
     """The width for text above the axes and the height for text beside them, in multiples of a font's size in points."""
     if not own:
         box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
@@ -243,7 +252,7 @@ def _fit(text: str, width: float) -> str:
     return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
 
 
-def _recolour(ax: Any, ink: str, background: str) -> None:
+def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
     """Set the background, and text and lines in a colour that contrasts with it."""
     from matplotlib.text import Text
 
@@ -255,7 +264,7 @@ def _recolour(ax: Any, ink: str, background: str) -> None:
         text.set_color(ink)
 
 
-def _matplotlib_mark(ax: Any, figure: Figure, mark: Mark, ink: Any, background: Any) -> None:
+def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background: ColorType) -> None:
     if mark.kind in ("rule", "divider"):
         look = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():

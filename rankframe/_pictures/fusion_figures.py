@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import polars as pl
 
@@ -19,7 +18,7 @@ from .figure import LINES, ROWS, Axis, Figure, Mark, legible
 __all__ = ["contributions", "overlap"]
 
 
-def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[Any], k: int) -> Figure:
+def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= ROWS:
         raise InvalidOption(option(k=k), f": write how many ranks to show, from 1 to {ROWS}, as ", option(k=10))

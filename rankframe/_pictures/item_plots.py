@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._decisions.runs import Runs
 from .._items.catalog_and_past import Unknown
 from . import item_figures
 from .figure import Figure
 from .methods import Drawing, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ItemPlots"]
 
@@ -30,7 +33,7 @@ class ItemPlots(Drawing, ABC):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
 
@@ -81,7 +84,7 @@ class ItemPlots(Drawing, ABC):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """Exposure against the rank by popularity: it shows whether a run prefers popular items more than users did before.
 
@@ -127,7 +130,7 @@ class ItemPlots(Drawing, ABC):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
 
@@ -176,7 +179,7 @@ class ItemPlots(Drawing, ABC):
         run: str | None = None,
         title: str | None = None,
         background: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
         """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
 
@@ -210,10 +213,10 @@ class ItemPlots(Drawing, ABC):
         self,
         title: str | None,
         background: str | None,
-        ax: Any,
+        ax: Axes | None,
         runs: Runs,
         figure: Callable[..., Figure],
         names: Sequence[str],
-        *args: Any,
+        *args: object,
     ) -> Any:
         """Draw a figure of the ranker's table."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
@@ -20,7 +20,7 @@ __all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
 T = TypeVar("T")
 Picture = TypeVar("Picture")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 ENDINGS = (".html", ".htm")
 """The endings of report files."""
@@ -96,7 +96,7 @@ def drawing(plot: F) -> F:
     """Make a plot refuse unknown and missing arguments."""
 
     @wraps(plot)
-    def call(plots: Any, /, *args: object, **options: object) -> object:
+    def call(plots: object, /, *args: object, **options: object) -> object:
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
         return plot(plots, *args, **options)
 
@@ -115,7 +115,7 @@ def report(
     show: str | Sequence[str] = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
-    fusion: str | FittedFusion[Any] | None = None,
+    fusion: str | FittedFusion[object] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:

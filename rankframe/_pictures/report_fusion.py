@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -58,7 +57,7 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
     )
 
 
-def _of_oracle(found: Oracle[Any]) -> Table:
+def _of_oracle(found: Oracle[pl.DataFrame]) -> Table:
     """Each run and the fusion beside the oracle."""
     rows = [
         (
@@ -78,7 +77,7 @@ def _of_oracle(found: Oracle[Any]) -> Table:
     return Table(("metric", "run", "mean", "oracle", "gain", "better on", "queries"), tuple(rows), 5, (note,))
 
 
-def _of_pairs(found: Overlap[Any]) -> Table:
+def _of_pairs(found: Overlap[pl.DataFrame]) -> Table:
     """The overlap of every two runs."""
     figures = ("overlap", "jaccard", "rbo")
     rows = [
@@ -96,7 +95,7 @@ def _of_pairs(found: Overlap[Any]) -> Table:
     return Table(("runs", *figures, "queries"), tuple(rows), 4, (note,))
 
 
-def _of_runs(found: Overlap[Any]) -> Table:
+def _of_runs(found: Overlap[pl.DataFrame]) -> Table:
     """The documents that each run finds alone."""
     heads = {
         "retrieved": "documents",

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import polars as pl
 
@@ -77,7 +77,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     return target
 
 
-def _rendered(jinja: Any, page: dict[str, Any]) -> str:
+def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     """Render the page from its template, which escapes all text."""
     html, style, script = (
         files("rankframe").joinpath("_pictures", "page", f"report.{kind}").read_text("utf-8")
@@ -90,15 +90,15 @@ def _rendered(jinja: Any, page: dict[str, Any]) -> str:
     return str(environment.from_string(html).render(page, style=style, script=script, digest=digest))
 
 
-def _legible(value: Any) -> Any:
+def _legible(value: object) -> object:
     """A text with an escape for each control character but line breaks; anything else as it is."""
     return "\n".join(map(visible, value.split("\n"))) if type(value) is str else value
 
 
-def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> dict[str, Any]:
+def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> dict[str, object]:
     """All settings that the numbers depend on."""
     design, gate = contents.design, contents.gate
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
         "metrics": [call.text for call in calls],
         "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
@@ -117,7 +117,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
     return settings
 
 
-def _of_resampling(contents: Contents) -> dict[str, Any]:
+def _of_resampling(contents: Contents) -> dict[str, object]:
     return {name: value for name, value in asdict(contents.resampling).items() if name != "progress"}
 
 

@@ -22,12 +22,13 @@ from .._table.check import findings
 from .._table.roles import carried
 from .._table.setup import Setup
 from .._text.result_table import by_kind
+from .._text.results import Row
 from ..errors import MissingExtra, RankframeError
 from . import item_figures, plots
 from .colours import GREY
 from .draw import altair, colour, dashes
 from .figure import Figure
-from .report_tables import Cell, Line, Row, Table, of_tests, one_run, shown, side_by_side
+from .report_tables import Cell, Line, Table, of_tests, one_run, shown, side_by_side
 
 __all__ = [
     "Contents",
@@ -79,14 +80,14 @@ class Contents:
     metrics: tuple[str, ...]
     runs: Runs
     baseline: str | None
-    gate: Verdict[Any] | None
+    gate: Verdict[object] | None
     by: tuple[str, ...]
     worst: int
     show: tuple[str, ...]
     title: str
     resamples: int
     seed: int
-    fusion: str | FittedFusion[Any] | None = None
+    fusion: str | FittedFusion[object] | None = None
 
     @property
     def design(self) -> Design | None:
@@ -130,7 +131,9 @@ class Part:
     pictures: tuple[Picture, ...] = ()
 
 
-def overall(calls: Sequence[Call], means: pl.DataFrame, found: Comparison[Any] | None, runs: Sequence[str]) -> Part:
+def overall(
+    calls: Sequence[Call], means: pl.DataFrame, found: Comparison[pl.DataFrame] | None, runs: Sequence[str]
+) -> Part:
     """The means of all queries, and the differences from the first run."""
     of_means = _by_run(means, RUN, "metric")
     of_pairs = {} if found is None else _by_run(found.table.filter(pl.col("baseline") == runs[0]), "run", "metric")
@@ -175,9 +178,9 @@ def by_slice(
     return parts
 
 
-def _by_run(rows: pl.DataFrame, run: str, *key: str) -> dict[tuple[Any, ...], dict[str, Row]]:
+def _by_run(rows: pl.DataFrame, run: str, *key: str) -> dict[tuple[object, ...], dict[str, Row]]:
     """The rows that agree in the key, by their run."""
-    found: dict[tuple[Any, ...], dict[str, Row]] = {}
+    found: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in rows.iter_rows(named=True):
         found.setdefault(tuple(row[name] for name in key), {})[row[run]] = row
     return found
@@ -187,7 +190,9 @@ def _tables(of: str, lines: Sequence[Line], runs: Sequence[str]) -> tuple[Table,
     return tuple(side_by_side(of, lines, runs[0], runs[1:])) if len(runs) > 1 else (one_run(of, lines),)
 
 
-def comparison(frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, found: Comparison[Any]) -> Part:
+def comparison(
+    frame: pl.DataFrame, setup: Setup, contents: Contents, call: Call, found: Comparison[pl.DataFrame]
+) -> Part:
     """The tests of all pairs, and the differences of the queries."""
     drawn = picture(plots.differences, frame, setup, contents.runs, call.text, contents.baseline)
     return Part("", (of_tests(found.table.to_dicts(), found.settings),), (drawn,))
@@ -228,7 +233,7 @@ def _without_cutoff(call: Call) -> str:
     return replace(call, options=tuple((name, value) for name, value in call.options if name != "k")).text
 
 
-def picture(make: Callable[..., Figure], *args: Any) -> Picture:
+def picture(make: Callable[..., Figure], *args: object) -> Picture:
     """A plot as SVG, with text in the page's colour; or the reason for its absence."""
     try:
         figure = make(*args)

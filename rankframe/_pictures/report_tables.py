@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .._catalog.call import Call
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._text.result_table import plain
+from .._text.results import Row
 from .._text.sentences import decimals, interval, p_value
 
 __all__ = [
     "Cell",
     "Line",
-    "Row",
     "Table",
     "counted",
     "estimate",
@@ -30,8 +30,6 @@ TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
 DIGITS = 3
 """The number of decimals; more where a value that is not 0 would read as 0."""
-
-Row: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Line(NamedTuple):
         return Cell(found.text, found.number, found.below, best)
 
 
-def shown(value: Any) -> Cell:
+def shown(value: object) -> Cell:
     """The cell of a value of the user's table."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else None
     text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -156,7 +154,7 @@ def of_tests(table: Sequence[Row], settings: Mapping[str, Any]) -> Table:
     return Table(head, tuple(rows), 6, (note,))
 
 
-def of_settings(settings: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def of_settings(settings: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Groups of settings and their values, without unset ones."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, value in plain(settings).items():
@@ -166,7 +164,7 @@ def of_settings(settings: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, 
     return [(name, rows) for name, rows in groups.items() if rows]
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(written, value))
     if isinstance(value, dict):

@@ -28,6 +28,7 @@ from .subtopics import refuse_without_subtopics
 __all__ = [
     "LARGEST",
     "Frame",
+    "as_given",
     "by_document",
     "collect",
     "largest_of",
@@ -47,7 +48,7 @@ Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
 
 
-def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | None = None) -> Frame:
+def measure(frame: F, setup: Setup, *calls: Call, largest_label: float | None = None) -> F:
     """One row per query: the query columns and a column per call.
 
     For a part of a table, `largest_label` is the largest of the whole table.
@@ -55,8 +56,8 @@ def measure(frame: Frame, setup: Setup, *calls: Call, largest_label: float | Non
     names = [name for call in calls for name in names_of(setup, call)]
     refuse_names(names, setup.roles.query, "the query")
     if isinstance(frame, pl.LazyFrame):
-        return _as_source(frame, setup, calls)
-    return _measure_frame(frame, setup, calls, largest_label)
+        return cast("F", _as_source(frame, setup, calls))
+    return cast("F", _measure_frame(frame, setup, calls, largest_label))
 
 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
@@ -286,6 +287,11 @@ def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice
 def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
     """The result as the caller's kind of frame."""
     return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
+
+
+def as_given(frame: F, table: pl.DataFrame) -> F:
+    """The table as the caller's kind of frame."""
+    return cast("F", table.lazy() if isinstance(frame, pl.LazyFrame) else table)
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:

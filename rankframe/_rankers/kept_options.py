@@ -34,7 +34,7 @@ def keep(frame: Any, setup: Setup) -> None:
     frame.attrs = others | ({KEY: dict(setup.options)} if setup.options else {})
 
 
-def kept(frame: Any) -> Setup:
+def kept(frame: object) -> Setup:
     """The setup that a frame starts with."""
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         setup: Setup = getattr(frame, ATTRIBUTE, DEFAULT)

@@ -125,7 +125,7 @@ class RankMethod(PandasRanker):
         return replace(found, facts=[*found.facts, ("a call", ".rank(...) is pandas' own method, which ranks values")])
 
 
-def _as_text(label: Any) -> Any:
+def _as_text(label: object) -> Any:
     """A column's label, or several labels, as names in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from .._verbs.declaration import Gives, verb_of
 from ..errors import InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import spelled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LISTS", "SHAPES", "Source", "as_pandas", "levels_of"]
 
@@ -106,7 +109,7 @@ class Source:
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
 
-def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
     """A row per query, indexed by the query."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
@@ -114,7 +117,7 @@ def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **know
     return _indexed(result, setup.changed(query=query), source)
 
 
-def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: Any) -> Any:
+def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: object) -> Any:
     """An object with several tables; tables with query columns are indexed by the query."""
     source = _source(frame, setup, verb, (design, *args))
     result: Any = verb(source.polars, setup, design, *args)
@@ -134,21 +137,21 @@ def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
 
-def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
     """The caller's rows and index, and further columns."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
-def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: Any) -> pd.DataFrame:
+def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: object, *args: object) -> pd.DataFrame:
     """Some of the caller's rows, with their index."""
     source = _source(frame, setup, verb, args)
     others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
     return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
 
 
-def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns of the result and further ones."""
     source = _source(frame, setup, verb, args)
     result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
@@ -157,7 +160,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
+def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
     """New rows, query by query, with ids and labels in the types of the caller's frame, and a new index."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
@@ -166,7 +169,9 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 
-def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
+def _joined(
+    frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: object, *args: object, **known: object
+) -> pd.DataFrame:
     """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
@@ -200,7 +205,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     return pd.concat([result, _rows(rest, right)], axis=1)
 
 
-def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
+def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object) -> pd.DataFrame:
     """A separate table, such as that of `check`, with ids converted by `as_pandas`."""
     source = _source(frame, setup, verb, args)
     args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
@@ -224,7 +229,7 @@ SHAPES: dict[Gives, Shape] = {
 """The conversion of a result to pandas, by its shape."""
 
 
-def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) -> Source:
+def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[object]) -> Source:
     """The frame with the columns that a verb reads."""
     declared = verb_of(verb)
     needed = declared.columns(setup, args)
@@ -255,7 +260,7 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
     return wider
 
 
-def _rows(frame: pd.DataFrame, numbers: np.ndarray[Any, Any]) -> pd.DataFrame:
+def _rows(frame: pd.DataFrame, numbers: NDArray[np.int64]) -> pd.DataFrame:
     """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
     return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
 
@@ -272,7 +277,7 @@ def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFram
     return frame.reset_index(named) if named else frame
 
 
-def _as_pandas(frame: Any) -> pd.DataFrame:
+def _as_pandas(frame: object) -> pd.DataFrame:
     if isinstance(frame, pd.DataFrame):
         return frame
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):

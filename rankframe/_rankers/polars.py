@@ -34,7 +34,7 @@ class PolarsRanker(FrameRanker[R]):
         try:
             result = cast(R, verb(self._frame, self._setup, *args))
         except InvalidData as error:
-            raise error._among(self._frame) from error.__cause__
+            raise error._among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from error.__cause__
         if declared.gives == "join":
             keep(result, self._setup)
         return result

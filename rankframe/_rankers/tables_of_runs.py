@@ -75,7 +75,7 @@ def below(results: Mapping[str, R]) -> R:
     return import_module("dask.dataframe").concat(tables)  # type: ignore[no-any-return]
 
 
-def _of_polars(tables: Any) -> pl.DataFrame | pl.LazyFrame:
+def _of_polars(tables: Mapping[str, Any]) -> pl.DataFrame | pl.LazyFrame:
     schemas = {name: table.collect_schema() for name, table in tables.items()}
     first, *others = schemas
     shared = [x for x in schemas[first] if x != RUN_OF_TABLE and all(x in schemas[name] for name in others)]

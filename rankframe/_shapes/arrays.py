@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,9 @@ import polars as pl
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, called_by_users, option, shown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["from_arrays"]
 
@@ -96,10 +99,10 @@ class Elements:
     A flat array has a single row. A dense array lists all elements, in their order; a sparse one the stored ones.
     """
 
-    row: np.ndarray[Any, Any]
-    column: np.ndarray[Any, Any]
-    value: np.ndarray[Any, Any]
-    missing: np.ndarray[Any, Any]
+    row: npt.NDArray[Any]
+    column: npt.NDArray[Any]
+    value: npt.NDArray[Any]
+    missing: npt.NDArray[Any]
     shape: tuple[int, ...]
     dense: bool
 
@@ -137,7 +140,7 @@ class Elements:
             option(k=k), " keeps the best of each row of a dense matrix; write a cutoff of the metrics, as 'ndcg@10'"
         )
 
-    def table(self, name: str, of_element: np.ndarray[Any, Any] | None) -> pl.DataFrame:
+    def table(self, name: str, of_element: npt.NDArray[Any] | None) -> pl.DataFrame:
         """The elements as rows, with values in the column `name`; `of_element` is the query of each in a flat array."""
         row = self.row if of_element is None else of_element
         missing = pl.Series(self.missing)
@@ -145,7 +148,7 @@ class Elements:
         return table.with_columns(pl.when(~missing).then(name).alias(name)) if missing.any() else table
 
 
-def _array(given: Any, what: str) -> Any:
+def _array(given: object, what: str) -> npt.NDArray[Any]:
     """Convert the object to a NumPy array, masked or not."""
     if isinstance(given, np.ma.MaskedArray):
         return given
@@ -160,7 +163,7 @@ def _array(given: Any, what: str) -> Any:
         raise InvalidData(f"{what} cannot be read as an array: {error}; write {what}.detach().cpu().numpy()") from None
 
 
-def _numbers(values: Any, what: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _numbers(values: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The values, and which of them are masked or NaN."""
     masked = np.ma.getmaskarray(values)
     plain = np.ma.getdata(values)
@@ -176,7 +179,7 @@ def _numbers(values: Any, what: str) -> tuple[np.ndarray[Any, Any], np.ndarray[A
     return plain, masked | np.isnan(plain) if plain.dtype.kind == "f" else masked
 
 
-def _queries(shape: tuple[int, ...], group: Any, query: Any) -> tuple[pl.Series, np.ndarray[Any, Any] | None]:
+def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, npt.NDArray[Any] | None]:
     """The names of the queries, and the number of the query of each element of a flat array."""
     if len(shape) == 2:
         if group is not None:

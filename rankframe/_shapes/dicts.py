@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -72,14 +72,14 @@ def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
     return found
 
 
-def _table(given: Any, name: str, number: str) -> pl.DataFrame:
+def _table(given: object, name: str, number: str) -> pl.DataFrame:
     """The rows of one dictionary."""
     if not isinstance(given, Mapping):
         raise InvalidData(
             f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
         )
-    docs: list[Sequence[Any]] = []
-    numbers: list[Sequence[Any]] = []
+    docs: list[Sequence[object]] = []
+    numbers: list[Sequence[object]] = []
     for query, documents in given.items():
         if isinstance(documents, Mapping):
             docs.append(list(documents.keys()))
@@ -135,7 +135,7 @@ def _listed(query: object, documents: object, name: str, number: str) -> list[An
     return listed
 
 
-def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
+def _ids(values: Sequence[Any], of: str, at: Callable[[int], str]) -> pl.Series:
     """Ids of one type: texts, or whole numbers."""
     kinds = {*map(type, values)}
     if all(issubclass(kind, str) for kind in kinds):
@@ -150,7 +150,7 @@ def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
     )
 
 
-def _numbers(values: Sequence[Any], number: str, at: Any) -> pl.Series:
+def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) -> pl.Series:
     """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
     if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections.abc
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, TypeGuard, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, SupportsIndex, TypeGuard, Union, cast, get_args, get_origin, get_type_hints
 
 import polars as pl
 
@@ -72,8 +72,8 @@ class Part:
     """
 
     text: str
-    read: Callable[[Any], Any]
-    example: Any = None
+    read: Callable[[object], object]
+    example: object = None
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class Kind:
 
     parts: tuple[Part, ...]
 
-    def read(self, given: Any) -> Any:
+    def read(self, given: object) -> Any:
         """The value as formulas take it; TypeError if no alternative accepts it."""
         for part in self.parts:
             with suppress(TypeError, ValueError):
                 return part.read(given)
         raise TypeError
 
-    def fits(self, given: Any) -> bool:
+    def fits(self, given: object) -> bool:
         """Whether `given` is a value of this kind."""
         try:
             self.read(given)
@@ -104,7 +104,7 @@ class Kind:
         return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
     @property
-    def example(self) -> Any:
+    def example(self) -> object:
         """An example that can be written in a text; None if there is none."""
         return next((part.example for part in self.parts if part.example is not None), None)
 
@@ -122,7 +122,7 @@ class Kind:
         return did_you_mean(given, self.words) if isinstance(given, str) else ""
 
 
-def check(name: str, given: Any, annotation: object) -> Any:
+def check(name: str, given: object, annotation: object) -> Any:
     """`given` as formulas take it; refused if the annotation does not include it."""
     kind = cast("Kind", kind_of(annotation))
     try:
@@ -136,7 +136,7 @@ def fits(given: object, annotation: object) -> bool:
     return cast("Kind", kind_of(annotation)).fits(given)
 
 
-def annotation_of(name: str, annotation: object, formula: Callable[..., Any]) -> object:
+def annotation_of(name: str, annotation: object, formula: Callable[..., object]) -> object:
     """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if that fails."""
     holder = SimpleNamespace(__annotations__={name: annotation})
     try:
@@ -157,7 +157,7 @@ def kind_of(annotation: object, within: Range = Range()) -> Kind | None:
     return None if parts is None else Kind(parts)
 
 
-def _parts(annotation: Any, within: Range) -> tuple[Part, ...] | None:
+def _parts(annotation: object, within: Range) -> tuple[Part, ...] | None:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         several = [_parts(arg, within) for arg in args]
@@ -202,7 +202,7 @@ def _mapping(keys: tuple[Part, ...] | None, values: tuple[Part, ...] | None) -> 
 class _Word:
     word: object
 
-    def __call__(self, given: Any) -> Any:
+    def __call__(self, given: object) -> object:
         same = isinstance(given, str) if isinstance(self.word, str) else type(given) is type(self.word)
         if not same or given != self.word:
             raise ValueError
@@ -213,7 +213,7 @@ class _Word:
 class _OfType:
     type: type
 
-    def __call__(self, given: Any) -> Any:
+    def __call__(self, given: object) -> object:
         if not isinstance(given, self.type):
             raise TypeError
         return given
@@ -223,8 +223,8 @@ class _OfType:
 class _Whole:
     within: Range
 
-    def __call__(self, given: Any) -> int:
-        if isinstance(given, bool):
+    def __call__(self, given: object) -> int:
+        if not isinstance(given, SupportsIndex) or isinstance(given, bool):
             raise TypeError
         whole = operator.index(given)
         if abs(whole) >= 10**MOST_DIGITS or whole not in self.within:
@@ -236,7 +236,7 @@ class _Whole:
 class _Number:
     within: Range
 
-    def __call__(self, given: Any) -> float:
+    def __call__(self, given: object) -> float:
         if not is_number(given):
             raise TypeError
         number = as_number(given)
@@ -247,10 +247,10 @@ class _Number:
 
 @dataclass(frozen=True)
 class _Mapping:
-    key: Callable[[Any], Any]
-    value: Callable[[Any], Any]
+    key: Callable[[object], object]
+    value: Callable[[object], object]
 
-    def __call__(self, given: Any) -> dict[Any, Any]:
+    def __call__(self, given: object) -> dict[object, object]:
         if not isinstance(given, Mapping):
             raise TypeError
         return {self.key(key): self.value(value) for key, value in given.items()}
@@ -260,13 +260,13 @@ class _Mapping:
 class _Numbers:
     within: Range
 
-    def __call__(self, given: Any) -> tuple[float, ...]:
-        if isinstance(given, (str, bytes, Mapping)):
+    def __call__(self, given: object) -> tuple[float, ...]:
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)):
             raise TypeError
         return tuple(map(_Number(self.within), given))
 
 
-def _function(given: Any) -> Any:
+def _function(given: object) -> object:
     if not callable(given):
         raise TypeError
     return given

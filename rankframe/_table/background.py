@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -55,10 +55,10 @@ class Side:
     frame: pl.DataFrame
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {"frame": self.frame, "kept": {}}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
 
@@ -370,11 +370,11 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
     return users
 
 
-def _frame(given: Any) -> Any:
+def _frame(given: Any) -> object:
     """Turn a table with the Arrow PyCapsule interface into a Polars frame; return anything else unchanged."""
     if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
         return given
-    return pl.DataFrame(cast("Any", given)) if hasattr(given, "columns") else given
+    return pl.DataFrame(given) if hasattr(given, "columns") else given
 
 
 def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:

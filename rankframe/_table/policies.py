@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_type_hints
 
 from .._support.option_kinds import Range, check, fits, is_number, kind_of
 from ..errors import Code, InvalidOption, on, option
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = [
     "GREATEST",
@@ -59,9 +62,9 @@ class Option:
         A one-line description.
     """
 
-    values: Any
-    kinds: tuple[Any, ...]
-    default: Any
+    values: object
+    kinds: tuple[object, ...]
+    default: object
     says: str
 
     @property
@@ -71,7 +74,7 @@ class Option:
 
 
 @lru_cache
-def declared(of: Any) -> Mapping[str, Option]:
+def declared(of: type[DataclassInstance]) -> Mapping[str, Option]:
     """The fields with a description, by name."""
     values, plain = get_type_hints(of, include_extras=True), get_type_hints(of)
     found = {}
@@ -83,7 +86,7 @@ def declared(of: Any) -> Mapping[str, Option]:
     return found
 
 
-def read_fields(of: Any) -> None:
+def read_fields(of: DataclassInstance) -> None:
     """Refuse values that a field does not allow; store others as Python's types."""
     for name, field in declared(of.__class__).items():
         if kind_of(field.values) is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -89,7 +88,7 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where
 def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
     """The advice for missing columns, given with their roles."""
     there = _of_caller(schema)
-    meant: dict[str, Any] = {role: _meant(there, name, role) for name, role in lacking}
+    meant: dict[str, str | None] = {role: _meant(there, name, role) for name, role in lacking}
     unknown = None in meant.values()
     preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant, there)), None)
     least_first = meant.get("score")

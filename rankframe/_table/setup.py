@@ -125,7 +125,7 @@ class MetricCall(Protocol):
     @property
     def said(self) -> frozenset[str]: ...
 
-    def with_defaults(self, options: Mapping[str, Any]) -> Self: ...
+    def with_defaults(self, options: Mapping[str, object]) -> Self: ...
 
 
 C = TypeVar("C", bound=MetricCall)
@@ -215,11 +215,11 @@ class Setup:
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The options of `on` that turn the default setup into this one, as lists, texts and numbers."""
         convention = {} if self.convention is None else {"convention": self.convention}
         usual = Setup().on(**convention)
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for part, names in PARTS.items():
             mine, theirs = getattr(self, part), getattr(usual, part)
             changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
@@ -227,9 +227,11 @@ class Setup:
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
         return plain | convention | ({"names": FLAT} if self.flat else {})
 
-    def followed(self, names: Container[str]) -> dict[str, Any]:
+    def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
-        values = {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
+        values: dict[str, object] = {
+            name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of
+        }
         tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from html import escape
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from .markup import WIDTH, html, markdown, markdown_text, text
 from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
+from .results import Compared, Fitted, Result, Row, Tuned, Verdict
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
@@ -36,7 +36,7 @@ MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
-def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
+def comparison_text(of: Result, most: int | None = MOST_ROWS) -> str:
     """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
 
     If the names of the runs make the table wider than `WIDTH`, letters replace them, as in Markdown.
@@ -53,14 +53,14 @@ def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
     return "\n".join([*lines, *([""] if lines else []), table])
 
 
-def comparison_markdown(of: Any) -> str:
+def comparison_markdown(of: Result) -> str:
     """A comparison in GitHub's Markdown: its sentences, and a row per metric, slice and pair of runs."""
     rows = records(of.table)
     lines = "".join(f"**{markdown_text(visible(line))}**\n\n" for line in headlines(rows, of.settings, IN_HTML))
     return lines + markdown(_of_pairs(of, rows, None))
 
 
-def comparison_html(of: Any) -> str:
+def comparison_html(of: Result) -> str:
     """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
     rows = records(of.table)
     lines = "".join(
@@ -74,7 +74,7 @@ def _width(lines: str) -> int:
     return max(map(len, lines.splitlines()))
 
 
-def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> Grid:
+def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     settings = of.settings
     ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
@@ -95,25 +95,25 @@ def _of_pairs(of: Any, rows: Sequence[Mapping[str, Any]], most: int | None) -> G
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
 
 
-def gaps_text(of: Any) -> str:
+def gaps_text(of: Result) -> str:
     """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
     rows = records(of.table)
     return "\n".join([*map(visible, gap_lines(of)), "", text(_of_gaps(of, rows))])
 
 
-def gaps_html(of: Any) -> str:
+def gaps_html(of: Result) -> str:
     """Gaps as HTML in the colours of the page."""
     rows = records(of.table)
     lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in gap_lines(of))
     return lines + html(_of_gaps(of, rows))
 
 
-def gap_lines(of: Any) -> list[str]:
+def gap_lines(of: Result) -> list[str]:
     """The sentence of each metric's gap."""
     return [gap_sentence(row, of.settings) for row in records(of.table) if row["gap"] == "difference"]
 
 
-def _of_gaps(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
+def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
     """The figures of gaps between groups: value, interval and p."""
     head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
     body = []
@@ -128,13 +128,13 @@ def _of_gaps(of: Any, rows: Sequence[Mapping[str, Any]]) -> Grid:
     return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".groups", MOST_ROWS)))
 
 
-def verdict_text(of: Any) -> str:
+def verdict_text(of: Verdict) -> str:
     """A verdict as plain text: how many rows pass, and a line for each."""
     rows, lines = records(of.table), [visible(line) for line in of.lines()]
     return "\n".join([*([] if len(lines) == 1 else [_passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
 
 
-def verdict_html(of: Any) -> str:
+def verdict_html(of: Result) -> str:
     """A verdict as HTML in the colours of the page: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
@@ -173,28 +173,28 @@ def _findings(found: Any, include: object = None, exclude: object = None) -> dic
     return {"text/plain": text(below), "text/html": html(grid)}
 
 
-def fitted_text(of: Any) -> str:
+def fitted_text(of: Fitted) -> str:
     """A trained method of fusion as plain text: its training data, and a row per rank or segment with a column per run."""
     return f"{visible(_trained(of))}\n{text(_of_places(of))}"
 
 
-def fitted_html(of: Any) -> str:
+def fitted_html(of: Fitted) -> str:
     """The same as HTML in the colours of the page."""
     return f"<p><strong>{escape(visible(_trained(of)))}</strong></p>\n{html(_of_places(of))}"
 
 
-def _trained(of: Any) -> str:
+def _trained(of: Fitted) -> str:
     n = of.settings.get("n_queries")
     return f"{of.method}, trained on {', '.join(of.runs)}" + (
         "" if n is None else f" and {n:,} {'query' if n == 1 else 'queries'}"
     )
 
 
-def _of_places(of: Any) -> Grid:
+def _of_places(of: Fitted) -> Grid:
     """The learned values: a row per place and a column per run; of one value per run, a single row."""
     rows = records(of.learned)
     *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
-    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    found: dict[tuple[int, ...], dict[str, float]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
     body = [
@@ -205,20 +205,20 @@ def _of_places(of: Any) -> Grid:
     return Grid((*place, *of.runs), tuple(body), len(of.runs) + len(place), (f"Figures: {value}.", *more))
 
 
-def tuned_text(of: Any) -> str:
+def tuned_text(of: Tuned) -> str:
     """A tuned fusion as plain text: the chosen method and its means, then the comparison with the other rankings."""
-    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    compared = Compared(of.comparison, of.settings)
     return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
 
 
-def tuned_html(of: Any) -> str:
+def tuned_html(of: Tuned) -> str:
     """The same as HTML in the colours of the page."""
-    compared = SimpleNamespace(table=of.comparison, settings=of.settings)
+    compared = Compared(of.comparison, of.settings)
     lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in _tuned(of))
     return lines + html(_of_rankings(of)) + html(_of_pairs(compared, records(of.comparison), MOST_ROWS))
 
 
-def _tuned(of: Any) -> list[str]:
+def _tuned(of: Tuned) -> list[str]:
     """The chosen method, and the means out of fold and in sample."""
     out, within = records(of.table)[:2]
     folds, tried = of.settings["folds"], len(records(of.candidates))
@@ -230,7 +230,7 @@ def _tuned(of: Any) -> list[str]:
     ]
 
 
-def _of_rankings(of: Any) -> Grid:
+def _of_rankings(of: Tuned) -> Grid:
     """A row per ranking with its mean, then the method chosen for each fold."""
     ci = f"{100 * of.settings['ci']:.6g}% interval"
     body = []
@@ -241,7 +241,7 @@ def _of_rankings(of: Any) -> Grid:
     return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
-def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
+def _passing(rows: Sequence[Row]) -> str:
     """How many rows of a verdict pass, and how many have another verdict."""
     counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
     passed = len(rows) - counted.total()
@@ -249,13 +249,13 @@ def _passing(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
-def _left_out(of: Any, rows: Sequence[Any], others: str, most: int | None) -> list[str]:
+def _left_out(of: Result, rows: Sequence[Row], others: str, most: int | None) -> list[str]:
     """A line on the rows that are not shown, with the code that gives them."""
     more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
     return more + _lazy(of, others)
 
 
-def _lazy(of: Any, others: str) -> list[str]:
+def _lazy(of: Result, others: str) -> list[str]:
     """The code that collects the tables of a LazyFrame's result."""
     lazy = hasattr(of.table, "collect")
     return [f".table, {others} are LazyFrames; .table.collect() gives a DataFrame."] if lazy else []

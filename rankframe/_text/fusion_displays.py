@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from .markup import html, text
 from .result_table import Cell, Grid, higher_is_better, name_of, number, queries_of, records
+from .results import Overlapping, Result, Row
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
@@ -23,27 +23,27 @@ __all__ = [
 ]
 
 
-def overlap_text(of: Any) -> str:
+def overlap_text(of: Overlapping) -> str:
     """An overlap as plain text."""
     return _as_text(overlap_lines(of), overlap_grids(of))
 
 
-def overlap_html(of: Any) -> str:
+def overlap_html(of: Overlapping) -> str:
     """An overlap as HTML in the colours of the page."""
     return _as_html(overlap_lines(of, IN_HTML), overlap_grids(of))
 
 
-def oracle_text(of: Any) -> str:
+def oracle_text(of: Result) -> str:
     """An oracle as plain text."""
     return _as_text(oracle_lines(of), [oracle_grid(of)])
 
 
-def oracle_html(of: Any) -> str:
+def oracle_html(of: Result) -> str:
     """An oracle as HTML in the colours of the page."""
     return _as_html(oracle_lines(of, IN_HTML), [oracle_grid(of)])
 
 
-def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def overlap_lines(of: Overlapping, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The pairs of runs with the largest and the least overlap, and the documents that each run finds alone: a sentence each."""
     pairs = [row for row in records(of.table) if row["jaccard"] is not None]
     if not pairs:
@@ -60,7 +60,7 @@ def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     return [common, f"{kind}{_top(of)} of one run only: {alone}"]
 
 
-def overlap_grids(of: Any) -> list[Grid]:
+def overlap_grids(of: Overlapping) -> list[Grid]:
     """The figures of an overlap, of pairs of runs and of single runs."""
     pairs, runs, k = records(of.table), records(of.runs), of.settings["k"]
     figures = ("overlap", "jaccard", "rbo")
@@ -81,7 +81,7 @@ def overlap_grids(of: Any) -> list[Grid]:
     ]
 
 
-def oracle_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def oracle_lines(of: Result, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
@@ -98,7 +98,7 @@ def oracle_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     return lines
 
 
-def oracle_grid(of: Any) -> Grid:
+def oracle_grid(of: Result) -> Grid:
     """The figures of an oracle."""
     rows, ci = records(of.table), f"{100 * of.settings['ci']:.6g}% interval"
     body = [
@@ -123,29 +123,29 @@ def _as_html(lines: Sequence[str], grids: Sequence[Grid]) -> str:
     return "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in lines) + "".join(map(html, grids))
 
 
-def _names(row: Mapping[str, Any], *columns: str) -> list[Cell]:
+def _names(row: Row, *columns: str) -> list[Cell]:
     return [Cell(name_of(row[name])) for name in columns]
 
 
-def _both(row: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _both(row: Row, quotes: tuple[str, str]) -> str:
     return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
 
 
-def _percent(row: Mapping[str, Any]) -> str:
+def _percent(row: Row) -> str:
     share = 100 * row["jaccard"]
     return f"{share:.{int(0 < share < 10)}f}%"
 
 
-def _top(of: Any) -> str:
+def _top(of: Result) -> str:
     k = of.settings["k"]
     return "" if k is None else f" in the top {k}"
 
 
-def _gain(row: Mapping[str, Any]) -> str:
+def _gain(row: Row) -> str:
     """The gain with its interval."""
     return f"{signed(row['gain'])}{interval(row['ci_low'], row['ci_high'], decimals(row['gain']))}"
 
 
-def _lazy(of: Any, tables: str) -> list[str]:
+def _lazy(of: Result, tables: str) -> list[str]:
     """The code that collects the tables of a LazyFrame's result."""
     return [f"{tables} are LazyFrames; .table.collect() gives a DataFrame."] if hasattr(of.table, "collect") else []

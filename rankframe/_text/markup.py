@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from html import escape
-from typing import Any
 
 import polars as pl
 
@@ -131,7 +130,7 @@ def _html_cell(cell: Cell) -> str:
 
 def great_html(grid: Grid, title: str | None = None) -> str:
     """A table made by great_tables, including its styles."""
-    gt: Any = load("great_tables", "report")
+    gt = load("great_tables", "report")
     names = [f"c{i}" for i in range(len(grid.head))]
     columns = {name: [_html_cell(row[i]) for row in grid.rows] for i, name in enumerate(names)}
     table = gt.GT(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))

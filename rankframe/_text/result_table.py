@@ -12,6 +12,7 @@ from .._catalog.parse import parse
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
+from .results import Row
 
 __all__ = [
     "FINDING",
@@ -99,13 +100,13 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare, summarize or check made")
 
 
-def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
+def _of_comparison(table: Sequence[Row], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
     by = [name for name in (table[0] if table else ()) if name not in COMPARED]
     runs, metrics = list(settings["runs"]), list(settings["metrics"])
     letter = {run: letters(i) for i, run in enumerate(runs)}
     slices = list(dict.fromkeys(tuple(row[name] for name in by) for row in table))
-    means: dict[tuple[Any, ...], float | None] = {}
-    beaten: dict[tuple[Any, ...], list[str]] = {}
+    means: dict[tuple[object, ...], float | None] = {}
+    beaten: dict[tuple[object, ...], list[str]] = {}
     for row in table:
         at = (tuple(row[name] for name in by), row["metric"])
         run, base, difference = row["run"], row["baseline"], row["difference"]
@@ -136,13 +137,13 @@ def _of_comparison(table: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
 
 
-def test_of(table: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> str:
+def test_of(table: Sequence[Row], settings: Mapping[str, Any]) -> str:
     """The test of a comparison, and how its p-values are corrected."""
     corrected = correction_of(settings, len(table))
     return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
 
 
-def queries_of(table: Sequence[Mapping[str, Any]]) -> str:
+def queries_of(table: Sequence[Row]) -> str:
     """How many queries count in the rows of a table."""
     n = sorted({row["n_queries"] for row in table})
     counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
@@ -160,7 +161,7 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
-def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
+def _of_summary(table: Sequence[Row], digits: int) -> Grid:
     names = list(table[0]) if table else []
     if not {"metric", "mean"} <= set(names):
         raise InvalidOption(
@@ -185,9 +186,9 @@ def _of_summary(table: Sequence[Mapping[str, Any]], digits: int) -> Grid:
     return Grid(head, tuple(rows), len(figures))
 
 
-def by_kind(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def by_kind(findings: Sequence[Row]) -> list[dict[str, Any]]:
     """The findings of a check, a row per kind, errors first: how many there are, and where the first few are."""
-    kinds: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    kinds: dict[tuple[str, str, str], list[Row]] = {}
     for row in findings:
         kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
     return [
@@ -203,7 +204,7 @@ def by_kind(findings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _place(finding: Mapping[str, Any]) -> str:
+def _place(finding: Row) -> str:
     """The query and the document that a finding concerns; nothing if it concerns the whole table."""
     at = {name: value for name, value in finding.items() if name not in FINDING and value is not None}
     share = finding["tied_fraction"]
@@ -211,7 +212,7 @@ def _place(finding: Mapping[str, Any]) -> str:
     return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
 
 
-def _of_findings(findings: Sequence[Mapping[str, Any]]) -> Grid:
+def _of_findings(findings: Sequence[Row]) -> Grid:
     rows = tuple(
         tuple(Cell(number(x, 0) if isinstance(x, int) else x, x == "error") for x in row.values())
         for row in by_kind(findings)
@@ -248,13 +249,13 @@ def higher_is_better(metric: str) -> bool:
         return True
 
 
-def number(value: Any, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
     """A figure with `digits` decimals; whole numbers in full, nothing for null."""
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
-def name_of(value: Any) -> str:
+def name_of(value: object) -> str:
     """The name of a slice or a run as text."""
     return "null" if value is None else str(value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
@@ -50,14 +48,16 @@ class Accumulator:
     """
 
     @called_by_users
-    def __init__(self, *metrics: Request, **options: Any) -> None:
+    def __init__(self, *metrics: Request, **options: object) -> None:
         self._means = Means.of(Accumulator, metrics, options, table=False)
         self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # the number of unnamed queries so far
 
     @called_by_users
-    def update(self, scores: Any, labels: Any, query: Any = None, *, doc: Any = None, mask: Any = None) -> None:
+    def update(
+        self, scores: object, labels: object, query: object = None, *, doc: object = None, mask: object = None
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -114,7 +114,7 @@ class Accumulator:
         if query is None:
             self._numbered += shape[0]
 
-    def _queries(self, query: Any, shape: tuple[int, ...]) -> Array:
+    def _queries(self, query: object, shape: tuple[int, ...]) -> Array:
         """The query of each document."""
         if self._batches and (query is None) != (self._numbered > 0):
             raise InvalidOption("either all batches name their queries, or none; give `query`, or call reset() before")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._catalog.requests import Request
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, called_by_users, shown
-from .arrays import same
+from .arrays import Array, same
 from .evaluation_set import EvaluationSet, Lists
 
 __all__ = ["CatBoostCallback", "catboost_callback"]
@@ -21,7 +22,7 @@ OTHER_ROWS = -1.0
 
 @called_by_users
 def catboost_callback(
-    *metrics: Request, pool: Any, table: Any = None, patience: int | None = None, **options: Any
+    *metrics: Request, pool: Any, table: object = None, patience: int | None = None, **options: object
 ) -> CatBoostCallback:
     """The metrics of a Pool after each iteration of CatBoost, which can stop the training.
 
@@ -105,7 +106,7 @@ class CatBoostCallback:
 
     no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
 
-    def __init__(self, evaluated: EvaluationSet, labels: Any, patience: int | None) -> None:
+    def __init__(self, evaluated: EvaluationSet, labels: Array, patience: int | None) -> None:
         self._evaluated = evaluated
         self._labels = labels.astype(np.float32)  # as CatBoost keeps them
         self._patience = patience
@@ -113,7 +114,7 @@ class CatBoostCallback:
         self._latest: dict[str, float] | None = None
         self._start()
 
-    def __deepcopy__(self, memo: Any) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
+    def __deepcopy__(self, memo: object) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
         return self
 
     def _start(self) -> None:
@@ -130,7 +131,7 @@ class CatBoostCallback:
         """False: CatBoost then passes all rows at once."""
         return False
 
-    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+    def evaluate(self, approxes: Sequence[object], target: object, weight: object) -> tuple[float, float]:
         """The first metric under the predictions for the pool, and the weight 1."""
         if not same(np.asarray(target, dtype=np.float32), self._labels):
             return OTHER_ROWS, 1.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from .._catalog.requests import Request
 from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
@@ -38,7 +39,7 @@ class EvaluationSet:
     n: int
     weights: pl.Series | None = None
 
-    def of(self, predictions: Any) -> dict[str, float]:
+    def of(self, predictions: object) -> dict[str, float]:
         """The metrics' means under the predictions, by their texts."""
         scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
         if len(scores) != self.n:
@@ -64,7 +65,9 @@ class Lists:
     table: pl.DataFrame | None
 
     @classmethod
-    def read(cls, caller: Callable[..., Any], metrics: Any, table: Any, options: dict[str, Any]) -> Lists:
+    def read(
+        cls, caller: Callable[..., object], metrics: Sequence[Request], table: object, options: dict[str, object]
+    ) -> Lists:
         """Check the metrics, options and table given to a hook."""
         means = Means.of(caller, metrics, options, table=table is not None)
         if table is None:
@@ -129,12 +132,12 @@ class SetCache:
     """A cache of evaluation sets by the trainer's data object, while that lives and its arrays stay equal."""
 
     def __init__(self) -> None:
-        self._sets: dict[int, tuple[weakref.ref[Any], tuple[Array | None, ...], EvaluationSet]] = {}
+        self._sets: dict[int, tuple[weakref.ref[object], tuple[Array | None, ...], EvaluationSet]] = {}
 
     def __reduce__(self) -> Any:  # a pickled or copied cache is empty
         return SetCache, ()
 
-    def of(self, given: Any, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
+    def of(self, given: object, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
         """The evaluation set that `make` makes from the arrays, cached while they are equal."""
         key = id(given)
         found = self._sets.get(key)

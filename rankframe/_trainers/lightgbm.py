@@ -16,7 +16,7 @@ Result: TypeAlias = tuple[str, float, bool]
 
 
 @called_by_users
-def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> LightGBMMetric:
+def lightgbm_metric(*metrics: Request, table: object = None, **options: object) -> LightGBMMetric:
     """The metrics for LightGBM: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
 
     Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
@@ -65,7 +65,7 @@ class LightGBMMetric:
         self._lists = lists
         self._cache = SetCache()
 
-    def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Result | list[Result]:
+    def __call__(self, first: Any, second: Any, weight: object = None, group: object = None) -> Result | list[Result]:
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
         if hasattr(second, "get_group"):
             predictions, of = first, second

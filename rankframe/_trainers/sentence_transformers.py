@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ def sentence_transformers_evaluator(
     *metrics: Request,
     queries: Mapping[Any, Any],
     corpus: Mapping[Any, Any],
-    qrels: Any,
+    qrels: object,
     top_k: int = 100,
     ci: float | None = 0.95,
     method: SummaryMethod = "bca",
@@ -39,7 +39,7 @@ def sentence_transformers_evaluator(
     chunk_size: int = 10_000,
     name: str = "",
     write_csv: bool = True,
-    **options: Any,
+    **options: object,
 ) -> SearchEvaluator:
     """The metrics of a search as an evaluator of sentence-transformers, with intervals and the values of each query.
 
@@ -105,6 +105,14 @@ def sentence_transformers_evaluator(
     )
 
 
+class Model(Protocol):
+    """A model of sentence-transformers, which has no types to import without it."""
+
+    def encode(self, texts: list[object], /, **options: object) -> object: ...
+
+    def similarity(self, queries: object, documents: object, /) -> object: ...
+
+
 class SearchEvaluator:
     """A judged search over a corpus; :func:`sentence_transformers_evaluator` makes it.
 
@@ -122,7 +130,7 @@ class SearchEvaluator:
         resampling: SummaryResampling,
         queries: Mapping[Any, Any],
         corpus: Mapping[Any, Any],
-        qrels: Any,
+        qrels: object,
         top_k: int,
         batch_size: int,
         chunk_size: int,
@@ -160,7 +168,7 @@ class SearchEvaluator:
         self.per_query: pl.DataFrame | None = None
         self.summary: pl.DataFrame | None = None
 
-    def _judged(self, queries: pl.Series) -> set[Any]:
+    def _judged(self, queries: pl.Series) -> set[object]:
         """The judged queries; refuse judgments that do not match the queries, documents or metrics."""
         run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
         if {self._query, self._doc} <= set(self._qrels.columns):
@@ -178,7 +186,13 @@ class SearchEvaluator:
         return set(judged[self._query])
 
     def __call__(
-        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, *args: Any, **kwargs: Any
+        self,
+        model: Model,
+        output_path: str | None = None,
+        epoch: int = -1,
+        steps: int = -1,
+        *args: object,
+        **kwargs: object,
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
@@ -208,7 +222,7 @@ class SearchEvaluator:
                 writer.writeheader()
             writer.writerow(row)
 
-    def search(self, model: Any) -> pl.DataFrame:
+    def search(self, model: Model) -> pl.DataFrame:
         """The documents that are most similar to each query, with their similarity: a row per query and document."""
         of_queries = self._embedded(model, "query", self._texts)
         scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
@@ -231,12 +245,12 @@ class SearchEvaluator:
             ]
         )
 
-    def _embedded(self, model: Any, kind: str, texts: Sequence[Any]) -> Any:
+    def _embedded(self, model: Model, kind: str, texts: Sequence[object]) -> object:
         """The embeddings of texts; models before version 5 embed queries and documents alike."""
         encode = getattr(model, f"encode_{kind}", None) or model.encode
         return encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_tensor=True)
 
-    def get_config_dict(self) -> dict[str, Any]:
+    def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
         return {"metrics": self._means.names, "top_k": self._top_k, **{x: policies[x] for x in ("relevant", "ties")}}
@@ -265,7 +279,7 @@ def evaluator_class() -> Any:
 def judgments(qrels: Mapping[Any, Any], query: str, doc: str, label: str) -> pl.DataFrame:
     """The judgments of a dictionary, a row per query and document."""
 
-    def rows() -> Iterator[tuple[Any, Any, float]]:
+    def rows() -> Iterator[tuple[object, object, float]]:
         for one, docs in qrels.items():
             if isinstance(docs, str) or not hasattr(docs, "__iter__"):
                 raise InvalidData(

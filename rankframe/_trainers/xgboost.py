@@ -16,7 +16,7 @@ Result: TypeAlias = tuple[str, float]
 
 
 @called_by_users
-def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBoostMetric:
+def xgboost_metric(*metrics: Request, table: object = None, **options: object) -> XGBoostMetric:
     """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
     Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
@@ -74,7 +74,7 @@ class XGBoostMetric:
         self._lists = lists
         self._cache = SetCache()
 
-    def __call__(self, predictions: Any, matrix: Any) -> Result | list[Result]:
+    def __call__(self, predictions: object, matrix: Any) -> Result | list[Result]:
         """The metrics."""
         if not hasattr(matrix, "get_uint_info"):
             raise InvalidData(

@@ -11,11 +11,12 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import Request
 from .._table.setup import Setup
 
 __all__ = ["Gives", "Mergeable", "NamesColumns", "Verb", "verb", "verb_of"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "comparison"]
 """The shape of a verb's result.
@@ -99,7 +100,7 @@ class Verb:
     name: str
     gives: Gives
     reads: tuple[str, ...]
-    labels: bool | Callable[[Sequence[Any]], bool]
+    labels: bool | Callable[[Sequence[Request | Call]], bool]
     in_parts: Callable[..., Mergeable] | None
     parameters: tuple[str, ...]
 
@@ -108,7 +109,7 @@ class Verb:
         """Whether it works query by query."""
         return self.gives in WITHIN_QUERIES
 
-    def columns(self, setup: Setup, args: Sequence[Any]) -> set[str]:
+    def columns(self, setup: Setup, args: Sequence[object]) -> set[str]:
         """The columns that a call of the verb reads."""
         labels = self.labels(self.requests(args)) if callable(self.labels) else self.labels
         labels = labels or setup.policies.orders_by_label
@@ -124,22 +125,22 @@ class Verb:
         given = zip(self.parameters, args, strict=False)
         return {name for parameter, x in given if parameter in self.reads for name in names_in(x)}
 
-    def reads_any(self, args: Sequence[Any]) -> bool:
+    def reads_any(self, args: Sequence[object]) -> bool:
         """Whether any column of the table may matter: to a selector among the requests, or to advice that the verb spells."""
         requests = self.requests(args)
         expressions = [x for call in requests if isinstance(call, Call) for x in call.expressions]
         expressions += [x for x in requests if isinstance(x, pl.Expr)]
         return "spelling" in self.parameters or any(x.meta.has_multiple_outputs() for x in expressions)
 
-    def requests(self, args: Sequence[Any]) -> Sequence[Any]:
+    def requests(self, args: Sequence[Any]) -> Sequence[Request | Call]:
         """The metrics, measures and expressions among the arguments."""
         return args[len(self.parameters) :]
 
-    def metrics(self, args: Sequence[Any]) -> Sequence[Any]:
+    def metrics(self, args: Sequence[object]) -> Sequence[Request | Call]:
         """The requests, where they are metrics."""
         return self.requests(args) if self.labels is True else ()
 
-    def with_names(self, args: Sequence[Any], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    def with_names(self, args: Sequence[object], change: Callable[[object], object]) -> tuple[object, ...]:
         """The arguments, with `change` applied to those that name columns."""
         named = (change(x) if name in self.reads else x for name, x in zip(self.parameters, args, strict=False))
         return (*named, *self.requests(args))
@@ -149,7 +150,7 @@ def verb(
     *,
     gives: Gives,
     reads: Sequence[str] = (),
-    labels: bool | Callable[[Sequence[Any]], bool] = True,
+    labels: bool | Callable[[Sequence[Request | Call]], bool] = True,
     in_parts: Callable[..., Mergeable] | None = None,
 ) -> Callable[[F], F]:
     """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""
@@ -166,7 +167,7 @@ def verb(
     return declare
 
 
-def verb_of(function: Callable[..., Any]) -> Verb:
+def verb_of(function: Callable[..., object]) -> Verb:
     """The declaration of a verb."""
     try:
         declared: Verb = function.verb  # type: ignore[attr-defined]

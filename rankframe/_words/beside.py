@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
@@ -55,7 +55,7 @@ class Beside(ABC):
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""
 
-    def needs(self, what: str, **advice: Any) -> Lacking:
+    def needs(self, what: str, **advice: object) -> Lacking:
         """The error for a role that is not there."""
         text: Text = on(**advice)
         return Lacking(f"it needs {what}; say ", text)
@@ -113,7 +113,7 @@ class Beside(ABC):
         """The value for the popularity of each document; null for one that is in no interaction."""
         return self.popularity.replace_strict([*values], [*values.values()], default=None, return_dtype=pl.Float64)
 
-    def beside(self, role: str, what: str, example: Any) -> pl.Expr:
+    def beside(self, role: str, what: str, example: object) -> pl.Expr:
         """A column of a role, taken from the table, or from `items` if these have it."""
         name = getattr(self.setup.roles, role)
         if name is None:
