@@ -16,8 +16,9 @@ import polars as pl
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
-from ..errors import Code, InvalidOption, RankframeError, Text, nearest, option, shown
+from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
 from .call import Call, call_of
+from .names import nearest_name
 from .parse import literals, parse
 from .registry import Metric
 
@@ -58,7 +59,7 @@ OPTIONS = {"norm": "normalize", "p": "phi"}
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fusion(Metric):
     """A method of fusion with its names, as ``@fusion`` makes it from a function of `Rankings`.
 
@@ -89,6 +90,12 @@ class Fusion(Metric):
         return {**super().kinds, **{name: kind for name, (kind, _) in self._shared.items()}}
 
     @property
+    def listed(self) -> str | None:
+        """The list of ``rankframe`` that has it; None if it is not declared."""
+        lists = {"FUSIONS": FUSIONS, "TRAINED_FUSIONS": TRAINED_FUSIONS}
+        return next((name for name, entries in lists.items() if entries.get(self.name) is self), None)
+
+    @property
     def first(self) -> None:
         """No option of a fusion stands after ``@``."""
 
@@ -108,7 +115,7 @@ class Fusion(Metric):
         return {"normalize": (normalize, None), "missing": (_kind(Missing), "skip"), **depth}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trained(Fusion):
     """A method of fusion that learns from judged rankings.
 
@@ -218,8 +225,7 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
         if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
             return _trained_or_not(entry, text, among)
-    known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
-    near = nearest(name, known)
+    near = nearest_name(name, among)
     where = "" if name == text else f" in {shown(text)}"
     hint: Text = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     with suppress(RankframeError):
