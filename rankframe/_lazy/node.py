@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 
-__all__ = ["Run", "source"]
+__all__ = ["Give", "Run", "node", "source"]
 
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; it returns the columns named last, or all of them for None.
@@ -26,6 +26,9 @@ The second argument is the fact of the whole table, if the rows are a part of it
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
+
+Work: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], None]
+"""Passes on the rows of a node; it may leave out columns that are not named and rows that the predicate leaves out."""
 
 Whole: TypeAlias = Callable[[pl.LazyFrame], Any]
 """A fact of the whole table that each part needs, such as the largest label."""
@@ -53,19 +56,31 @@ def source(
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
-    whole_rows, rows = rows, rows.select(x for x in schema if x in {*setup.roles.names, *reads})
+    read = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
+
+    def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and whole is None
+        wanted = read.filter(predicate) if of_query and predicate is not None else read
+        computed = (
+            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        )
+        _run(wanted, setup, run, computed, whole, give)
+
+    return node(work, rows, result, name)
+
+
+def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
+    """A source node, called `name`, that yields the frames of `work` when the plan runs; errors are those of `work`.
+
+    `rows` are the caller's table, for the advice of errors.
+    """
 
     def read(
         names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Generator[pl.DataFrame, None, None]:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and whole is None
-        wanted = rows.filter(predicate) if of_query and predicate is not None else rows
-        computed = (
-            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
-        )
         left = n_rows
         try:
-            with closing(_aside(lambda give: _run(wanted, setup, run, computed, whole, give))) as results:
+            with closing(_aside(lambda give: work(give, names, predicate))) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)
                     found = found if names is None else found.select(names)
@@ -75,10 +90,10 @@ def source(
                     if left == 0:
                         return
         except RankframeError as error:
-            told = error._among(whole_rows) if isinstance(error, InvalidData) else error
+            told = error._among(rows) if isinstance(error, InvalidData) else error
             raise without_own_frames(told) from error.__cause__
 
-    return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
+    return register_io_source(read, schema=schema, is_pure=True, explain_name=f"rankframe.{name}")
 
 
 def _run(
