@@ -9,7 +9,7 @@ import polars as pl
 
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData
+from ..errors import InvalidData, MissingColumn
 from .kept_options import keep, kept
 from .ranker import FrameRanker
 
@@ -46,6 +46,9 @@ class PolarsRanker(FrameRanker[R]):
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
         try:
             return work(frame, self._setup, *args)
+        except MissingColumn:
+            work(lf.collect_schema().to_frame(), self._setup, *args)  # names all columns of the table in its error
+            raise
         except InvalidData as error:
             raise error._among(frame if isinstance(own, pl.LazyFrame) else own) from error.__cause__
 

@@ -42,6 +42,7 @@ SUB = OK.with_columns(subtopic=pl.Series(["x", "y", "x"]))
 LISTS = OK.with_columns(subtopic=pl.Series([["x"], ["y", "x"], []], dtype=pl.List(pl.String)))
 RANKS = RUN.drop("score").with_columns(rank=pl.Series([1, 2, 1], dtype=pl.UInt32))
 LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "relevant": [["b"], ["c"]]})
+TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
 NAN, INF = float("nan"), float("inf")
@@ -642,6 +643,10 @@ CASES = {
     # fusion
     "no method of fusion": Case("TWO", "df.rank.fuse('rrf(', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
+    "a tuned fusion as a method": Case("TWO", f"df.rank.fuse({TUNED})", "ADVICE", r"write (tuned\.fuse\(df\))"),
+    "a tuned fusion as a method, by its text": Case("TWO", f"df.rank.explain_fusion({TUNED})", "ADVICE", r"as in (df\.rank\..*)"),
+    "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))",
+        "df.rank.plot.contributions('rrf')", "df.rank.plot.contributions('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "unknown method of fusion": Case("TWO", "df.rank.fuse('rff', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"Did you mean ('.*?')\?"),
     "fusion, an option twice": Case("TWO", "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'], depth=2)",
