@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, MethodType
@@ -89,12 +90,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
 
 class RankMethod(PandasRanker):
-    """The value of `.rank` on a pandas frame: a ranker that also passes for pandas' own bound method."""
+    """The rankings of a pandas frame; a call, ``df.rank(...)``, is pandas' own method, which ranks values.
+
+    Results are pandas frames in memory of their own: those per query are indexed by the query, those per document by the
+    caller's own index.
+    """
 
     def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
         super().__init__(frame)
         self._method = MethodType(method, frame)
-        self.__doc__ = method.__doc__
         self.__module__ = method.__module__
         self.__annotations__ = method.__annotations__  # a class has some of its own as soon as they are asked for
 
@@ -116,6 +120,11 @@ class RankMethod(PandasRanker):
 
     def __hash__(self) -> int:
         return hash(self._method)
+
+    @property
+    def _own_help(self) -> str:  # type: ignore[override]
+        title = "df.rank(...), the method of pandas"
+        return f"{title}\n{'-' * len(title)}\nAlso shown by help(pd.DataFrame.rank).\n\n{inspect.getdoc(self._method)}"
 
     def __reduce__(self) -> Any:
         return self._method.__reduce__()
