@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
-from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
+from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
 from ..errors import InvalidOption, UnknownMetric, called_by_users
 from .unclear_names import UNCLEAR, elsewhere
 
@@ -147,6 +147,12 @@ class Metric:
                 annotation = int | None
             kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
         return {name: kind for name, kind in kinds.items() if kind is not None}
+
+    @cached_property
+    def named_values(self) -> dict[str, str]:
+        """The options that name a value of a column, with the column's role."""
+        found = {name: role_of(annotation_of(name, x.annotation, self.formula)) for name, x in self.parameters.items()}
+        return {name: role for name, role in found.items() if role is not None}
 
     @property
     def first(self) -> str | None:

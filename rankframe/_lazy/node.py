@@ -33,6 +33,9 @@ Work: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], Non
 Whole: TypeAlias = Callable[[pl.LazyFrame], Any]
 """A fact of the whole table that each part needs, such as the largest label."""
 
+Check: TypeAlias = Callable[[pl.LazyFrame], None]
+"""Refuses a table of which all rows are known."""
+
 MEMORY_OF_RUN = 4
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
 
@@ -47,24 +50,33 @@ SECONDS_OF_WAIT = 0.1
 
 
 def source(
-    rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], whole: Whole | None = None
+    rows: pl.LazyFrame,
+    setup: Setup,
+    run: Run,
+    name: str,
+    *,
+    reads: Sequence[str],
+    whole: Whole | None = None,
+    check: Check | None = None,
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
-    buckets of whole queries; `run` then also takes the fact of all of them that `whole` gives. Errors are those of `run`.
+    buckets of whole queries; `run` then also takes the fact of all of them that `whole` gives. `check` sees all rows first.
+    Errors are those of `run` and of `check`.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
     read = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and whole is None
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query}
+        of_query = of_query and whole is None and check is None
         wanted = read.filter(predicate) if of_query and predicate is not None else read
         computed = (
             names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         )
-        _run(wanted, setup, run, computed, whole, give)
+        _run(wanted, setup, run, computed, whole, check, give)
 
     return node(work, rows, result, name)
 
@@ -97,11 +109,19 @@ def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
 
 
 def _run(
-    rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, whole: Whole | None, give: Give
+    rows: pl.LazyFrame,
+    setup: Setup,
+    run: Run,
+    names: Sequence[str] | None,
+    whole: Whole | None,
+    check: Check | None,
+    give: Give,
 ) -> None:
     """Pass on the results of a verb, batch by batch."""
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
+    if check is not None:
+        check(rows if table is None else table.lazy())
     if table is not None:
         give(run(table, None, names))
         return

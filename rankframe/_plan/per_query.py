@@ -18,6 +18,7 @@ from .._table.subtopics import documents
 from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption, Text
 from . import shortcuts
+from .absent_values import absent_values
 from .bounds import bounds, bounds_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
 from .rank_order import Part, fault_of, in_rank_order
@@ -127,8 +128,8 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
         asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
         return _measure_frame(rows, setup, asked, largest)
 
-    reads = [name for call in calls for name in call.columns]
-    return source(frame, setup, run, "evaluate", reads=reads, whole=largest_of(frame, setup, calls))
+    reads, largest = [name for call in calls for name in call.columns], largest_of(frame, setup, calls)
+    return source(frame, setup, run, "evaluate", reads=reads, whole=largest, check=absent_values(setup, calls))
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:

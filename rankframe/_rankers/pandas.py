@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,7 @@ from .pandas_columns import text_of
 from .pandas_messages import in_words_of_pandas
 from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
+from .whole_table import judge_result
 
 __all__ = ["PandasRanker", "RankMethod", "of_pandas"]
 
@@ -62,8 +64,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _run(self, verb: Callable[..., object], *args: object, **known: object) -> pd.DataFrame:
         declared = verb_of(verb)
         named = declared.with_names(args, _as_text)
+
+        @wraps(verb)
+        def judged(frame: object, setup: Setup, *args: object, **known: object) -> object:
+            found = verb(frame, setup, *args, **known)
+            judge_result(frame, setup, declared, args, found)
+            return found
+
         try:
-            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
+            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, judged, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
         if declared.gives == "join":

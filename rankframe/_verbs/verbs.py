@@ -14,6 +14,7 @@ from .._catalog.call import Call
 from .._catalog.registry import AGREEMENTS
 from .._catalog.requests import Request, calls_of, require_metrics
 from .._lazy.node import source
+from .._plan.absent_values import absent_values
 from .._plan.per_query import (
     Frame,
     by_document,
@@ -202,7 +203,8 @@ def _rows(
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
-    return source(frame, setup, run, verb, reads=reads, whole=largest_of(frame, setup, calls))
+    whole, check = largest_of(frame, setup, calls), absent_values(setup, calls)
+    return source(frame, setup, run, verb, reads=reads, whole=whole, check=check)
 
 
 def _eager_rows(

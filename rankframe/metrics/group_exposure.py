@@ -7,12 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
+from .._support.option_kinds import ValueOf
 from .._words.ranking import Proportion, Range, Ranking, RankWeight
 from ..errors import InvalidOption
 
 __all__ = ["awrf", "group_exposure", "ndkl", "rkl", "rnd", "rrd"]
 
-GroupName: TypeAlias = str | int
+GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 
