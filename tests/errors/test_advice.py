@@ -16,6 +16,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
+from rankframe._catalog import names as metric_names
 from rankframe._decisions.resampling import Resampling
 from rankframe._decisions.runs import Runs
 from rankframe._fusion import entries, fuse
@@ -26,6 +27,7 @@ from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
+from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
@@ -149,6 +151,13 @@ CASES = {
     "a title that is no text": Case("OK", "df.rank.plot.judged('rr', title=1)", "df.rank.plot.judged('rr', title='nDCG by cutoff')"),
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
+    ),
+    "a misspelt agreement among metrics": Case(
+        "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendal')", "ADVICE"
+    ),
+    "a group that no row has": Case(
+        "OK.with_columns(by=pl.Series(['x', 'y', 'x']))", "df.rank.on(group='by').group_exposure(group='typo')",
+        "df.rank.on(group='by').group_exposure(group=ADVICE)", r"for group: ('\w+')",
     ),
     "a metric of the whole table among metrics": Case(
         "OK", "df.rank.evaluate('aggregate_diversity@2')", "(lambda catalog: ADVICE)(3)"
@@ -361,7 +370,7 @@ CASES = {
         "df.rank.on(category='genre', items=catalog).category_diversity()",
     ),
     "a share of no group": Case(
-        "SUB", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
+        "SUB.with_columns(subtopic=pl.Series(['M', 'F', 'M']))", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
     ),
     # verbs
     "one name twice": Case(
@@ -856,9 +865,11 @@ MODULES: list[ModuleType] = [
     name_presets,
     option_kinds,
     parse,
+    absent_values,
     policies,
     rankings,
     registry,
+    metric_names,
     requests,
     roles,
     table_module,
