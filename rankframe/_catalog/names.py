@@ -20,7 +20,7 @@ METHODS = {"evaluate": METRICS, "agreement": AGREEMENTS, "catalog": CATALOG_METR
 
 @called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Take a metric of your own, of queries or of the whole table, out of its list.
+    """Remove a metric of your own, per query or of the whole table, from its list.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     for entry in among.values():
         if meanings := entry.meanings(name):
             return entry, meanings[0]
-    if said := of_other_method(name, text, ["evaluate"]) or elsewhere(name, text) or of_other_method(name, text):
-        raise UnknownMetric(said)
+    if advice := of_other_method(name, text, ["evaluate"]) or elsewhere(name, text) or of_other_method(name, text):
+        raise UnknownMetric(advice)
     unknown = f"unknown metric {shown(name)}{'' if name == text else f' in {shown(text)}'}. "
     near = nearest_name(name, {**CATALOG_METRICS, **AGREEMENTS, **METRICS, **among})
     meant = _with_cutoff(name, among)
@@ -75,14 +75,14 @@ def nearest_name(name: str, among: Mapping[str, Metric]) -> str | None:
 
 
 def _listed(among: Mapping[str, Metric]) -> str:
-    """The metrics; of many, those asked for most."""
+    """The metrics' names; of many, the most usual ones."""
     usual = [name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "err", "rbp") if name in among]
     others = f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
     return others if usual else ", ".join(among)
 
 
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
-    """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
+    """The text meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
     base, cutoff = without_digits(name.replace("_at_", "_"))
     with_k = {entry.name: entry for entry in among.values() if entry.first == "k"}
     if not cutoff:
