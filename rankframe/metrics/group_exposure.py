@@ -7,8 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._support.option_kinds import ValueOf
-from .._words.ranking import Proportion, Range, Ranking, RankWeight
+from .._words.ranking import Proportion, Range, Ranking, RankWeight, ValueOf
 from ..errors import InvalidOption
 
 __all__ = ["awrf", "group_exposure", "ndkl", "rkl", "rnd", "rrd"]
