@@ -37,7 +37,8 @@ def judge_result(frame: object, setup: Setup, verb: Verb, args: Sequence[Any], r
         return
     if policies.no_relevant == "null" or policies.unjudged == "bounds":  # which show that nothing is known
         return
-    empty = [call.text for call in _calls(verb, args) if call.labels and not _has_values(result, call.text)]
+    reading = [call.text for call in _calls(verb, args) if call.labels and call.metric.over == "documents"]
+    empty = [text for text in reading if not _has_values(result, text)]
     if empty:
         warn(
             f"nobody judged a document: column {label!r} is null in all {frame.height:,} rows, and the values of {empty[0]} "
