@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
     from ._catalog.catalog_metrics import catalog_metric
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
+    from ._catalog.names import unregister
     from ._catalog.parse import parse
-    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric, unregister
+    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
@@ -148,7 +149,7 @@ LATER = {
     "scan_qrels": "io",
     "scan_run": "io",
     "sentence_transformers_evaluator": "_trainers.sentence_transformers",
-    "unregister": "_catalog.registry",
+    "unregister": "_catalog.names",
     "write_qrels": "io",
     "write_run": "io",
     "xgboost_metric": "_trainers.xgboost",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._decisions.runs import Runs
-from ._fusion.fitted import FittedFusion, runs_for
+from ._fusion.fitted import FittedFusion, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
@@ -291,6 +291,7 @@ class Plots(ItemPlots):
         'What each run contributes to rrf'
         """
         chosen = runs_for(method, runs, run)
+        require_runs(chosen, "plot.contributions")
         return self._draw(
             title, background, ax, chosen, fusion_figures.contributions, chosen.columns, chosen, method, k
         )

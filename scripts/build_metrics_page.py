@@ -6,7 +6,6 @@ import ast
 import inspect
 import math
 import re
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import rankframe as rf
 from rankframe._catalog.call import Call
 from rankframe._catalog.registry import Metric
 from rankframe._catalog.unclear_names import UNCLEAR
+from rankframe._rankers.help import families
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared
@@ -177,19 +177,8 @@ def page() -> str:
     rows = [(family, " ".join(f"[`{x.name}`](#{x.name})" for x in metrics)) for (family, _), metrics in found.items()]
     parts = [HEAD.replace("CONTENTS\n", table(("", ""), rows))]
     for (family, about), metrics in found.items():
-        parts += [f"## {family}\n\n{about}\n", *map(section, metrics)]
+        parts += [f"## {family}\n\n{about[0].upper()}{about[1:]}\n", *map(section, metrics)]
     return "\n".join(parts)
-
-
-def families(metrics: list[Metric]) -> dict[tuple[str, str], list[Metric]]:
-    """The metrics by the first line of their module, which is a heading, a colon and a sentence."""
-    found: dict[tuple[str, str], list[Metric]] = {}
-    for metric in metrics:
-        heading, _, about = (
-            (inspect.getdoc(sys.modules[metric.formula.__module__]) or "").splitlines()[0].partition(": ")
-        )
-        found.setdefault((heading, about[0].upper() + about[1:]), []).append(metric)
-    return found
 
 
 def section(metric: Metric) -> str:

@@ -193,6 +193,13 @@ class Call:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        """The code that gives an equal call."""
+        listed = self.metric.listed
+        if listed is None:
+            return f"Call({self.text!r})"
+        return f"rf.parse({self.text!r}{'' if listed == 'METRICS' else f', rf.{listed}'})[0]"
+
 
 def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, object]) -> list[Call]:
     """The calls for the arguments of a method: one for each cutoff."""
@@ -249,12 +256,10 @@ def _read(entry: Metric, name: str, value: object) -> object:
             )
             each = [_text(entry, name, kind.read(x)) for x in several]
             example = _text(entry, name, kind.near(value))
-            advice = "" if example is None else f"; write {example}"
+            advice = f".{kind.hint(value)}" if example is None else f"; write {example}."
             if each and None not in each:
-                advice = f"; write one text for each: {', '.join(map(repr, each))}"
-            raise InvalidOption(
-                f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}.{kind.hint(value)}"
-            ) from None
+                advice = f"; write one text for each: {', '.join(map(repr, each))}."
+            raise InvalidOption(f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}") from None
     if is_number(value):
         return as_number(value)
     if value is None or isinstance(value, (str, bool, Mapping, pl.Expr)) or callable(value):

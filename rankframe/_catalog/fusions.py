@@ -16,8 +16,9 @@ import polars as pl
 from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
-from ..errors import Code, InvalidOption, RankframeError, Text, nearest, option, shown
+from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
 from .call import Call, call_of
+from .names import nearest_name
 from .parse import literals, parse
 from .registry import Metric
 
@@ -58,7 +59,7 @@ OPTIONS = {"norm": "normalize", "p": "phi"}
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fusion(Metric):
     """A method of fusion with its names, as ``@fusion`` makes it from a function of `Rankings`.
 
@@ -89,6 +90,12 @@ class Fusion(Metric):
         return {**super().kinds, **{name: kind for name, (kind, _) in self._shared.items()}}
 
     @property
+    def listed(self) -> str | None:
+        """The list of ``rankframe`` that has it; None if it is not declared."""
+        lists = {"FUSIONS": FUSIONS, "TRAINED_FUSIONS": TRAINED_FUSIONS}
+        return next((name for name, entries in lists.items() if entries.get(self.name) is self), None)
+
+    @property
     def first(self) -> None:
         """No option of a fusion is written after ``@``."""
 
@@ -108,7 +115,7 @@ class Fusion(Metric):
         return {"normalize": (normalize, None), "missing": (_kind(Missing), "skip"), **depth}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trained(Fusion):
     """A method of fusion that learns from judged rankings.
 
@@ -187,6 +194,13 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
     """
     match = TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
+        if hasattr(text, "fuse") and hasattr(text, "text"):
+            raise InvalidOption(
+                f"{shown(text)} fuses tables by itself: write ",
+                Code("tuned.fuse(df)"),
+                "; where a method is named, write its text and its runs: ",
+                Code("df.rank.explain_fusion(tuned.text, runs=tuned.runs)", phrase="as in {}"),
+            )
         raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
     named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
     if named == "combos":  # trectools, whose strategies are methods here
@@ -218,8 +232,7 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
         if _plain(name) in map(_plain, (entry.name, *entry.aliases)):
             return _trained_or_not(entry, text, among)
-    known = [known for entry in among.values() for known in (entry.name, *entry.aliases)]
-    near = nearest(name, known)
+    near = nearest_name(name, among)
     where = "" if name == text else f" in {shown(text)}"
     hint: Text = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     with suppress(RankframeError):

@@ -15,7 +15,8 @@ from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
 from .flat_names import flat_name, unflattened
-from .registry import METRICS, Metric, find
+from .names import find
+from .registry import METRICS, Metric
 
 __all__ = ["literals", "parse", "texts_of"]
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
-from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of
-from ..errors import InvalidOption, UnknownMetric, called_by_users, nearest, shown
-from .unclear_names import UNCLEAR, call_with, elsewhere, without_digits
+from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
+from ..errors import InvalidOption, UnknownMetric, called_by_users
+from .unclear_names import UNCLEAR, elsewhere
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 __all__ = [
-    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "find", "list_catalog_metric", "metric", "of", "unregister",
+    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "list_catalog_metric", "metric", "of", "unlist",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
@@ -102,6 +102,26 @@ class Metric:
     labels: bool | Callable[..., bool] = True
     needs: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})" if self.listed is None else f"rf.{self.listed}[{self.name!r}]"
+
+    @property
+    def listed(self) -> str | None:
+        """The list of ``rankframe`` that has it; None if it is not declared."""
+        lists = {"METRICS": METRICS, "AGREEMENTS": AGREEMENTS, "CATALOG_METRICS": CATALOG_METRICS}
+        return next((name for name, entries in lists.items() if entries.get(self.name) is self), None)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every name that a text may call it by, with the name that an error proposes for one that is similar."""
+        own = dict.fromkeys((*self.aliases, self.name), self.name)
+        return {**own, self.formula.__name__: self.formula.__name__, **{name: name for name in self.spellings}}
+
+    def meanings(self, name: str) -> list[Mapping[str, Any]]:
+        """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
+        named: list[Mapping[str, Any]] = [{} for own in (self.name, *self.aliases) if own.lower() == name.lower()]
+        return named + [options for spelling, options in self.spellings.items() if spelling.lower() == name.lower()]
+
     @property
     def own(self) -> bool:
         """Whether it is one of the library's own."""
@@ -127,6 +147,12 @@ class Metric:
                 annotation = int | None
             kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
         return {name: kind for name, kind in kinds.items() if kind is not None}
+
+    @cached_property
+    def named_values(self) -> dict[str, str]:
+        """The options that name a value of a column, with the column's role."""
+        found = {name: role_of(annotation_of(name, x.annotation, self.formula)) for name, x in self.parameters.items()}
+        return {name: role for name, role in found.items() if role is not None}
 
     @property
     def first(self) -> str | None:
@@ -290,21 +316,15 @@ def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
     for name in own:
         if name.lower() in UNCLEAR:
             raise InvalidOption(elsewhere(name, name) or "", "; choose an unambiguous name")
-        first, *others = _meanings(entry, name)
+        first, *others = entry.meanings(name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
     for other in among.values():
-        taken = [name for name in own if _meanings(other, name)]
+        taken = [name for name in own if other.meanings(name)]
         if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
             raise InvalidOption(
                 f"{taken[0]!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
             )
-
-
-def _meanings(entry: Metric, name: str) -> list[Mapping[str, object]]:
-    """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
-    named: list[Mapping[str, object]] = [{} for own in (entry.name, *entry.aliases) if own.lower() == name.lower()]
-    return named + [options for spelling, options in entry.spellings.items() if spelling.lower() == name.lower()]
 
 
 def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
@@ -312,28 +332,10 @@ def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
     return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
-@called_by_users
-def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Remove a metric of your own, of queries or of the whole table, from its list.
-
-    Parameters
-    ----------
-    metric
-        Its canonical name, or the function that was declared.
-
-    Raises
-    ------
-    UnknownMetric, InvalidOption
-        If there is no such metric, or it is one of the library's own.
-    """
-    both = {**_catalog_metrics, **_metrics}
-    entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
-    if entry.own:
-        raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
-    if entry in _metrics.values():
-        del _metrics[entry.name]
-    else:
-        del _catalog_metrics[entry.name]
+def unlist(entry: Metric) -> None:
+    """Remove a metric, per query or of the whole table, from its list."""
+    entries = _metrics if entry in _metrics.values() else _catalog_metrics
+    del entries[entry.name]
 
 
 def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
@@ -355,43 +357,3 @@ def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -
     if name in METRICS:
         raise UnknownMetric(f"{name} is a method; name the metric by a text, as {name!r}")
     raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
-
-
-def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, object]]:
-    """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
-    if name in among:
-        return among[name], {}
-    for entry in among.values():
-        if meanings := _meanings(entry, name):
-            return entry, meanings[0]
-    _refuse_of("evaluate", _metrics, name, text)
-    if advice := elsewhere(name, text):
-        raise UnknownMetric(advice)
-    _refuse_of("agreement", _agreements, name, text)
-    _refuse_of("catalog", _catalog_metrics, name, text)
-    known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
-    near = nearest(name, known)
-    longer = [other for other in among if other.startswith(f"{name.lower()}_")]  # hit may be hits or hit_rate
-    meant = _with_cutoff(name, among) or dict.fromkeys([*([] if near is None else [near]), *longer])
-    hint = f"Did you mean {' or '.join(map(repr, meant))}?" if meant else f"Known metrics: {_listed(among)}"
-    raise UnknownMetric(f"unknown metric {shown(name)}{'' if name == text else f' in {shown(text)}'}. {hint}")
-
-
-def _refuse_of(method: str, others: Mapping[str, Metric], name: str, text: str) -> None:
-    if any(_meanings(entry, name) for entry in others.values()):
-        raise UnknownMetric(*call_with(method, name, text))
-
-
-def _listed(among: Mapping[str, Metric]) -> str:
-    """The metrics' names; of many, the most usual ones."""
-    usual = [name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "err", "rbp") if name in among]
-    others = f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
-    return others if usual else ", ".join(among)
-
-
-def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
-    """The text meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
-    base, cutoff = without_digits(name.replace("_at_", "_"))
-    near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
-    sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)
-    return [f"{near}@{cutoff}"] if sure else []

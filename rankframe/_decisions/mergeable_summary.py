@@ -18,7 +18,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, like, measure, refuse_names
+from .._plan.per_query import Frame, collect, measure, refuse_names, table_of
 from .._table.roles import require
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
@@ -121,7 +121,7 @@ class Summary:
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
-        return self._part(like(frame, self.per_query(frame), self.setup))
+        return self._part(collect(self.per_query(frame), frame, self.setup))
 
     def per_query(self, frame: Frame) -> pl.LazyFrame:
         """The values of each query, its slices and its weight."""
@@ -263,17 +263,9 @@ def summarize(
     def summed(per_query: pl.DataFrame) -> pl.DataFrame:
         return summary.at_once(per_query).drop("ci_method")
 
-    per_query = like(frame, summary.per_query(frame), setup)
-    if isinstance(per_query, pl.DataFrame):
-        return summed(per_query)
     figures = {name: dtype for name, dtype in FIGURES.items() if name != "ci_method"}
-    return per_query.map_batches(
-        summed,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema={**{name: frame.collect_schema()[name] for name in by}, **figures},
-    )
+    schema = {**{name: frame.collect_schema()[name] for name in by}, **figures}
+    return table_of(frame, summary.per_query(frame), setup, "summarize", summed, schema)
 
 
 def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:

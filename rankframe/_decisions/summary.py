@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean, added, by_metric, sums_of
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, like, measure, refuse_names
+from .._plan.per_query import Frame, measure, refuse_names, table_of
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import NO_WEIGHT, failing, is_weight
@@ -41,7 +41,7 @@ def summarize(
     else:
         values = values.with_columns(pl.lit(1.0).alias("#weight"))
     if resampling.ci is None:
-        return like(frame, _summed(values, calls, by, ordered=eager), setup)
+        return table_of(frame, _summed(values, calls, by, ordered=eager), setup, "summarize")
 
     def with_intervals(per_query: pl.DataFrame) -> pl.DataFrame:
         summed = _summed(per_query.lazy(), calls, by, ordered=True).collect(engine="in-memory")
@@ -49,17 +49,9 @@ def summarize(
         bounds = [pl.Series(name, x, pl.Float64).fill_nan(None) for name, x in found.items()]
         return summed.with_columns(bounds).select(*by, "metric", *FIGURES)
 
-    per_query = like(frame, values, setup)
-    if isinstance(per_query, pl.DataFrame):
-        return with_intervals(per_query)
     of_slices = {name: frame.collect_schema()[name] for name in by}
-    return per_query.map_batches(
-        with_intervals,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema={**of_slices, "metric": pl.String, **FIGURES},
-    )
+    schema = {**of_slices, "metric": pl.String, **FIGURES}
+    return table_of(frame, values, setup, "summarize", with_intervals, schema)
 
 
 FIGURES = {

@@ -198,7 +198,21 @@ def runs_for(
     """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:
         return method.where
+    if not isinstance(method, (str, Call, FittedFusion)):
+        fusion_of(method)  # refuses it
     return Runs.of(runs, run)
+
+
+def require_runs(runs: Runs, caller: str) -> None:
+    """Refuse a call without runs; `caller` is the method that the user called."""
+    if not runs.columns:
+        raise InvalidOption(
+            f"{caller} needs the runs: ",
+            option(runs=["bm25", "dense"]),
+            ", columns of scores, or ",
+            option(run="system"),
+            ", the column that names the run of each row",
+        )
 
 
 def _names(names: Sequence[str]) -> pl.Expr:

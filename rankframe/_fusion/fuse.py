@@ -20,7 +20,7 @@ from .._words.asked import Asked
 from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
-from .fitted import FittedFusion
+from .fitted import FittedFusion, require_runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,14 +188,7 @@ def over_runs(
 ) -> Frame:
     """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
     verb = "fuse" if work is fused else "explain_fusion"
-    if not runs.columns:
-        raise InvalidOption(
-            f"{verb} needs the runs: ",
-            option(runs=["bm25", "dense"]),
-            ", columns of scores, or ",
-            option(run="system"),
-            ", the column that names the run of each row",
-        )
+    require_runs(runs, verb)
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
     of_query, schema = runs.queries(setup), frame.collect_schema()

@@ -18,7 +18,7 @@ from .._verbs.declaration import verb
 from ..errors import InvalidOption, RankframeError, option
 from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
-from .lists import lists_of
+from .lists import at_once, lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
 from .recount import Asked, Recount, users_of
 
@@ -67,40 +67,29 @@ def catalog(
     *requests: Request | Call,
 ) -> Frame:
     """One row per slice and metric: its value, an interval, and the numbers of users and of items in the catalog."""
+    if isinstance(frame, pl.LazyFrame):
+        return at_once(catalog, frame, setup, by, unknown_items, resampling, *requests)
     calls = catalog_calls(requests, setup, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
-    schema = frame.collect_schema()
-    asked = Asked(tuple(calls), catalog_and_past(setup, schema, unknown_items), setup.policies.relevant)
+    asked = Asked(tuple(calls), catalog_and_past(setup, frame.schema, unknown_items), setup.policies.relevant)
     lists = lists_of(frame, setup, by, asked.columns)  # refuses a metric that lacks a table before anything runs
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
-
-    def measured(lists: pl.DataFrame) -> pl.DataFrame:
-        rows: list[tuple[object, ...]] = []
-        slices = in_slices(asked.known.catalog.within(lists), by)
-        with Progress("resampling users", resampling.progress) as progress:
-            for part in slices:
-                users = users_of(part, setup.roles.query)
-                recount = Recount(part, setup.roles.query, users, asked)
-                values = recount.plain(asked)
-                ends = _ends(recount, asked, values, resampling, progress)
-                where = part.select(keys(by)).row(0) if by else ()
-                rows += [
-                    (*where, call.text, *figures, users.height, asked.size)
-                    for call, *figures in zip(calls, values, *ends, strict=True)
-                ]
-        of_slices = {name: lists.schema[at] for name, at in zip(by, keys(by), strict=True)}
-        found = pl.DataFrame(rows, {**of_slices, **columns}, orient="row")
-        return found.with_columns(pl.col(pl.Float64).fill_nan(None)) if rows else found
-
-    if isinstance(lists, pl.DataFrame):
-        return measured(lists)
-    return lists.map_batches(
-        measured,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema={**{name: schema[name] for name in by}, **columns},
-    )
+    rows: list[tuple[object, ...]] = []
+    slices = in_slices(asked.known.catalog.within(lists), by)
+    with Progress("resampling users", resampling.progress) as progress:
+        for part in slices:
+            users = users_of(part, setup.roles.query)
+            recount = Recount(part, setup.roles.query, users, asked)
+            values = recount.plain(asked)
+            ends = _ends(recount, asked, values, resampling, progress)
+            where = part.select(keys(by)).row(0) if by else ()
+            rows += [
+                (*where, call.text, *figures, users.height, asked.size)
+                for call, *figures in zip(calls, values, *ends, strict=True)
+            ]
+    of_slices = {name: lists.schema[at] for name, at in zip(by, keys(by), strict=True)}
+    found = pl.DataFrame(rows, {**of_slices, **columns}, orient="row")
+    return found.with_columns(pl.col(pl.Float64).fill_nan(None)) if rows else found
 
 
 def item_counts(

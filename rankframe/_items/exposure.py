@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 import polars as pl
 
-from .._plan.per_query import Frame, like, refuse_names
+from .._plan.per_query import Frame, collect, refuse_names
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._table.roles import require_number
@@ -17,7 +17,7 @@ from .._table.setup import Setup
 from .._verbs.declaration import verb
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
-from .lists import ITEM, RANK, item_column, lists_of
+from .lists import ITEM, RANK, at_once, item_column, lists_of
 from .sliced import Sliced
 
 __all__ = ["Weighing", "exposure"]
@@ -69,16 +69,16 @@ class Exposures(Sliced):
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and item of a part."""
-        return like(frame, self.sums(frame), self.setup)
+        return collect(self.sums(frame), frame, self.setup)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The table, from the rows of its parts."""
         doc = next(name for name in parts.columns if name not in (*self.slices, *SUMS))
         return self.table(parts.lazy(), doc).collect()
 
-    def sums(self, frame: Frame) -> pl.LazyFrame:
+    def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
         """The times that each item is shown, its exposure, and the times that it is shown and relevant, by slice."""
-        schema = frame.collect_schema()
+        schema = frame.schema
         doc = item_column(self.setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
         refuse_names(FIGURES, [doc], "the table")
@@ -98,12 +98,12 @@ class Exposures(Sliced):
             exposure=weight_of(self.weighing.weight, self.weighing.p).cast(pl.Float64),
             relevant_shown=relevant,
         )
-        return self._added(rows, doc, ordered=isinstance(frame, pl.DataFrame))
+        return self._added(rows, doc)
 
-    def _added(self, rows: pl.LazyFrame, doc: str, *, ordered: bool) -> pl.LazyFrame:
+    def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         relevant = pl.col("relevant_shown")
         known = pl.when(relevant.is_not_null().any()).then(relevant.sum())
-        return rows.group_by(*self.slices, doc, maintain_order=ordered).agg(
+        return rows.group_by(*self.slices, doc, maintain_order=True).agg(
             pl.col("shown").sum().cast(pl.UInt32),
             pl.col("exposure").sum(),
             known.cast(pl.UInt32).alias("relevant_shown"),
@@ -113,7 +113,7 @@ class Exposures(Sliced):
         """One row per slice and item: the sums of all parts, and the share of the slice's exposure."""
         slices, total = [*self.slices], pl.col("exposure").sum()
         found = (
-            self._added(sums, doc, ordered=True)
+            self._added(sums, doc)
             .with_columns((pl.col("exposure") / (total.over(slices) if slices else total)).alias("share"))
             .sort(*slices, "exposure", doc, descending=[*[False] * len(slices), True, False], nulls_last=True)
         )
@@ -128,6 +128,8 @@ def in_parts(setup: Setup, largest_label: float | None, weighing: Weighing, by: 
 @verb(gives="table", reads=["by"], in_parts=in_parts)
 def exposure(frame: Frame, setup: Setup, weighing: Weighing, by: Sequence[str]) -> Frame:
     """One row per slice and item: the times it is shown, its exposure and share, and the times it is shown and relevant."""
+    if isinstance(frame, pl.LazyFrame):
+        return at_once(exposure, frame, setup, weighing, by)
     exposures = Exposures(setup, weighing, tuple(by))
-    doc = item_column(setup, frame.collect_schema())
-    return like(frame, exposures.table(exposures.sums(frame), doc), setup)
+    doc = item_column(setup, frame.schema)
+    return collect(exposures.table(exposures.sums(frame), doc), frame, setup)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
-from typing import TypeVar
+from collections.abc import Callable, Collection, Sequence, Set
+from typing import Any, cast
 
 import polars as pl
 
 from .._decisions.summary import by_query, keys
-from .._plan.per_query import Frame, like
-from .._table.background import NAMELESS, refuse_nameless
+from .._lazy.node import Give, node
+from .._plan.per_query import Frame, collect
+from .._table.background import refuse_nameless
 from .._table.setup import Setup
 from .._table.table import Table, failing
+from .._verbs.declaration import verb_of
 from .._verbs.verbs import with_ranks
 from .._words.exposure import LABEL
 from ..errors import InvalidOption, on
 
-__all__ = ["ITEM", "RANK", "item_column", "lists_of"]
-
-F = TypeVar("F", bound=Frame)
+__all__ = ["ITEM", "RANK", "at_once", "item_column", "lists_of"]
 
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""
@@ -36,33 +36,39 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
     return doc
 
 
-def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()) -> F:
+def at_once(verb: Callable[..., Frame], frame: pl.LazyFrame, setup: Setup, *args: Any) -> pl.LazyFrame:
+    """The result of a verb that looks at all lists together, as a node that collects the columns that the verb reads."""
+    declared, schema = verb_of(verb), frame.collect_schema()
+    result = verb(schema.to_frame(), setup, *args).collect_schema()  # raises errors of columns and options at the call
+    read = declared.columns(setup, args)
+
+    def work(give: Give, *_: object) -> None:
+        rows = frame.select(x for x in schema if x in read).collect(engine="streaming")
+        give(cast("pl.DataFrame", verb(rows, setup, *args)))
+
+    return node(work, frame, result, declared.name)
+
+
+def lists_of(
+    frame: pl.DataFrame, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()
+) -> pl.DataFrame:
     """A row per user and item: the user's slices, the query columns, the item, its rank; its label and score, if in `columns`.
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.
     """
-    schema = frame.collect_schema()
+    schema = frame.schema
     doc = item_column(setup, schema)
     beside = [_values(setup, Table.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
-    ranked = with_ranks(frame, setup, RANK)
-    rank = pl.col(RANK)
-    if isinstance(ranked, pl.LazyFrame):
-        nameless = failing([(pl.col(doc).is_null() & rank.is_not_null(), NAMELESS.format(doc, "item", "item"))])
-        rank = pl.coalesce(nameless.cast(pl.UInt32), rank)
-    elif ranked[doc].has_nulls():
-        refuse_nameless(ranked.filter(rank.is_not_null()), doc)
-    lists = ranked.lazy().select(
-        *setup.roles.query,
-        pl.col(doc).alias(ITEM),
-        rank.alias(RANK),
-        *beside,
-    )
+    ranked = cast("pl.DataFrame", with_ranks(frame, setup, RANK))
+    if ranked[doc].has_nulls():
+        refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
+    lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *beside)
     if by:
         slices = by_query(frame, setup.roles.query, by, None)
         lists = lists.join(slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
         lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
-    return like(frame, lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), setup)
+    return collect(lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), frame, setup)
 
 
 def _values(setup: Setup, table: Table, name: str) -> pl.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 
-__all__ = ["Run", "source"]
+__all__ = ["Give", "Run", "node", "source"]
 
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; its last argument lists the columns to return, None for all.
@@ -27,8 +27,14 @@ The second argument is a fact of the whole table, if the rows are a part of it a
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
 
+Work: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], None]
+"""Passes on the rows of a node; it may leave out columns that are not named and rows that the predicate leaves out."""
+
 Whole: TypeAlias = Callable[[pl.LazyFrame], object]
 """A fact of the whole table that each part needs, such as the largest label."""
+
+Check: TypeAlias = Callable[[pl.LazyFrame], None]
+"""Refuses a table of which all rows are known."""
 
 MEMORY_OF_RUN = 3
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
@@ -44,28 +50,49 @@ SECONDS_OF_WAIT = 0.1
 
 
 def source(
-    rows: pl.LazyFrame, setup: Setup, run: Run, name: str, *, reads: Sequence[str], whole: Whole | None = None
+    rows: pl.LazyFrame,
+    setup: Setup,
+    run: Run,
+    name: str,
+    *,
+    reads: Sequence[str],
+    whole: Whole | None = None,
+    check: Check | None = None,
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     Columns with a role and those it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come
-    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows.
+    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse
+    the rows before that.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
-    whole_rows, rows = rows, rows.select(x for x in schema if x in {*setup.roles.names, *reads})
+    read = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
+
+    def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
+        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query}
+        of_query = of_query and whole is None and check is None
+        wanted = read.filter(predicate) if of_query and predicate is not None else read
+        computed = (
+            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
+        )
+        _run(wanted, setup, run, computed, whole, check, give)
+
+    return node(work, rows, result, name)
+
+
+def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
+    """A source node, called `name`, that yields the frames of `work` when the plan runs; errors are those of `work`.
+
+    `rows` are the caller's table, for the advice of errors.
+    """
 
     def read(
         names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Generator[pl.DataFrame, None, None]:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query} and whole is None
-        wanted = rows.filter(predicate) if of_query and predicate is not None else rows
-        computed = (
-            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
-        )
         left = n_rows
         try:
-            with closing(_aside(lambda give: _run(wanted, setup, run, computed, whole, give))) as results:
+            with closing(_aside(lambda give: work(give, names, predicate))) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)
                     found = found if names is None else found.select(names)
@@ -75,18 +102,26 @@ def source(
                     if left == 0:
                         return
         except RankframeError as error:
-            told = error._among(whole_rows) if isinstance(error, InvalidData) else error
+            told = error._among(rows) if isinstance(error, InvalidData) else error
             raise without_own_frames(told) from error.__cause__
 
-    return register_io_source(read, schema=result, is_pure=True, explain_name=f"rankframe.{name}")
+    return register_io_source(read, schema=schema, is_pure=True, explain_name=f"rankframe.{name}")
 
 
 def _run(
-    rows: pl.LazyFrame, setup: Setup, run: Run, names: Sequence[str] | None, whole: Whole | None, give: Give
+    rows: pl.LazyFrame,
+    setup: Setup,
+    run: Run,
+    names: Sequence[str] | None,
+    whole: Whole | None,
+    check: Check | None,
+    give: Give,
 ) -> None:
     """Pass on the results of a verb, batch by batch."""
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
+    if check is not None:
+        check(rows if table is None else table.lazy())
     if table is not None:
         give(run(table, None, names))
         return

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
-from .._lazy.node import source
+from .._lazy.node import Give, node, source
 from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption, Text
 from . import shortcuts
+from .absent_values import absent_values
 from .bounds import bounds, bounds_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
 from .rank_order import Part, fault_of, in_rank_order
@@ -40,6 +41,7 @@ __all__ = [
     "refuse_faults",
     "refuse_names",
     "setup_of_largest",
+    "table_of",
     "with_labels",
     "with_names",
 ]
@@ -127,8 +129,8 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
         asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
         return _measure_frame(rows, setup, asked, largest)
 
-    reads = [name for call in calls for name in call.columns]
-    return source(frame, setup, run, "evaluate", reads=reads, whole=largest_of(frame, setup, calls))
+    reads, largest = [name for call in calls for name in call.columns], largest_of(frame, setup, calls)
+    return source(frame, setup, run, "evaluate", reads=reads, whole=largest, check=absent_values(setup, calls))
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
@@ -294,11 +296,36 @@ def as_given(frame: F, table: pl.DataFrame) -> F:
     return cast("F", table.lazy() if isinstance(frame, pl.LazyFrame) else table)
 
 
-def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
-    """Run an eager call's plan; a failed guard raises our own error."""
-    # optimizing the plan of a small table takes longer than it saves
-    how = pl.QueryOptFlags() if optimized and frame.height > shortcuts.ROWS_OF_SMALL_TABLE else pl.QueryOptFlags.none()
+def table_of(
+    frame: F,
+    plan: pl.LazyFrame,
+    setup: Setup,
+    name: str,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    schema: Mapping[str, Any] | None = None,
+) -> F:
+    """The rows of a plan over the frame, after `finish`, which gives them `schema`; of a LazyFrame as a node called `name`."""
+
+    def rows() -> pl.DataFrame:
+        found = collect(plan, frame, setup)
+        return found if finish is None else finish(found)
+
+    def work(give: Give, *_: object) -> None:
+        give(rows())
+
+    if isinstance(frame, pl.DataFrame):
+        return cast("F", rows())
+    return cast("F", node(work, frame, plan.collect_schema() if schema is None else schema, name))
+
+
+def collect(lf: pl.LazyFrame, frame: Frame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
+    """Run a call's plan; a failed guard raises our own error."""
     try:
+        if isinstance(frame, pl.LazyFrame):
+            return lf.collect(engine="streaming")
+        # optimizing the plan of a small table takes longer than it saves
+        optimized = optimized and frame.height > shortcuts.ROWS_OF_SMALL_TABLE
+        how = pl.QueryOptFlags() if optimized else pl.QueryOptFlags.none()
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:
         found = failed(error)

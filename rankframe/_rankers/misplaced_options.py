@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from .._catalog.call import SEVERAL
-from .._catalog.registry import METRICS, find
+from .._catalog.names import find, of_other_method
+from .._catalog.registry import METRICS
 from .._catalog.requests import calls_of
 from .._catalog.unclear_names import elsewhere
 from .._support.arguments import refuse_unfit
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
-from ..errors import Code, InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
+from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 
 __all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
@@ -152,9 +153,9 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
     base, cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
     try:
         metric, _ = find(base, base, METRICS)
-    except UnknownMetric as error:
-        of_other_call = any(isinstance(part, Code) for part in error.said)
-        return f"; {worded(error.said)}" if of_other_call else did_you_mean(name, methods).replace(" Did", ". Did")
+    except UnknownMetric:
+        said = of_other_method(base, base)
+        return did_you_mean(name, methods).replace(" Did", ". Did") if said is None else f"; {worded(said)}"
     method = metric.formula.__name__
     if cutoff is not None and metric.first is not None:
         text = f"{metric.name}@{cutoff}"

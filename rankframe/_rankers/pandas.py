@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +23,7 @@ from .pandas_columns import text_of
 from .pandas_messages import in_words_of_pandas
 from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
+from .whole_table import judge_result
 
 __all__ = ["PandasRanker", "RankMethod", "of_pandas"]
 
@@ -61,8 +64,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _run(self, verb: Callable[..., object], *args: object, **known: object) -> pd.DataFrame:
         declared = verb_of(verb)
         named = declared.with_names(args, _as_text)
+
+        @wraps(verb)
+        def judged(frame: object, setup: Setup, *args: object, **known: object) -> object:
+            found = verb(frame, setup, *args, **known)
+            judge_result(frame, setup, declared, args, found)
+            return found
+
         try:
-            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, verb, *named, **known)
+            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, judged, *named, **known)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
         if declared.gives == "join":
@@ -89,12 +99,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
 
 class RankMethod(PandasRanker):
-    """The value of `.rank` on a pandas frame: a ranker that also passes for pandas' own bound method."""
+    """The rankings of a pandas frame; a call, ``df.rank(...)``, is pandas' own method, which ranks values.
+
+    Results are pandas frames in memory of their own: those per query are indexed by the query, those per document by the
+    caller's own index.
+    """
 
     def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
         super().__init__(frame)
         self._method = MethodType(method, frame)
-        self.__doc__ = method.__doc__
         self.__module__ = method.__module__
         self.__annotations__ = method.__annotations__  # else the annotations of the class are found
 
@@ -116,6 +129,11 @@ class RankMethod(PandasRanker):
 
     def __hash__(self) -> int:
         return hash(self._method)
+
+    @property
+    def _own_help(self) -> str:  # type: ignore[override]
+        title = "df.rank(...), the method of pandas"
+        return f"{title}\n{'-' * len(title)}\nAlso shown by help(pd.DataFrame.rank).\n\n{inspect.getdoc(self._method)}"
 
     def __reduce__(self) -> Any:
         return self._method.__reduce__()

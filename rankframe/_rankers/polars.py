@@ -9,9 +9,10 @@ import polars as pl
 
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData
+from ..errors import InvalidData, MissingColumn
 from .kept_options import keep, kept
 from .ranker import FrameRanker
+from .whole_table import judge_result
 
 __all__ = ["PolarsRanker"]
 
@@ -37,6 +38,7 @@ class PolarsRanker(FrameRanker[R]):
             raise error._among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from error.__cause__
         if declared.gives == "join":
             keep(result, self._setup)
+        judge_result(self._frame, self._setup, declared, args, result)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
@@ -46,6 +48,9 @@ class PolarsRanker(FrameRanker[R]):
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
         try:
             return work(frame, self._setup, *args)
+        except MissingColumn:
+            work(lf.collect_schema().to_frame(), self._setup, *args)  # names all columns of the table in its error
+            raise
         except InvalidData as error:
             raise error._among(frame if isinstance(own, pl.LazyFrame) else own) from error.__cause__
 

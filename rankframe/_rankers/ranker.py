@@ -28,6 +28,7 @@ from .._verbs.verbs import evaluate as evaluation
 from ..errors import InvalidOption
 from ..plot import PLOTS, Plots
 from .display import Shown, shown_of, spelled
+from .help import Help
 from .method import formula_as_method as formula
 from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
@@ -51,8 +52,13 @@ class Ranker(ABC, Generic[R]):
         "cutoffs, as ``k=[5, 10]``, give a column each."
     )
 
+    _own_help = ""
+
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         self._setup = setup
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = Help(vars(cls).get("__doc__"))  # type: ignore[assignment] # gives a text
 
     on = function(bind)
 

@@ -17,7 +17,26 @@ import polars as pl
 
 from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, nearest, option
 
-__all__ = ["CUTOFF", "Kind", "Range", "annotation_of", "as_number", "check", "fits", "is_number", "kind_of"]
+__all__ = [
+    "CUTOFF",
+    "Kind",
+    "Range",
+    "ValueOf",
+    "annotation_of",
+    "as_number",
+    "check",
+    "fits",
+    "is_number",
+    "kind_of",
+    "role_of",
+]
+
+
+@dataclass(frozen=True)
+class ValueOf:
+    """A value of the column with a role, declared with an option's type: ``Annotated[str, ValueOf("group")]``."""
+
+    role: str
 
 
 @dataclass(frozen=True)
@@ -145,6 +164,13 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., object])
     except Exception:  # an annotation may be any expression
         return Any
     return found
+
+
+def role_of(annotation: object) -> str | None:
+    """The role of the column of which an option names a value, by the option's annotation; None for any other option."""
+    if get_origin(annotation) in (Union, UnionType):
+        return next((role for part in get_args(annotation) if (role := role_of(part)) is not None), None)
+    return next((x.role for x in getattr(annotation, "__metadata__", ()) if isinstance(x, ValueOf)), None)
 
 
 @lru_cache(maxsize=512)

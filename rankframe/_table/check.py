@@ -28,7 +28,7 @@ from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
 from .table import TEXTS, Table
-from .telling_apart import repeated_document, repeats, telling_apart, usual_runs
+from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
 __all__ = ["check", "fault_in", "findings"]
 
@@ -316,7 +316,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         yield from _of_labels(qrels, setup, note)
 
 
-def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
+def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
     found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
     at: Text = ""
@@ -327,7 +327,7 @@ def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
     if kind != "repeated document":
         return InvalidData(*TEXTS[kind](setup), at, kind=kind)
     key = [*setup.roles.query, str(setup.roles.doc_name)]
-    return repeats(key, setup, partial(repeated_document, setup), usual_runs(frame.columns, key), at)
+    return repeats(key, setup, partial(repeated_document, setup), usual_runs(frame.collect_schema().names(), key), at)
 
 
 def _text_of(kind: str, setup: Setup, frame: pl.LazyFrame, *, in_memory: bool) -> tuple[Text, ...]:
@@ -335,8 +335,9 @@ def _text_of(kind: str, setup: Setup, frame: pl.LazyFrame, *, in_memory: bool) -
     if kind != "repeated document":
         return TEXTS[kind](setup)
     key = [*setup.roles.query, str(setup.roles.doc_name)]
-    usual = usual_runs(frame.collect_schema().names(), key)
-    return repeated_document(setup, telling_apart(frame, key, setup) if in_memory else usual)
+    if in_memory:
+        return repeated_document(setup, telling_apart(frame, key, setup))
+    return repeated_in_plan(frame.collect_schema(), setup)
 
 
 Note: TypeAlias = Callable[..., pl.LazyFrame]

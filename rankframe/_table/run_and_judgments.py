@@ -192,15 +192,18 @@ class Tables:
 
     # reasons to refuse the join
 
-    def refusals(self, judged_only: Missing, run_only: Missing, apart: Apart | None) -> Iterator[Refusal]:
+    def refusals(
+        self, judged_only: Missing, run_only: Missing, apart: Apart | None, possible: Sequence[str] = ()
+    ) -> Iterator[Refusal]:
         """The reasons to refuse a join that can be found in some of the queries alone, as in a plan in parts.
 
-        `apart` lists the columns, or pairs of them, that may name the run of repeated documents; ``None``: none repeats.
+        `apart` lists the columns, or pairs of them, that may name the run of repeated documents, and `possible` the columns to
+        name if it is empty; ``None``: none repeats.
         """
         if self.named is not None:
             yield self._nameless(self.named)
         if apart is not None:
-            yield self._run_repeats(apart)
+            yield self._run_repeats(apart, possible)
         yield self.qrels_repeat()
         if run_only == "error":
             yield Refusal(
@@ -236,11 +239,11 @@ class Tables:
         )
         return Refusal(message, _counted(self.run.filter(pl.col(named).is_null()), self.key), CHECK)
 
-    def _run_repeats(self, apart: Apart) -> Refusal:
+    def _run_repeats(self, apart: Apart, possible: Sequence[str]) -> Refusal:
         """Documents that the run holds more than once in a query, most often because it is several runs."""
         advise = partial(repeated_in_run, self.setup, self.key, self.named)
         error = partial(repeats, self.key, self.setup, advise, apart)
-        return Refusal(advise(apart), _repeated(self.run, self.key), CHECK, error)
+        return Refusal(advise(apart, possible), _repeated(self.run, self.key), CHECK, error)
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""

@@ -28,6 +28,8 @@ __all__ = [
     "is_weight",
     "message_of",
     "naming",
+    "one_of",
+    "repeated",
 ]
 
 MARK = "rankframe: "
@@ -40,6 +42,9 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
 
 
+MOST_NAMES = 6
+"""The most columns that an advice lists."""
+
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
         f"column {x.roles.score!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved",
@@ -49,17 +54,7 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
         "nobody judged, and smaller numbers for the others",
     ),
-    "repeated document": lambda x: (
-        f"a query holds the same {x.roles.doc_name!r} twice; ",
-        Code(
-            f"query=[..., {', '.join(map(repr, x.roles.query))}]",
-            phrase="if these rows are of several rankings, as of runs or days, name the column that says which, as {}; or ",
-        ),
-        "keep the best row of each",
-        steps.best_kept(
-            x.roles.score, [*x.roles.query, str(x.roles.doc_name)], ", as with {}", ascending=x.policies.ascending
-        ),
-    ),
+    "repeated document": lambda x: repeated(x),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
         steps.one_kept([*x.roles.query, x.roles.doc_name, x.roles.subtopic], ", for instance with {}"),
@@ -97,6 +92,28 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
 }  # fmt: skip
 """The message for each kind of fault, which leaves metrics undefined."""
+
+
+def repeated(setup: Setup, possible: Sequence[str] = ()) -> tuple[Text, ...]:
+    """The message for a query that holds a document twice; one of the columns `possible` may tell its rows apart."""
+    key = [*setup.roles.query, str(setup.roles.doc_name)]
+    named = repr(possible[0]) if len(possible) == 1 else "..."
+    which = f"name the column that says which{one_of(possible)}"
+    return (
+        f"a query holds the same {key[-1]!r} twice; ",
+        Code(
+            f"query=[{named}, {', '.join(map(repr, setup.roles.query))}]",
+            phrase=f"if these rows are of several rankings, as of runs or days, {which}, as {{}}; or ",
+        ),
+        "keep the best row of each",
+        steps.best_kept(setup.roles.score, key, ", as with {}", ascending=setup.policies.ascending),
+    )
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Further words that name several columns, of which one is meant."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f" (one of {', '.join(map(repr, names[:MOST_NAMES]))}{more})" if len(names) > 1 else ""
 
 
 def message_of(kind: str, setup: Setup) -> str:

@@ -13,9 +13,18 @@ from ..errors import Code, InvalidData, Text, judge, on, option
 from .roles import USUAL_NAMES
 from .setup import Setup
 from .steps import best_kept
-from .table import TEXTS
+from .table import one_of, repeated
 
-__all__ = ["Apart", "repeated_document", "repeated_in_run", "repeats", "telling_apart", "usual_runs"]
+__all__ = [
+    "Apart",
+    "possible_runs",
+    "repeated_document",
+    "repeated_in_plan",
+    "repeated_in_run",
+    "repeats",
+    "telling_apart",
+    "usual_runs",
+]
 
 Apart: TypeAlias = Sequence[tuple[str, ...]]
 """Sets of one or two columns, each of which tells the rows apart."""
@@ -27,8 +36,8 @@ TOGETHER = 2
 """The most columns that are tried together, if none tells the rows apart alone."""
 
 
-Advise: TypeAlias = Callable[[Apart], tuple[Text, ...]]
-"""Makes the message from the columns that tell rows apart, possibly none."""
+Advise: TypeAlias = Callable[..., tuple[Text, ...]]
+"""Makes the message from the columns that tell rows apart; if there are none, from columns of which one may."""
 
 
 def repeats(key: Sequence[str], setup: Setup, advise: Advise, apart: Apart, found: Text) -> InvalidData:
@@ -41,11 +50,13 @@ def repeats(key: Sequence[str], setup: Setup, advise: Advise, apart: Apart, foun
 def _repeats_among(
     key: Sequence[str], setup: Setup, advise: Advise, found: Text, frame: pl.DataFrame | pl.LazyFrame
 ) -> InvalidData | None:
-    if isinstance(frame, pl.LazyFrame):
-        apart: Apart = usual_runs(frame.collect_schema().names(), key)
+    apart: Apart
+    if isinstance(frame, pl.LazyFrame):  # whose rows are not read again
+        schema = frame.collect_schema()
+        apart, possible = usual_runs(schema.names(), key), possible_runs(schema, key, setup)
     else:
-        apart = telling_apart(frame.lazy(), key, setup)
-    return InvalidData(*advise(apart), found, kind="repeated document") if apart else None
+        apart, possible = telling_apart(frame.lazy(), key, setup), []
+    return InvalidData(*advise(apart, possible), found, kind="repeated document") if apart or possible else None
 
 
 def usual_runs(names: Sequence[str], key: Sequence[str]) -> list[tuple[str, ...]]:
@@ -53,10 +64,16 @@ def usual_runs(names: Sequence[str], key: Sequence[str]) -> list[tuple[str, ...]
     return [(name,) for name in names if name.lower() in USUAL_NAMES["run"] and name not in key]
 
 
-def repeated_document(setup: Setup, apart: Apart) -> tuple[Text, ...]:
+def possible_runs(schema: pl.Schema, key: Sequence[str], setup: Setup) -> list[str]:
+    """The columns whose type may name runs; those with a role and those of `key` left out."""
+    taken = {*setup.roles.names, *key}
+    return [name for name, dtype in schema.items() if name not in taken and _may_name(dtype, usual=False)]
+
+
+def repeated_document(setup: Setup, apart: Apart, possible: Sequence[str] = ()) -> tuple[Text, ...]:
     """The message for a table of metrics in which a query holds a document twice."""
     if not apart:
-        return TEXTS["repeated document"](setup)
+        return repeated(setup, possible)
     first, key = apart[0], [*setup.roles.query, str(setup.roles.doc_name)]
     of_runs: tuple[Text, ...] = (", or compare them as runs, with ", option(run=first[0])) if len(first) == 1 else ()
     values = f"value of column {first[0]!r}" if of_runs else f"pair of values of columns {_listed(first)}"
@@ -69,7 +86,15 @@ def repeated_document(setup: Setup, apart: Apart) -> tuple[Text, ...]:
     )
 
 
-def repeated_in_run(setup: Setup, key: Sequence[str], named: str | None, apart: Apart) -> tuple[Text, ...]:
+def repeated_in_plan(schema: pl.Schema, setup: Setup) -> tuple[Text, ...]:
+    """The same message for a table of which only the columns are known."""
+    key = [*setup.roles.query, str(setup.roles.doc_name)]
+    return repeated_document(setup, usual_runs(schema.names(), key), possible_runs(schema, key, setup))
+
+
+def repeated_in_run(
+    setup: Setup, key: Sequence[str], named: str | None, apart: Apart, possible: Sequence[str] = ()
+) -> tuple[Text, ...]:
     """The message for a run, with `named` as the column that names runs, that judgments cannot join.
 
     Most often it is several runs.
@@ -81,7 +106,9 @@ def repeated_in_run(setup: Setup, key: Sequence[str], named: str | None, apart: 
     elif apart and not cures:
         several = (f"If columns {_listed(apart[0])} together name the run, name both: ", on(query=query))
     else:
-        one = f"name the column that tells them apart{f': {cures}' if cures else f', or add one: {judge(run=...)}'}"
+        if not cures and possible:
+            cures = f"{judge(run=possible[0] if len(possible) == 1 else ...)}"
+        one = f"name the column that tells them apart{one_of(possible)}{f': {cures}' if cures else f', or add one: {judge(run=...)}'}"
         several = ("If these are several runs, ", Code(one, command="give each a file of its own"))
     return (
         "the run holds a document of a query more than once. ",

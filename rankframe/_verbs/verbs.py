@@ -14,6 +14,7 @@ from .._catalog.call import Call
 from .._catalog.registry import AGREEMENTS
 from .._catalog.requests import Request, calls_of, require_metrics
 from .._lazy.node import source
+from .._plan.absent_values import absent_values
 from .._plan.per_query import (
     Frame,
     by_document,
@@ -38,11 +39,11 @@ from .._table.roles import carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table, failing
-from .._table.telling_apart import Apart
+from .._table.telling_apart import Apart, possible_runs, repeated_in_plan
 from .._words.asked import Asked
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option, shown
+from ..errors import Code, InvalidOption, Spelling, on, option, shown, worded
 from .declaration import verb
 
 __all__ = [
@@ -141,7 +142,8 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
     if isinstance(frame, pl.DataFrame):
         return frame.with_columns(ranks_in_frame(frame, setup, table).alias(name))
     rows, rank = ranks(frame, table)
-    faults = [(f.rows.over(setup.roles.query), f.message) for f in table.faults(label=False)]
+    says = {"repeated document": f"repeated document: {worded(repeated_in_plan(schema, table.setup))}"}
+    faults = [(f.rows.over(setup.roles.query), says.get(f.kind, f.message)) for f in table.faults(label=False)]
     rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
     ranked = rows.with_columns(rank.alias(name))
     return ranked.drop(table.row, table.place, strict=False)
@@ -201,7 +203,8 @@ def _rows(
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
-    return source(frame, setup, run, verb, reads=reads, whole=largest_of(frame, setup, calls))
+    whole, check = largest_of(frame, setup, calls), absent_values(setup, calls)
+    return source(frame, setup, run, verb, reads=reads, whole=whole, check=check)
 
 
 def _eager_rows(
@@ -276,7 +279,8 @@ def judge(
     tables = tables if run is None else tables.with_run(run)
     if isinstance(frame, pl.LazyFrame):
         joined = tables.join(judged_only, unjudged, ordered=False)
-        refusals = tables.refusals(judged_only, unjudged, apart=tables.usual_runs)
+        possible = possible_runs(frame.collect_schema(), tables.key, setup)
+        refusals = tables.refusals(judged_only, unjudged, tables.usual_runs, possible)
         return unless(joined, [*refusals, tables.strangers(unjudged)])
     tables = replace(tables, qrels=tables.qrels.collect().lazy())
     apart: Apart | None = tables.usual_runs

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import Range, check, is_number
+from .._support.option_kinds import Range, ValueOf, check, is_number
 from .._table.policies import GREATEST, Cutoff, Label, check_threshold
 from .._table.setup import Setup
 from ..errors import shown
@@ -39,6 +39,7 @@ __all__ = [
     "Rounding",
     "ShareGain",
     "UnseenItems",
+    "ValueOf",
     "gain_rises",
     "is_number",
 ]

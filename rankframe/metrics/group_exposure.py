@@ -7,12 +7,12 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Proportion, Range, Ranking, RankWeight
+from .._words.ranking import Proportion, Range, Ranking, RankWeight, ValueOf
 from ..errors import InvalidOption
 
 __all__ = ["awrf", "group_exposure", "ndkl", "rkl", "rnd", "rrd"]
 
-GroupName: TypeAlias = str | int
+GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 
@@ -34,7 +34,7 @@ def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight
     k
         Ranks to count; ``None`` counts all.
     group
-        The group, by the text of its name.
+        The group, by the text of its name, which the column must hold.
     weight
         The weight w of rank i: ``"log2"``, 1 / log2(i + 1); ``"equal"``; or a number p between 0 and 1, p^(i - 1).
 
@@ -86,7 +86,8 @@ def awrf(
     k
         Ranks to count; ``None`` counts all.
     group
-        The group to compare with all others, by the text of its name; ``None`` takes each group by itself.
+        The group to compare with all others, by the text of its name, which the column must hold; ``None`` takes each group
+        by itself.
     target
         The share that a group should have: ``"documents"``, its share of the query's documents, retrieved or not;
         ``"equal"``, the same for each group of the query; or a number, for `group`.
@@ -148,7 +149,8 @@ def ndkl(
     k
         Ranks to count; ``None`` counts all.
     group
-        The group to compare with all others, by the text of its name; ``None`` takes each group by itself.
+        The group to compare with all others, by the text of its name, which the column must hold; ``None`` takes each group
+        by itself.
     target
         As for ``awrf``; a number is above 0 and below 1.
 

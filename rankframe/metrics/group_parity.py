@@ -68,7 +68,7 @@ def demographic_parity(
     k
         Ranks to count; ``None`` counts all. Documents below rank k get no attention.
     group
-        The group g, by the text of its name.
+        The group g, by the text of its name, which the column must hold.
     weight
         As for ``group_exposure``.
     smoothing

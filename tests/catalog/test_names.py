@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.call import Call
+from rankframe._catalog.fusions import fusion_of
+from rankframe._catalog.registry import Metric
 from rankframe._catalog.unclear_names import UNCLEAR, WITHOUT_CUTOFF
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
@@ -147,3 +150,86 @@ def test_a_metric_of_the_whole_table_as_a_method_is_answered_by_catalog() -> Non
         AttributeError, match=r"rsp is a metric of the whole table; write df\.rank\.catalog\('rsp', items=catalog\)"
     ):
         _ = df.rank.rsp
+
+
+@pytest.mark.parametrize(
+    ("text", "among", "meant"),
+    [
+        ("kendal", rf.AGREEMENTS, "kendall_tau"),
+        ("spearmnr", rf.AGREEMENTS, "spearman"),
+        ("normalised_dgc", rf.METRICS, "ndcg"),
+        ("recip_rnk", rf.METRICS, "rr"),
+        ("recip_rnk_10", rf.METRICS, "rr@10"),
+        ("herfindal", rf.CATALOG_METRICS, "hhi"),
+        ("reciprocal_rank_fuson", rf.FUSIONS, "rrf"),
+        ("avergae_precision", rf.METRICS, "average_precision"),
+    ],
+)
+def test_a_misspelt_alias_is_answered_by_the_metrics_main_name(
+    text: str, among: Mapping[str, Metric], meant: str
+) -> None:
+    with pytest.raises(rf.RankframeError) as caught:
+        fusion_of(text) if among is rf.FUSIONS else rf.parse(text, among)
+    assert str(caught.value).endswith(f"Did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize(
+    ("text", "among", "said"),
+    [
+        (
+            "kendal",
+            rf.METRICS,
+            "kendall_tau compares two columns of scores; write df.rank.agreement('other_score', 'kendall_tau')",
+        ),
+        (
+            "herfindal@5",
+            rf.METRICS,
+            "hhi is a metric of the whole table; write df.rank.catalog('hhi@5', items=catalog)",
+        ),
+        ("ndgc@10", rf.AGREEMENTS, "ndcg is a metric of one ranking; write df.rank.evaluate('ndcg@10')"),
+    ],
+)
+def test_a_misspelt_metric_of_another_method_is_answered_by_that_method(
+    text: str, among: Mapping[str, Metric], said: str
+) -> None:
+    with pytest.raises(rf.UnknownMetric, match=rf"unknown metric '\w+'.*\. {re.escape(said)}$"):
+        rf.parse(text, among)
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (rf.parse("nDCG(dcg='exp-log2')@10")[0], "rf.parse('ndcg(gain=exponential)@10')[0]"),
+        (rf.parse("tau", rf.AGREEMENTS)[0], "rf.parse('kendall_tau', rf.AGREEMENTS)[0]"),
+        (rf.parse("coverage@5", rf.CATALOG_METRICS)[0], "rf.parse('coverage@5', rf.CATALOG_METRICS)[0]"),
+        (fusion_of("wsum(weights=[0.7,0.3])"), "rf.parse('wsum(weights=[0.7,0.3])', rf.FUSIONS)[0]"),
+    ],
+)
+def test_a_calls_repr_is_the_code_that_gives_it(call: Call, code: str) -> None:
+    assert repr(call) == code
+    assert eval(code) == call
+    assert not hasattr(call, "_repr_html_")  # so that a notebook shows the repr
+
+
+@pytest.mark.parametrize("name", ["METRICS", "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "TRAINED_FUSIONS"])
+def test_a_metrics_repr_is_the_code_that_gives_it(name: str) -> None:
+    for entry in getattr(rf, name).values():
+        assert repr(entry) == f"rf.{name}[{entry.name!r}]"
+        assert eval(repr(entry)) is entry
+
+
+def test_the_repr_of_a_metric_that_no_list_has_is_its_name() -> None:
+    @rf.metric
+    def gone(r: rf.Ranking) -> pl.Expr:
+        return r.hits
+
+    (call,) = rf.parse("gone")
+    rf.unregister("gone")
+    assert (repr(call), repr(call.metric)) == ("Call('gone')", "Metric('gone')")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("overlp", "overlap"), ("catalg", "catalog"), ("agrement", "agreement")])
+def test_a_misspelt_verb_is_answered_by_the_verb(name: str, meant: str) -> None:
+    df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
+    with pytest.raises(AttributeError, match=rf"\. Did you mean '{meant}'\?$"):
+        getattr(df.rank, name)

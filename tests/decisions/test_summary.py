@@ -168,6 +168,18 @@ def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
         DF.rank.summarize("rr", by="dya")
 
 
+@pytest.mark.parametrize("options", [{"ci": None}, {"resamples": 99}, {"method": "poisson", "resamples": 99}])
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_lazy_summary_refuses_them_with_an_error_of_the_package(engine: Any, options: dict[str, Any]) -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "score": [2.0, 1.0], "label": [0, 1], "by": ["x", "y"], "w": [-1.0, -1.0]})
+    sliced = df.lazy().rank.summarize("rr", by="by", progress=False, **options)
+    with pytest.raises(rf.InvalidData, match=r"^a query has several values of 'by'; name a column that has one value"):
+        sliced.collect(engine=engine)
+    weighted = df.lazy().rank.summarize("rr", weights="w", progress=False, **options)
+    with pytest.raises(rf.InvalidData, match=r"^a query's weight, 'w', is null, negative, NaN or beyond"):
+        weighted.collect(engine=engine)
+
+
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
 def test_a_missed_document_that_judge_adds_has_the_slice_and_the_weight_of_its_query(kind: str) -> None:
     # By hand: a finds one of two, b one of one, and c, whose market is not known, the only one.

@@ -52,3 +52,9 @@ def test_a_picture_of_the_docs_has_the_colour_of_its_page_and_is_legible_at_350_
     assert next(root.iter(f"{SVG}rect")).attrib["fill"] == ("#14181e" if name.endswith("_dark") else "#ffffff")
     sizes = [float(text.attrib["font-size"].removesuffix("px")) for text in root.iter(f"{SVG}text")]
     assert min(sizes) * 350 / float(root.attrib["width"]) >= 10
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "curve"])  # the front page has that one, too
+def test_a_picture_stands_on_one_page(name: str) -> None:
+    pages = [page.name for page in (ROOT / "docs").rglob("*.md") if f"pictures/{name}.svg)" in page.read_text("utf-8")]
+    assert len(pages) == 1

@@ -16,6 +16,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
+from rankframe._catalog import names as metric_names
 from rankframe._decisions.resampling import Resampling
 from rankframe._decisions.runs import Runs
 from rankframe._fusion import entries, fuse
@@ -26,6 +27,7 @@ from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
+from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
@@ -42,6 +44,7 @@ SUB = OK.with_columns(subtopic=pl.Series(["x", "y", "x"]))
 LISTS = OK.with_columns(subtopic=pl.Series([["x"], ["y", "x"], []], dtype=pl.List(pl.String)))
 RANKS = RUN.drop("score").with_columns(rank=pl.Series([1, 2, 1], dtype=pl.UInt32))
 LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "relevant": [["b"], ["c"]]})
+TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
 NAN, INF = float("nan"), float("inf")
@@ -148,6 +151,13 @@ CASES = {
     "a title that is no text": Case("OK", "df.rank.plot.judged('rr', title=1)", "df.rank.plot.judged('rr', title='nDCG by cutoff')"),
     "an agreement among metrics": Case(
         "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendall_distance@10')", "ADVICE"
+    ),
+    "a misspelt agreement among metrics": Case(
+        "TWO.rename({'new': 'other_score'})", "df.rank.evaluate('kendal')", "ADVICE"
+    ),
+    "a group that no row has": Case(
+        "OK.with_columns(by=pl.Series(['x', 'y', 'x']))", "df.rank.on(group='by').group_exposure(group='typo')",
+        "df.rank.on(group='by').group_exposure(group=ADVICE)", r"for group: ('\w+')",
     ),
     "a metric of the whole table among metrics": Case(
         "OK", "df.rank.evaluate('aggregate_diversity@2')", "(lambda catalog: ADVICE)(3)"
@@ -360,7 +370,7 @@ CASES = {
         "df.rank.on(category='genre', items=catalog).category_diversity()",
     ),
     "a share of no group": Case(
-        "SUB", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
+        "SUB.with_columns(subtopic=pl.Series(['M', 'F', 'M']))", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
     ),
     # verbs
     "one name twice": Case(
@@ -642,6 +652,10 @@ CASES = {
     # fusion
     "no method of fusion": Case("TWO", "df.rank.fuse('rrf(', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
+    "a tuned fusion as a method": Case("TWO", f"df.rank.fuse({TUNED})", "ADVICE", r"write (tuned\.fuse\(df\))"),
+    "a tuned fusion as a method, by its text": Case("TWO", f"df.rank.explain_fusion({TUNED})", "ADVICE", r"as in (df\.rank\..*)"),
+    "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))",
+        "df.rank.plot.contributions('rrf')", "df.rank.plot.contributions('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "unknown method of fusion": Case("TWO", "df.rank.fuse('rff', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"Did you mean ('.*?')\?"),
     "fusion, an option twice": Case("TWO", "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'], depth=2)",
@@ -851,9 +865,11 @@ MODULES: list[ModuleType] = [
     name_presets,
     option_kinds,
     parse,
+    absent_values,
     policies,
     rankings,
     registry,
+    metric_names,
     requests,
     roles,
     table_module,

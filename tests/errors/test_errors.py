@@ -150,7 +150,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown gain": (lambda: OK.rank.evaluate("ndcg(gain=exp)"), rf.InvalidOption, "'linear', 'exponential'"),
     "a list as gain": (lambda: OK.rank.evaluate("ndcg(gain=[1])"), rf.InvalidOption, "a mapping, as {1: 3, 2: 7}"),
     "a truth as gain": (lambda: OK.rank.ndcg(gain=True), rf.InvalidOption, "'linear', 'exponential'"),
-    "an unknown discount": (lambda: OK.rank.dcg(discount="log3"), rf.InvalidOption, "Did you mean 'log2'?"),
+    "an unknown discount": (lambda: OK.rank.dcg(discount="log3"), rf.InvalidOption, "; write dcg(discount=log2)."),
     "gains that are no numbers": (lambda: OK.rank.ndcg(gain={"a": 1}), rf.InvalidOption, "as {1: 3, 2: 7}"),
     "a negative gain": (
         lambda: OK.rank.ndcg(gain={1: -1}),
@@ -306,7 +306,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a word cut short": (
         lambda: OK.rank.evaluate("ndcg(gain=exp)@10"),
         rf.InvalidOption,
-        "Did you mean 'exponential'?",
+        "; write ndcg(gain=exponential).",
     ),
     "a metric cut short": (lambda: OK.rank.evaluate("prec@5"), rf.UnknownMetric, "Did you mean 'precision'?"),
     "a method as a metric": (

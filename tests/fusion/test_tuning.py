@@ -340,6 +340,15 @@ def test_the_progress_of_tuning_is_told_by_the_settings(monkeypatch: pytest.Monk
     assert told == [(i, 16) for i in range(1, 17)]
 
 
+def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+    fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.explain_fusion, TABLE.rank.plot.contributions]
+    for fuse in fuses:
+        with pytest.raises(rf.InvalidOption, match=r"fuses tables by itself: write tuned\.fuse\(df\)"):
+            fuse(tuned)
+    with pytest.raises(rf.InvalidOption, match=r"fuses tables by itself: write tuned\.fuse\(df\)"):
+        TABLE.rank.oracle("rr", fusion=tuned, runs=["a", "b"])
+
+
 def tune(method: Any = "wsum(normalize=min_max)", frame: Any = TABLE, **options: Any) -> Any:
     return lambda: frame.rank.tune(method, **{**QUICK, **options})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from typing import Any
 
 import pandas as pd
@@ -381,8 +382,40 @@ def test_an_item_that_is_null_is_refused() -> None:
         frame.rank.exposure()
     with pytest.raises(rf.InvalidData, match=r"df\.dropna\(subset=\['doc_id'\]\)"):
         frame.to_pandas().rank.exposure()
-    with pytest.raises(pl.exceptions.InvalidOperationError, match="column 'doc_id' is null"):
+    with pytest.raises(rf.InvalidData, match=r"df\.drop_nulls\('doc_id'\) \(found in 1 row\)"):
         frame.lazy().rank.exposure().collect()
+
+
+JUDGED_LISTS = LISTS.with_columns(label=pl.Series([1.0, 0.0, 1.0]))
+FAULTY = {
+    "a score that is NaN": (
+        JUDGED_LISTS.with_columns(score=pl.Series([math.nan, 1.0, 1.0])),
+        "(found in 1 row: query_id=1, doc_id='a')",
+    ),
+    "an item twice": (
+        JUDGED_LISTS.with_columns(query_id=pl.lit(1), doc_id=pl.lit("a")),
+        "(found in 3 rows: query_id=1, doc_id='a')",
+    ),
+    "several values of a slice": (
+        JUDGED_LISTS.with_columns(query_id=pl.lit(1), doc_id=pl.Series(["a", "b", "c"]), by=pl.Series([1, 2, 3])),
+        "a query has several values of 'by'",
+    ),
+    "a label that is infinite": (
+        LISTS.with_columns(label=pl.Series([math.inf, 1.0, 1.0])),
+        "(found in 1 row: query_id=1, doc_id='a')",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTY)
+@pytest.mark.parametrize("verb", ["catalog", "exposure"])
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_faulty_lazy_table_is_refused_with_its_rows_when_the_plan_runs(verb: str, fault: str, engine: Any) -> None:
+    frame, said = FAULTY[fault]
+    metrics = {"catalog": ["attention_relevance_gap(across=items)"], "exposure": []}[verb]
+    lazy = getattr(frame.lazy().rank, verb)(*metrics, by="by" if "by" in frame.columns else None)
+    with pytest.raises(rf.InvalidData, match=re.escape(said)):
+        lazy.collect(engine=engine)
 
 
 def test_a_null_item_that_is_not_shown_does_not_matter() -> None:

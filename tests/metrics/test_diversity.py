@@ -32,6 +32,9 @@ from tests.support.diversity import (
 from tests.support.tables import Table
 from tests.support.untraced import untraced
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 POLICIES: list[Options] = [
     {},
     *({"relevant": level} for level in (0, 0.5, 2, 9)),

@@ -34,6 +34,9 @@ from tests.support.calls import (
 from tests.support.plans import assert_native
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)

@@ -36,6 +36,9 @@ from tests.support.tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table,
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, trec_eval
 from tests.support.untraced import untraced
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 NAMES = [
     metric.formula.__name__
     for metric in rf.METRICS.values()

@@ -21,6 +21,9 @@ from tests.support.calls import POLICIES, SHARES, Options, assert_equal, is_offe
 from tests.support.recommenders import ALL, CALLS, FEATURES, ITEMS, ROLES, TEXTS, expected, reads_labels
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)

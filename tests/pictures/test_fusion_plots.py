@@ -74,6 +74,20 @@ def test_a_number_of_ranks_that_no_picture_holds_is_refused(k: Any) -> None:
         DF.rank.plot.contributions("rrf", runs=["x", "y"], k=k)
 
 
+def test_errors_of_the_plot_name_the_plot() -> None:
+    with pytest.raises(
+        rf.InvalidOption, match=r"^plot\.contributions needs the runs: runs=\['bm25', 'dense'\], columns of"
+    ):
+        DF.rank.plot.contributions("rrf")
+
+
+@pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
+def test_an_error_of_a_plot_names_all_columns_of_the_table(form: Any) -> None:
+    known = ", ".join(DF.columns)
+    with pytest.raises(rf.MissingColumn, match=f"^no column 'yy' for runs; the table has {known}. Did you mean 'y'"):
+        form(DF).rank.plot.contributions("rrf", runs=["x", "yy"])
+
+
 def test_a_cell_has_the_share_of_common_documents() -> None:
     figure = fusion_figures.overlap(DF, Setup(), RUNS, 1)
     (mark,) = figure.marks

@@ -26,6 +26,9 @@ from rankframe.errors import worded
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 TEXTS = [spell(*call) for call in ALL]
 SOME_TEXTS = [spell(*call) for call in SOME]
 SUMS = ["dcg", "err(max_label=4)", "hits", "map", "ndcg(gain=exponential)", "precision", "rbp"]

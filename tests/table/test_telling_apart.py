@@ -69,6 +69,59 @@ def test_the_advice_gives_each_day_its_own_values(form: Any) -> None:
     assert [*means["rr"]] == [1.0, 1.0]  # the relevant document of either query is the first
 
 
+LAZY: dict[str, Any] = {
+    "evaluate": lambda x: x.evaluate("rr"),
+    "curve": lambda x: x.curve("precision"),
+    "summarize": lambda x: x.summarize("rr", ci=None),
+    "exposure": lambda x: x.exposure(),
+    "catalog": lambda x: x.on(items=9).catalog("coverage", ci=None),
+}
+
+
+@pytest.mark.parametrize("ask", LAZY.values(), ids=LAZY)
+def test_an_error_of_a_lazy_table_names_the_columns_that_may_tell_its_rows_apart(ask: Any) -> None:
+    df = DAYS.with_columns(price=pl.lit(1.5), tags=pl.lit(["x"]))  # of types that name no runs
+    said = advised(lambda: ask(df.lazy().rank).collect())
+    which = "name the column that says which (one of 'market', 'day', 'clicks'), as query=[..., 'query_id']"
+    assert which in said
+    assert "(found in 6 rows: " in said
+    one = advised(lambda: ask(df.drop("market", "clicks").lazy().rank).collect())
+    assert "name the column that says which, as query=['day', 'query_id']; or keep" in one
+    usual = advised(lambda: ask(df.rename({"day": "system"}).lazy().rank).collect())
+    assert (
+        "if each value of column 'system' has a ranking of its own, say df.rank.on(query=['system', 'query_id'])"
+        in usual
+    )
+
+
+def test_a_plan_without_python_names_them_too() -> None:
+    twice = r"the same 'doc_id' twice; .*name the column that says which, as query=\['day', 'query_id'\]"
+    lazy = DAYS.drop("market", "clicks").lazy()
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=twice):
+        lazy.rank.with_ranks().collect()
+    assert re.search(twice, lazy.rank.check().collect()["advice"][0])
+
+
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        (["market", "clicks"], "name the column that tells them apart: df.rank.judge(qrels, run='day')"),
+        (["clicks"], "the column that tells them apart (one of 'market', 'day'): df.rank.judge(qrels, run=...)"),
+        (["market", "clicks", "day"], "the column that tells them apart, or add one: df.rank.judge(qrels, run=...)"),
+    ],
+)
+def test_a_lazy_join_names_the_columns_that_may_tell_runs_apart(left_out: list[str], said: str) -> None:
+    joined = DAYS.drop("label", *left_out).lazy().rank.judge(QRELS.lazy())
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=re.escape(said)):
+        joined.collect()
+
+
+def test_an_advice_names_six_columns_at_most() -> None:
+    many = DAYS.with_columns(pl.lit(1).alias(f"c{i}") for i in range(9))
+    said = advised(lambda: many.lazy().rank.rr().collect())
+    assert "(one of 'market', 'day', 'clicks', 'c0', 'c1', 'c2' and 6 more)" in said
+
+
 @pytest.mark.parametrize("number", [pl.Float64, pl.Decimal(10, 2), pl.List(pl.Int64)], ids=str)
 def test_a_column_called_run_names_the_runs_whatever_its_type(number: pl.DataType) -> None:
     day = pl.col("day").replace_strict({"mon": 1, "tue": 2})

@@ -81,7 +81,7 @@ def test_every_metric_with_a_cutoff_takes_several(name: str) -> None:
     else:
         ranker = df.rank.on(subtopic="subtopic") if diversity else df.rank
     needed = {
-        option: entry.kinds[option].example
+        option: "F" if option == "group" else entry.kinds[option].example
         for option, parameter in entry.parameters.items()
         if parameter.default is parameter.empty and option != "k"
     }

@@ -22,6 +22,9 @@ from tests.support.calls import ALL, SHARES, assert_equal, has_expectation, part
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_label
 from tests.support.untraced import untraced
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 
 @cache
 def expected_calls() -> list[tuple[str, dict[str, Any]]]:

@@ -24,6 +24,9 @@ from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 
+pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
+"""Random tables may have no judgment at all."""
+
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS, min_queries=1)
 
