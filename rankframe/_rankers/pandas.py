@@ -145,5 +145,14 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
         error = error._among(Source(frame, (), others=True).polars)
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else ())
+        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
     return in_words_of_pandas(error)
+
+
+def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The advice for a frame whose ids may be in its index."""
+    if levels := [*levels_of(frame, {*map(text_of, frame.columns)})]:
+        return (f". The index has {', '.join(levels)}; a level is named like a column",)
+    if isinstance(frame.index, pd.MultiIndex) or pd.api.types.is_numeric_dtype(frame.index.dtype):
+        return ()
+    return (". If the index holds the ids of queries, name it: df.rename_axis('query_id')",)

@@ -12,7 +12,6 @@ from ..errors import Code, Text
 __all__ = [
     "best_kept",
     "cast",
-    "computed",
     "filled",
     "last_kept",
     "mapped",
@@ -30,11 +29,6 @@ def renamed(new: Mapping[str, str], *, frame: str = "df") -> Code:
     pairs = (f"{old!r}: {name if name == '...' else repr(name)}" for old, name in new.items())
     names = f"{{{', '.join(pairs)}}}"
     return Code(f"{frame}.rename({names})", f"{frame}.rename(columns={names})", phrase=", as with {}")
-
-
-def computed() -> Code:
-    """Further columns."""
-    return Code("df.with_columns(...)", "df.assign(...)", phrase=", with {}")
 
 
 def cast(name: str, dtype: pl.DataType, *, frame: str = "df", of_words: bool = False) -> Code:

@@ -24,12 +24,67 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OTHER.rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'label' for label; the table has qid, docno, score, rel. "
-        "Say df.rank.on(query='qid', label='rel'); or bring the judgments of another table: df.rank.judge(qrels)",
+        "Say df.rank.on(query='qid', label='rel', doc='docno'); or bring the judgments of another table: df.rank.judge(qrels)",
     ),
     "a missing query column of a lazy frame": (
         lambda: OTHER.lazy().rank.on(label="rel").ndcg(),
         rf.MissingColumn,
-        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid')",
+        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid', doc='docno')",
+    ),
+    "columns of usual names with spaces": (
+        lambda: OTHER.rename({"qid": "Query ID", "docno": "Doc ID"}).rank.on(label="rel").ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query='Query ID', doc='Doc ID')",
+    ),
+    "columns of a click log": (
+        lambda: pl.DataFrame({"user": [1], "sku": ["a"], "score": [1.0], "clicked": [True]}).rank.ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query='user', label='clicked', doc='sku');",
+    ),
+    "ids in named levels of the index": (
+        lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query=...) with the column's name. The index has qid, docno; a level is named like a column",
+    ),
+    "ids in an index without a name": (
+        lambda: OTHER.to_pandas().set_index("docno").rename_axis(None).rank.on(query="topic", label="rel").ndcg(),
+        rf.MissingColumn,
+        "If the index holds the ids of queries, name it: df.rename_axis('query_id')",
+    ),
+    "slices by a Series": (
+        lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a Series is no column name; a column is named by its text, as 'label'; add what is computed to the table first",
+    ),
+    "slices by a column as an expression": (
+        lambda: OK.rank.summarize("rr", by=pl.col("label")),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "an Expr is no column name; a column is named by its text, as 'label'",
+    ),
+    "slices by a computed expression": (
+        lambda: OK.rank.mean("rr", by=[pl.col("label") > 1]),  # type: ignore[list-item]
+        rf.InvalidOption,
+        "an Expr is no column name; a column is named by its text; add what is computed to the table first, as a column",
+    ),
+    "slices of a plot by an expression": (
+        lambda: OK.rank.plot.slices("rr", by=pl.col("label")),
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "a run as an expression": (
+        lambda: OK.rank.compare("rr", runs=["score", pl.col("label")]),  # type: ignore[list-item]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "weights as an expression": (
+        lambda: OK.rank.summarize("rr", weights=pl.col("label")),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "other scores as an expression": (
+        lambda: OK.rank.agreement(pl.col("label"), "kendall_tau"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
     ),
     "missing columns that could be any": (
         lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
