@@ -261,6 +261,8 @@ def called_by_users(function: F) -> F:
     kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     known = [name for name, kind in kinds.items() if kind in by_name]
+    places = [x for x in parameters.values() if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values()
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
 
     @wraps(function)
@@ -270,6 +272,9 @@ def called_by_users(function: F) -> F:
                 if name not in known and not takes_any:
                     said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
                     raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
+            if len(args) > len(places) and not takes_more:
+                said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
+                raise InvalidOption(f"{said}: {', '.join(known)}")
             return function(*args, **options)
         except (RankframeError, FileNotFoundError) as error:
             raise without_own_frames(error) from error.__cause__

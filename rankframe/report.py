@@ -109,7 +109,7 @@ def html(of: Any, *, digits: int = 3, alpha: float = 0.05, title: str | None = N
 
 
 def dictionary(of: Any) -> dict[str, Any]:
-    """A comparison as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
+    """A comparison or a verdict as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 
 

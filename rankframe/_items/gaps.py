@@ -17,6 +17,7 @@ from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import Frame, collect, measure, refuse_names
 from .._support.progress import Progress
+from .._support.results import Result
 from .._support.tests_and_intervals import Correction
 from .._table.policies import check_word
 from .._table.setup import Setup, refuse_bounds
@@ -83,7 +84,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Gaps(Generic[R]):
+class Gaps(Result, Generic[R]):
     """The gap between the means of groups of users.
 
     Attributes

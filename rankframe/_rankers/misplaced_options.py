@@ -16,7 +16,7 @@ from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import Code, InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 
-__all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
+__all__ = ["advice_for_function", "advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
 OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
@@ -28,8 +28,16 @@ USUAL_OPTIONS = {
 }
 """Names that columns and policies have elsewhere, beside the usual names of columns."""
 
-WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+))?")
-"""A name that ends in a cutoff, as ``ndcg_at_10`` and ``ndcg10`` do."""
+OTHER_FUNCTIONS = {
+    **dict.fromkeys(("from_pandas", "from_polars", "from_arrow", "from_df", "from_dataframe"), "rf.rank(df)"),
+    **dict.fromkeys(("list_metrics", "available_metrics", "get_metric"), "rf.METRICS, all metrics by their names"),
+    **dict.fromkeys(("read_trec", "load_run"), "rf.read_run(path)"),
+    "load_qrels": "rf.read_qrels(path)",
+}
+"""Functions of other packages, and what to write here."""
+
+WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+)|_at_(k))?")
+"""A name that ends in a cutoff, as ``ndcg_at_10``, ``ndcg10`` and ``ndcg_at_k`` do."""
 
 METRICS_OF = ("metrics", "budgets")
 """Parameters that take metrics."""
@@ -149,7 +157,10 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
         return f"; {worded(said)}"
     if name in ("average", "avg") and "mean" in methods:
         return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
-    base, cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
+    if name in ("groupby", "group_by", "describe") and "summarize" in methods:
+        return "; a row per query needs no groups; means of slices are made by summarize: df.rank.summarize('ndcg@10', by='market')"
+    base, number, any_cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
+    cutoff = number or (any_cutoff and "10")
     try:
         metric, _ = find(base, base, METRICS)
     except UnknownMetric as error:
@@ -160,3 +171,16 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
         text = f"{metric.name}@{cutoff}"
         return f"; write df.rank.{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
     return f"; the method is {method}, and {name!r} is a text: evaluate({name!r})"
+
+
+def advice_for_function(name: str, methods: Sequence[str], functions: Sequence[str]) -> str:
+    """What to write instead of an unknown function of the package: a method of tables, or the nearest function."""
+    if name in methods:
+        formula = any(entry.formula.__name__ == name for entry in METRICS.values())
+        return (
+            f"; it is a method of tables: df.rank.{name}(...)" + f", or rf.expr.{name}(...) as an expression" * formula
+        )
+    if name in OTHER_FUNCTIONS:
+        return f"; write {OTHER_FUNCTIONS[name]}"
+    near = did_you_mean(name, functions).replace(" Did", ". Did")
+    return near or advice_for_name(name, methods)
