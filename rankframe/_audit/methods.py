@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from .._text.displays import tools, with_display
 from .._verbs.methods import Runner
 from . import tool_comparison
 
@@ -33,7 +34,8 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     formula, in words. With `observed` the rows come by closeness, ``difference`` is
     the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
     number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
-    options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
+    options; if there is none, the row of rankframe says so. A LazyFrame is collected first. IPython and
+    Jupyter show the sentences in full.
 
     Raises
     ------
@@ -52,4 +54,4 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
     '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
-    return ranker._run(tool_comparison.conventions, metric, observed)
+    return with_display(ranker._run(tool_comparison.conventions, metric, observed), tools)

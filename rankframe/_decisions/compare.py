@@ -123,7 +123,7 @@ class Significance:
     def __post_init__(self) -> None:
         check_word("test", self.test, Test)
         if self.correction is not None:
-            check_word("correction", self.correction, Correction)
+            check_word("correction", self.correction, Correction | None)
         check_word("family", self.family, Family)
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:

@@ -70,7 +70,7 @@ class Groups:
         if not self.by:
             raise InvalidOption("say which column tells the groups of users apart, as ", option(by="age"))
         if self.correction is not None:
-            check_word("correction", self.correction, Correction)
+            check_word("correction", self.correction, Correction | None)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -67,9 +67,10 @@ def _meant(name: str, value: object, known: Sequence[str]) -> str:
         )
     if name in DISTANCES:
         return f"; where the lowest is the best, say df.rank.on(score={value!r}, ascending=True)"
-    taking = (entry for entry in METRICS.values() if name in entry.parameters)
+    taking = [entry for entry in (METRICS["ndcg"], *METRICS.values()) if name in entry.parameters]
     entry = next((x for x in taking if name not in x.kinds or x.kinds[name].fits(value)), None)
     near = usual or (None if entry else nearest(name, known))
+    entry = entry or next(iter(taking), None)
     if near is not None:
         return f". Did you mean {near}={value!r}?"
     if entry is not None:
@@ -134,6 +135,12 @@ def _instead(
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked})"
     if name == "by":
         return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
+    if name == "margin":
+        each = [repr(metric) for given in args for metric in (given if isinstance(given, Mapping) else [given])]
+        call = f"df.rank.noninferior({', '.join([*each, f'margin={shown(value)}'])})"
+        return f"one margin for all metrics is taken by noninferior: {call}"
+    if name == "alpha":
+        return f"p-values are those of any level; a table marks the ones below it: .to_latex(alpha={shown(value)})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
     calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric)]

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, TypeGuard, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, nearest, option
+from ..errors import MOST_DIGITS, InvalidOption, nearest, option
+from .tests_and_intervals import OTHER_WORDS
 
 __all__ = ["CUTOFF", "Kind", "Range", "annotation_of", "as_number", "check", "fits", "is_number", "kind_of"]
 
@@ -115,11 +116,15 @@ class Kind:
 
     def near(self, given: object) -> str | None:
         """The word nearest to a misspelt one."""
-        return nearest(given, self.words) if isinstance(given, str) else None
+        if not isinstance(given, str):
+            return None
+        other = OTHER_WORDS.get(given.lower().replace("-", "_"))
+        return other if other in self.words else nearest(given, self.words)
 
     def hint(self, given: object) -> str:
         """The word nearest to a misspelt one, as a question."""
-        return did_you_mean(given, self.words) if isinstance(given, str) else ""
+        near = self.near(given)
+        return "" if near is None else f" Did you mean {near!r}?"
 
 
 def check(name: str, given: Any, annotation: object) -> Any:

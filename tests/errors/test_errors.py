@@ -51,6 +51,66 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.MissingColumn,
         "If the index holds the ids of queries, name it: df.rename_axis('query_id')",
     ),
+    "a test by another name": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], test="ttest"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "test='ttest': write one of 'permutation', 't', 'bootstrap', 'tukey'. Did you mean 't'?",
+    ),
+    "a correction by another name": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], correction="Bonferroni"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "write 'holm', 'bh', 'by' or None. Did you mean 'holm'?",
+    ),
+    "no correction as text": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], correction="none"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "correction='none': write 'holm', 'bh', 'by' or None.",
+    ),
+    "a margin of a gate": (
+        lambda: OK.rank.gate("rr", margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg,arg-type]
+        rf.InvalidOption,
+        "one margin for all metrics is taken by noninferior: df.rank.noninferior('rr', margin=0.01)",
+    ),
+    "budgets and a margin": (
+        lambda: OK.rank.gate({"rr": 0.1, "map": 0.1}, margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "df.rank.noninferior('rr', 'map', margin=0.01)",
+    ),
+    "a level of tests": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], alpha=0.01),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "p-values are those of any level; a table marks the ones below it: .to_latex(alpha=0.01)",
+    ),
+    "no method of fusion": (
+        lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        'comb_mnz(normalize=min_max)" or "wsum(weights=[0.7,0.3])"); write df.rank.fuse(',
+    ),
+    "gains of words": (
+        lambda: OK.rank.on(gain={"good": 2}),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "on has no option 'gain', which is one of metrics; say it there, as in df.rank.ndcg(gain={'good': 2})",
+    ),
+    "judgments as a Series": (
+        lambda: RUN.to_pandas().rank.judge(pd.Series([1])),
+        rf.InvalidData,
+        "give a pandas DataFrame, as qrels.to_frame() makes, or",
+    ),
+    "queries in the place of sizes of groups": (
+        lambda: rf.from_arrays([1.0, 2.0, 3.0], [1, 0, 1], ["a", "a", "b"]),
+        rf.InvalidData,
+        "whole numbers from 0 on, or say query=, if it names the query of each element",
+    ),
+    "lists without relevant ones": (
+        lambda: rf.from_lists(pl.DataFrame({"query_id": ["q"], "retrieved": [["a"]]})),
+        rf.MissingColumn,
+        "or relevant=None if the judgments are in another table",
+    ),
+    "rows of lists as dictionaries": (
+        lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
+        rf.InvalidData,
+        "as pl.DataFrame(rows) of rows that are dictionaries",
+    ),
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
         rf.InvalidOption,
@@ -302,7 +362,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an option of expressions": (lambda: rf.expr.on(rel="r"), rf.InvalidOption, "Did you mean label='r'?"),
     "an option of lazy frames": (lambda: OK.lazy().rank.on(tie="best"), rf.InvalidOption, "Did you mean ties='best'?"),
     "a threshold under a label's name": (lambda: OK.rank.on(relevance=2), rf.InvalidOption, "Did you mean relevant=2?"),
-    "a cutoff of all": (lambda: OK.rank.on(k=10), rf.InvalidOption, "say it there, as in df.rank.precision(k=10)"),
+    "a cutoff of all": (lambda: OK.rank.on(k=10), rf.InvalidOption, "say it there, as in df.rank.ndcg(k=10)"),
     "a top label of all": (lambda: OK.rank.on(max_label=4), rf.InvalidOption, "as in df.rank.err(max_label=4)"),
     "an order": (
         lambda: OK.rank.on(descending=False),
