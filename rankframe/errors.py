@@ -37,6 +37,7 @@ __all__ = [
     "option",
     "shown",
     "warn",
+    "with_code",
     "without_own_frames",
     "worded",
 ]
@@ -70,15 +71,18 @@ class Advice:
         The values of its options; ``...`` for a column that only the user knows.
     of
         The code of its positional arguments.
+    ranker
+        The code of the object with the method.
     """
 
     method: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     of: tuple[str, ...] = ()
+    ranker: str = "df.rank"
 
     def __str__(self) -> str:
         given = ", ".join([*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())])
-        return f"df.rank.{self.method}({given})" if self.method else given
+        return f"{self.ranker}.{self.method}({given})" if self.method else given
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,13 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     if isinstance(text, str):
         return text
     return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
+
+
+def with_code(text: Text, change: Callable[[Advice | Code], Advice | Code]) -> Text:
+    """The message with every piece of code changed."""
+    if isinstance(text, str):
+        return text
+    return tuple(with_code(part, change) for part in text) if isinstance(text, tuple) else change(text)
 
 
 def on(**options: Any) -> Advice:

@@ -51,6 +51,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.MissingColumn,
         "If the index holds the ids of queries, name it: df.rename_axis('query_id')",
     ),
+    "a column as an option of an expression": (
+        lambda: rf.expr.ndcg(k=10, label="clicked"),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "Columns and policies belong to `on`: rf.expr.on(label=...)",
+    ),
     "a test by another name": (
         lambda: OK.rank.compare("rr", runs=["score", "label"], test="ttest"),  # type: ignore[arg-type]
         rf.InvalidOption,
