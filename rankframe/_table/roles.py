@@ -217,8 +217,9 @@ def _with_words(name: str, role: str, frame: pl.DataFrame | pl.LazyFrame) -> Inv
     """The error for a column without numbers, with advice for its words; None if they are not in memory."""
     if isinstance(frame, pl.LazyFrame) or name not in frame.columns or not is_text(frame[name].dtype):
         return None
-    words = frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
-    return InvalidData(*_no_numbers(name, frame[name].dtype, role, words))
+    dtype = frame[name].dtype
+    found = None if isinstance(dtype, pl.Enum) else frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
+    return InvalidData(*_no_numbers(name, dtype, role, found))
 
 
 def is_text(dtype: pl.DataType) -> bool:
@@ -253,7 +254,9 @@ def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] |
         )
     elif words is not None and None in numbers:
         some = numbers.count(None) < len(numbers)
-        number_of = {word: x if some else i for i, (word, x) in enumerate(zip(words, numbers, strict=True))}
+        ordered = isinstance(dtype, pl.Enum)  # the order of other words is the reader's to say
+        of_words = range(len(words)) if ordered else [Verbatim("...")] * len(words)
+        number_of: dict[str, Any] = dict(zip(words, numbers if some else of_words, strict=True))
         each = ("say which number each word is", mapped(name, number_of, ", as in {}"), ", or ", other)
         advice = each if len(words) <= FEW_WORDS else other
     return f"column {name!r} for {role} holds {dtype}, not numbers; ", advice

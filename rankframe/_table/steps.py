@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -58,7 +59,7 @@ def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]
     return f"cast {'both' if second else 'one'}", replace(first, phrase=", as in {}"), *others
 
 
-def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
+def mapped(name: str, numbers: Mapping[str, Any], phrase: str) -> Code:
     """A column with a number in the place of each word."""
     return Code(
         f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",

@@ -159,7 +159,7 @@ def with_display(found: F, show: Callable[[F], Mapping[str, str]]) -> F:
 
     The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
     """
-    if not hasattr(found, "collect"):
+    if hasattr(type(found), "columns") and not hasattr(found, "collect"):  # a ranker may give other results than frames
         vars(found)["_repr_mimebundle_"] = lambda include=None, exclude=None: show(found)
     return found
 
