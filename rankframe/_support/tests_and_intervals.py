@@ -1,4 +1,4 @@
-"""The words for tests, corrections and intervals, and what each is called in a sentence."""
+"""The words for tests, corrections and intervals, and their names in sentences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CORRECTIONS: Mapping[Correction, str] = {
 }
 
 Family: TypeAlias = Literal["all", "metric"]
-"""The p-values that are corrected together: all, or those of each metric."""
+"""The p-values that are corrected together: all of them, or each metric's."""
 
 OTHER_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("ttest", "t_test", "ttest_rel", "paired_t", "student"), "t"),
