@@ -109,6 +109,13 @@ class Runs:
             require(frame.schema, name, "runs")
         if self.column is not None:
             require(frame.schema, self.column, "run")
+            if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
+                others = [name for name in (setup.roles.score, self.column) if name in frame.columns]
+                raise InvalidOption(
+                    option(run=self.column),
+                    " is a column of fractions, which name no run; columns of scores are named by ",
+                    option(runs=others if len({*others}) > 1 else [self.column, ...]),
+                )
             if frame[self.column].has_nulls():
                 raise InvalidData(_nameless(frame, setup, self.column))
 

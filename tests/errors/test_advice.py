@@ -267,6 +267,10 @@ CASES = {
     "lists as scores": Case(
         "OK.with_columns(pl.concat_list('score'), x=1)", "df.rank.rr()", "ADVICE.rr()", fill="'x'", polars_only=True
     ),
+    "scores as the names of runs": Case(
+        "OK.with_columns(new=pl.Series([0.5, 0.25, 1.0]))", "df.rank.compare('rr', run='new', resamples=99)",
+        "df.rank.compare('rr', ADVICE, resamples=99)", r"named by (runs=\[.*\])",
+    ),
     "words as weights of queries": Case(
         "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)",
         "ADVICE.rank.summarize('rr', weights='w', resamples=99)", fill="1",

@@ -56,6 +56,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "Columns and policies belong to `on`: rf.expr.on(label=...)",
     ),
+    "a column of scores as the names of runs": (
+        lambda: OK.with_columns(new=pl.Series([0.5, 0.25, 1.0])).rank.compare("rr", run="new"),
+        rf.InvalidOption,
+        "run='new' is a column of fractions, which name no run; columns of scores are named by runs=['score', 'new']",
+    ),
     "a test by another name": (
         lambda: OK.rank.compare("rr", runs=["score", "label"], test="ttest"),  # type: ignore[arg-type]
         rf.InvalidOption,
