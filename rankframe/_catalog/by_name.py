@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class ByName(Mapping[str, T]):
-    """A view of a dictionary; its `repr` lists the names."""
+    """A view of a dictionary; its `repr` says what its entries are, and lists their names."""
 
-    def __init__(self, entries: Mapping[str, T]) -> None:
-        self._entries = entries
+    def __init__(self, entries: Mapping[str, T], kind: str) -> None:
+        self._entries, self._kind = entries, kind
 
     def __getitem__(self, name: str) -> T:
         return self._entries[name]
@@ -30,4 +30,4 @@ class ByName(Mapping[str, T]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"{len(self)} metrics by name:\n{fill(', '.join(self), 118)}"
+        return f"{len(self)} {self._kind} by name:\n{fill(', '.join(self), 118)}"

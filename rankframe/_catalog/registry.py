@@ -30,15 +30,15 @@ Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics"]
 
 _metrics: dict[str, Metric] = {}
-METRICS: Mapping[str, Metric] = ByName(_metrics)
+METRICS: Mapping[str, Metric] = ByName(_metrics, "metrics")
 """Every metric by its canonical name, in the order of the documentation."""
 
 _agreements: dict[str, Metric] = {}
-AGREEMENTS: Mapping[str, Metric] = ByName(_agreements)
+AGREEMENTS: Mapping[str, Metric] = ByName(_agreements, "measures")
 """Every measure of how two rankings agree, by its canonical name."""
 
 _catalog_metrics: dict[str, Metric] = {}
-CATALOG_METRICS: Mapping[str, Metric] = ByName(_catalog_metrics)
+CATALOG_METRICS: Mapping[str, Metric] = ByName(_catalog_metrics, "metrics")
 """Every metric of the whole table, by its canonical name."""
 
 
