@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import polars as pl
@@ -231,9 +232,9 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
 def __getattr__(name: str) -> Any:
     """Import a name on first use."""
     if name == "__version__":
-        from importlib.metadata import version
+        from ._support.extras import version_of
 
-        return version(__name__)
+        return version_of(__name__)
     if name in LATER:
         from . import fusions, metrics  # noqa: F401 - fill the registries
 
@@ -241,7 +242,13 @@ def __getattr__(name: str) -> Any:
         return value
     if name in MODULES:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    advice = ""
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
+        from ._rankers.misplaced_options import advice_for_function
+        from ._rankers.polars import PolarsRanker
+
+        advice = advice_for_function(name, dir(PolarsRanker(pl.DataFrame())), __dir__())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 
 def __dir__() -> list[str]:

@@ -40,6 +40,7 @@ __all__ = [
     "option",
     "shown",
     "warn",
+    "with_code",
     "without_own_frames",
     "worded",
 ]
@@ -73,15 +74,18 @@ class Advice:
         The values of its options; ``...`` for a column that only the user knows.
     of
         The code of its positional arguments.
+    ranker
+        The code of the object with the method.
     """
 
     method: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     of: tuple[str, ...] = ()
+    ranker: str = "df.rank"
 
     def __str__(self) -> str:
         given = ", ".join([*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())])
-        return f"df.rank.{self.method}({given})" if self.method else given
+        return f"{self.ranker}.{self.method}({given})" if self.method else given
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,13 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     if isinstance(text, str):
         return text
     return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
+
+
+def with_code(text: Text, change: Callable[[Advice | Code], Advice | Code]) -> Text:
+    """The message with every piece of code changed."""
+    if isinstance(text, str):
+        return text
+    return tuple(with_code(part, change) for part in text) if isinstance(text, tuple) else change(text)
 
 
 def on(**options: object) -> Advice:
@@ -264,6 +275,8 @@ def called_by_users(function: F) -> F:
     kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     known = [name for name, kind in kinds.items() if kind in by_name]
+    places = [x for x in parameters.values() if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values()
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
 
     @wraps(function)
@@ -273,6 +286,9 @@ def called_by_users(function: F) -> F:
                 if name not in known and not takes_any:
                     said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
                     raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
+            if len(args) > len(places) and not takes_more:
+                said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
+                raise InvalidOption(f"{said}: {', '.join(known)}")
             return function(*args, **options)
         except (RankframeError, FileNotFoundError) as error:
             raise without_own_frames(error) from error.__cause__

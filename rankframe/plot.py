@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._decisions.runs import Runs
+from ._decisions.runs import Runs, column_text
 from ._fusion.fitted import FittedFusion, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
@@ -223,9 +223,8 @@ class Plots(ItemPlots):
         'RR by day'
         """
         chosen = Runs.of(runs, run)
-        return self._draw(
-            title, background, ax, chosen, plots.slices, (*chosen.columns, str(by)), chosen, metric, str(by)
-        )
+        of = column_text(by)
+        return self._draw(title, background, ax, chosen, plots.slices, (*chosen.columns, of), chosen, metric, of)
 
     @drawing
     def judged(

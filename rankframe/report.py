@@ -110,7 +110,7 @@ def html(of: object, *, digits: int = 3, alpha: float = 0.05, title: str | None 
 
 
 def dictionary(of: Result) -> dict[str, Any]:
-    """A comparison as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
+    """A comparison or a verdict as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from .._text.displays import tools, with_display
 from .._verbs.methods import Runner
 from . import tool_comparison
 
@@ -34,6 +35,7 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     the observed number, and ``says`` is a sentence about the value. If neither rankframe nor any tool gives the number,
     each row with the tool ``one choice`` changes a single policy, or a single option of the metric, so that it does; if
     no such change exists, ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
+    IPython and Jupyter show the sentences in full.
 
     Raises
     ------
@@ -52,4 +54,4 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
     '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
-    return ranker._run(tool_comparison.conventions, metric, observed)
+    return with_display(ranker._run(tool_comparison.conventions, metric, observed), tools)

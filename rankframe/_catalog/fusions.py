@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
-from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -17,6 +16,7 @@ from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
 from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
+from .by_name import ByName
 from .call import Call, call_of
 from .names import nearest_name
 from .parse import literals, parse
@@ -40,15 +40,15 @@ N = TypeVar("N", bound=Normalization)
 Of: TypeAlias = Literal["scores", "ranks", "engine"]
 
 _fusions: dict[str, Fusion] = {}
-FUSIONS: Mapping[str, Fusion] = MappingProxyType(_fusions)
+FUSIONS: Mapping[str, Fusion] = ByName(_fusions, "methods of fusion")
 """Every method of fusion by its canonical name, in the order of the documentation."""
 
 _trained: dict[str, Trained] = {}
-TRAINED_FUSIONS: Mapping[str, Trained] = MappingProxyType(_trained)
+TRAINED_FUSIONS: Mapping[str, Trained] = ByName(_trained, "methods of fusion")
 """Every method of fusion that is trained on judged rankings, by its name."""
 
 _normalizations: dict[str, Normalization] = {}
-NORMALIZATIONS: Mapping[str, Normalization] = MappingProxyType(_normalizations)
+NORMALIZATIONS: Mapping[str, Normalization] = ByName(_normalizations, "normalizations")
 """Every normalisation by its canonical name."""
 
 _other_names: dict[str, str] = {}

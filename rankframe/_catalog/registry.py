@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
 from ..errors import InvalidOption, UnknownMetric, called_by_users
+from .by_name import ByName
 from .unclear_names import UNCLEAR, elsewhere
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics"]
 
 _metrics: dict[str, Metric] = {}
-METRICS: Mapping[str, Metric] = MappingProxyType(_metrics)
+METRICS: Mapping[str, Metric] = ByName(_metrics, "metrics")
 """Every metric by its canonical name, in the order of the documentation."""
 
 _agreements: dict[str, Metric] = {}
-AGREEMENTS: Mapping[str, Metric] = MappingProxyType(_agreements)
+AGREEMENTS: Mapping[str, Metric] = ByName(_agreements, "measures")
 """Every measure of how two rankings agree, by its canonical name."""
 
 _catalog_metrics: dict[str, Metric] = {}
-CATALOG_METRICS: Mapping[str, Metric] = MappingProxyType(_catalog_metrics)
+CATALOG_METRICS: Mapping[str, Metric] = ByName(_catalog_metrics, "metrics")
 """Every metric of the whole table, by its canonical name."""
 
 

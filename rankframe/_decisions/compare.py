@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -15,13 +14,15 @@ from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, as_given, refuse_names
+from .._support.extras import versions
 from .._support.progress import Progress
+from .._support.results import Result
 from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, called_by_users, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
 from .summary import keys
@@ -56,7 +57,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Comparison(Generic[R_co]):
+class Comparison(Result, Generic[R_co]):
     """Runs compared on the same queries.
 
     Attributes
@@ -82,19 +83,24 @@ class Comparison(Generic[R_co]):
     per_query_delta: R_co
     settings: Mapping[str, Any]
 
+    _instead: ClassVar = {"plot": "df.rank.plot.differences('ndcg@10', runs=[...])"}
+
     def __repr__(self) -> str:
         return displays.comparison_text(self)
 
+    @called_by_users
     def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
         """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
         return report.markdown(self, digits=digits, alpha=alpha)
 
+    @called_by_users
     def to_latex(
         self, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
     ) -> str:
         """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
         return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
 
+    @called_by_users
     def to_html(self, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
         """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
         return report.html(self, digits=digits, alpha=alpha, title=title)
@@ -118,7 +124,7 @@ class Significance:
     def __post_init__(self) -> None:
         check_word("test", self.test, Test)
         if self.correction is not None:
-            check_word("correction", self.correction, Correction)
+            check_word("correction", self.correction, Correction | None)
         check_word("family", self.family, Family)
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -165,7 +171,7 @@ def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
     """The policies in effect, and the versions of the libraries."""
     return {
         "policies": setup.followed(frame.columns),
-        "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
+        "versions": versions(),
     }
 
 

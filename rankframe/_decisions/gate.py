@@ -10,10 +10,12 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
+from .._support.results import Result
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
@@ -41,7 +43,7 @@ LEAST = 50
 
 
 @dataclass(frozen=True)
-class Verdict(Generic[R_co]):
+class Verdict(Result, Generic[R_co]):
     """Whether all runs stay within their budgets; true if they do.
 
     Attributes
@@ -79,6 +81,10 @@ class Verdict(Generic[R_co]):
 
     def _repr_html_(self) -> str:
         return displays.verdict_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings, and the table row by row, as JSON can hold them."""
+        return report.dictionary(self)
 
     def lines(self, format: Style = "text") -> list[str]:
         r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.

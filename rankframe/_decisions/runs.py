@@ -10,13 +10,13 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import measure, refuse_names
-from .._table.roles import require, score_columns
+from .._table.roles import not_a_name, require, score_columns
 from .._table.setup import Setup, refuse_bounds
 from .._table.steps import to_name
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "explained", "names_of", "values", "with_own_rank"]
+__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "column_text", "explained", "names_of", "values", "with_own_rank"]
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -65,7 +65,7 @@ class Runs:
                     option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
                 )
             return cls(column=RUN_OF_TABLE, tables=runs)
-        return cls(tuple(map(str, score_columns(runs))), None if run is None else str(run))
+        return cls(tuple(map(column_text, score_columns(runs))), None if run is None else column_text(run))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,6 +109,13 @@ class Runs:
             require(frame.schema, name, "runs")
         if self.column is not None:
             require(frame.schema, self.column, "run")
+            if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
+                others = [name for name in (setup.roles.score, self.column) if name in frame.columns]
+                raise InvalidOption(
+                    option(run=self.column),
+                    " is a column of fractions, which name no run; columns of scores are named by ",
+                    option(runs=others if len({*others}) > 1 else [self.column, ...]),
+                )
             if frame[self.column].has_nulls():
                 raise InvalidData(_nameless(frame, setup, self.column))
 
@@ -164,9 +171,15 @@ def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     """The columns that an option names, one, several or none; column labels in pandas may be numbers."""
     if columns is None:
         return ()
-    return (
-        tuple(map(str, columns)) if isinstance(columns, Iterable) and not isinstance(columns, str) else (str(columns),)
-    )
+    several = isinstance(columns, Iterable) and not isinstance(columns, str) and not hasattr(columns, "name")
+    return tuple(map(column_text, columns)) if several else (column_text(columns),)
+
+
+def column_text(label: object) -> str:
+    """A column's label as text; a Series, an expression and a function of rows are refused."""
+    if hasattr(label, "name") or callable(label):
+        raise not_a_name(label)
+    return str(label)
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:

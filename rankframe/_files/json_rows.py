@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeGuard, cast
 
 import polars as pl
 
+from .._shapes.answers import FIRST_MEMBERS, of_queries
 from ..errors import Code, InvalidData, warn
 from .formats import OTHER_NAMES, Content, DType, Layout
 from .json_text import Json, JsonText
@@ -136,6 +137,10 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
             raise InvalidData(
                 f"{name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
             )
+        text.at = start
+    if kind == "json" and text.first()[0] in FIRST_MEMBERS:
+        if (answer := of_queries(text.value())) is not None:
+            raise InvalidData(f"{name} is {answer}")
         text.at = start
     if kind == "json" and text.first()[0] in BY_COLUMN:
         if sum(member in BY_COLUMN and isinstance(x, (dict, list)) for member, x in text.object().items()) > 1:

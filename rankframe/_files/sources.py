@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from .._shapes.answers import of_queries
 from ..errors import InvalidData, InvalidOption
 from .formats import Content, Layout, Source, spelled
 from .unreadable import BROKEN
@@ -77,6 +78,8 @@ def no_source(given: object, layout: Layout) -> str:
     if isinstance(given, (bytes, bytearray, memoryview)):
         return f"{kind} is the content of a file; write rf.{layout.reader}(io.BytesIO(content))"
     if isinstance(given, Mapping):
+        if (answer := of_queries(given)) is not None:
+            return f"a {kind} is no file, but {answer}"
         value = layout.needed[-1]
         return (
             f"a {kind} is no file; write pl.DataFrame([(query, doc, {value}) for query, docs in given.items() for doc, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._plan.per_query import F, as_given, measure
+from .._support.results import Result
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._text import displays
@@ -39,7 +40,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 
 @dataclass(frozen=True)
-class FittedFusion(Generic[R_co]):
+class FittedFusion(Result, Generic[R_co]):
     """A trained method of fusion, and the figures that it has learned.
 
     Attributes
@@ -55,6 +56,8 @@ class FittedFusion(Generic[R_co]):
         How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
         policies and versions.
     """
+
+    _instead: ClassVar = dict.fromkeys(("predict", "transform"), ".fuse(df), which fuses a table with the same runs")
 
     method: str
     runs: tuple[str, ...]

@@ -15,6 +15,7 @@ from .._decisions.paired_values import Design, PairedValues, paired_values
 from .._decisions.resampling import Resampling
 from .._plan.per_query import F, as_given, measure
 from .._support.progress import Progress
+from .._support.results import Result
 from .._table.setup import Setup
 from .._text import fusion_displays
 from .._verbs.declaration import verb
@@ -48,7 +49,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Oracle(Generic[R_co]):
+class Oracle(Result, Generic[R_co]):
     """The gain of choosing the best run for each query.
 
     Attributes

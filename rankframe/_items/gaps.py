@@ -17,6 +17,7 @@ from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import F, as_given, collect, measure, refuse_names
 from .._support.progress import Progress
+from .._support.results import Result
 from .._support.statistical_options import Correction
 from .._table.policies import check_word
 from .._table.setup import Setup, refuse_bounds
@@ -69,7 +70,7 @@ class Groups:
         if not self.by:
             raise InvalidOption("say which column tells the groups of users apart, as ", option(by="age"))
         if self.correction is not None:
-            check_word("correction", self.correction, Correction)
+            check_word("correction", self.correction, Correction | None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Gaps(Generic[R_co]):
+class Gaps(Result, Generic[R_co]):
     """The gap between the means of groups of users.
 
     Attributes

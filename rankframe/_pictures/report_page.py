@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime, timezone
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +20,7 @@ from .._decisions.compare import compare
 from .._decisions.runs import RUN
 from .._fusion.fitted import text_of
 from .._plan.per_query import with_labels
-from .._support.extras import load
+from .._support.extras import load, versions
 from .._table.roles import require
 from .._table.setup import Setup
 from .._text.result_table import plain
@@ -41,6 +40,10 @@ SENTENCES = 10
 def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Contents) -> Path:
     """Write the report, and return its path."""
     jinja = load("jinja2", "report")
+    if not (folder := Path(path).parent).is_dir():  # found out before the work, not after it
+        raise FileNotFoundError(
+            f"there is no folder {str(folder)!r} for the report; make it, as with Path({str(folder)!r}).mkdir(parents=True)"
+        )
     for name in contents.show:
         require(frame.schema, name, "show")
     calls = averaged(contents.metrics, "report('report.html', 'ndcg@10', 'map')")
@@ -107,7 +110,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         **({} if design is None else {"comparison": {**design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
         **({} if contents.fusion is None else {"fusion": text_of(contents.fusion)}),
-        "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
+        "versions": versions(),
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
     if gate is not None:  # the gate may have been made with other policies

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import polars as pl
@@ -14,6 +15,7 @@ from .._catalog.registry import of
 from .._support.methods import Documented, Lifted, function_as_method
 from .._support.option_kinds import annotation_of
 from .._table.setup import Setup
+from ..errors import Advice, Code, InvalidOption, with_code
 from .misplaced_options import refuse_misplaced
 
 __all__ = ["formula_as_method", "verb_as_method"]
@@ -29,6 +31,7 @@ class Ranks(Documented, Protocol[R_co]):
     """A ranker as its methods see it."""
 
     _setup: Setup
+    _root: str
 
     @property
     def _kind(self) -> type[R_co]: ...
@@ -54,9 +57,18 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
 
     @wraps(formula)
     def call(ranker: Ranks[R], /, *args: P.args, **options: P.kwargs) -> R:
-        return ranker._measure(*calls_for(of(formula), args, options))
+        try:
+            calls = calls_for(of(formula), args, options)
+        except InvalidOption as error:
+            raise InvalidOption(*(with_code(part, partial(_called_on, ranker._root)) for part in error.said)) from None
+        return ranker._measure(*calls)
 
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
     vars(call).update(formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns))
     return cast("Callable[Concatenate[Ranks[R], P], R]", Lifted(call, returns))
+
+
+def _called_on(ranker: str, code: Advice | Code) -> Advice | Code:
+    """The code with its method called on a ranker."""
+    return replace(code, ranker=ranker) if isinstance(code, Advice) else code

@@ -17,7 +17,7 @@ from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 
-__all__ = ["advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
+__all__ = ["advice_for_function", "advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
 
 OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
@@ -29,8 +29,16 @@ USUAL_OPTIONS = {
 }
 """Names that columns and policies have elsewhere, beside the usual names of columns."""
 
-WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+))?")
-"""A name that ends in a cutoff, as ``ndcg_at_10`` and ``ndcg10`` do."""
+OTHER_FUNCTIONS = {
+    **dict.fromkeys(("from_pandas", "from_polars", "from_arrow", "from_df", "from_dataframe"), "rf.rank(df)"),
+    **dict.fromkeys(("list_metrics", "available_metrics", "get_metric"), "rf.METRICS, all metrics by their names"),
+    **dict.fromkeys(("read_trec", "load_run"), "rf.read_run(path)"),
+    "load_qrels": "rf.read_qrels(path)",
+}
+"""Functions of other packages, and what to write here."""
+
+WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+)|_at_(k))?")
+"""A name that ends in a cutoff, as ``ndcg_at_10``, ``ndcg10`` and ``ndcg_at_k`` do."""
 
 METRICS_OF = ("metrics", "budgets")
 """Parameters that take metrics."""
@@ -60,9 +68,10 @@ def _meant(name: str, value: object, known: Sequence[str]) -> str:
         )
     if name in DISTANCES:
         return f"; where the lowest is the best, say df.rank.on(score={value!r}, ascending=True)"
-    taking = (entry for entry in METRICS.values() if name in entry.parameters)
+    taking = [entry for entry in (METRICS["ndcg"], *METRICS.values()) if name in entry.parameters]
     entry = next((x for x in taking if name not in x.kinds or x.kinds[name].fits(value)), None)
     near = usual or (None if entry else nearest(name, known))
+    entry = entry or next(iter(taking), None)
     if near is not None:
         return f". Did you mean {near}={value!r}?"
     if entry is not None:
@@ -127,6 +136,12 @@ def _instead(
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked})"
     if name == "by":
         return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
+    if name == "margin":
+        each = [repr(metric) for given in args for metric in (given if isinstance(given, Mapping) else [given])]
+        call = f"df.rank.noninferior({', '.join([*each, f'margin={shown(value)}'])})"
+        return f"one margin for all metrics is taken by noninferior: {call}"
+    if name == "alpha":
+        return f"p-values are those of any level; a table marks the ones below it: .to_latex(alpha={shown(value)})"
     if name == "runs":
         return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
     calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric)]
@@ -150,7 +165,10 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
         return f"; {worded(advice)}"
     if name in ("average", "avg") and "mean" in methods:
         return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
-    base, cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
+    if name in ("groupby", "group_by", "describe") and "summarize" in methods:
+        return "; a row per query needs no groups; means of slices are made by summarize: df.rank.summarize('ndcg@10', by='market')"
+    base, number, any_cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name
+    cutoff = number or (any_cutoff and "10")
     try:
         metric, _ = find(base, base, METRICS)
     except UnknownMetric:
@@ -161,3 +179,16 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
         text = f"{metric.name}@{cutoff}"
         return f"; write df.rank.{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
     return f"; the method is {method}, and {name!r} is a text: evaluate({name!r})"
+
+
+def advice_for_function(name: str, methods: Sequence[str], functions: Sequence[str]) -> str:
+    """What to write instead of an unknown function of the package: a method of tables, or the nearest function."""
+    if name in methods:
+        formula = any(entry.formula.__name__ == name for entry in METRICS.values())
+        return (
+            f"; it is a method of tables: df.rank.{name}(...)" + f", or rf.expr.{name}(...) as an expression" * formula
+        )
+    if name in OTHER_FUNCTIONS:
+        return f"; write {OTHER_FUNCTIONS[name]}"
+    near = did_you_mean(name, functions).replace(" Did", ". Did")
+    return near or advice_for_name(name, methods)

@@ -10,6 +10,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
+import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
@@ -160,8 +161,27 @@ def _as_text(label: object) -> Any:
 def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error, with its advice completed from the frame and in pandas' spelling."""
     if isinstance(error, InvalidData) and error._advise is not None:
-        error = error._among(Source(frame, (), others=True).polars)
+        error = error._among(_with_order(Source(frame, (), others=True)))
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else ())
+        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
     return in_words_of_pandas(error)
+
+
+def _with_order(source: Source) -> pl.DataFrame:
+    """The frame with the order of ordered categories, which cross over as text."""
+    ordered = {
+        name: pl.Enum(map(str, column.dtype.categories))
+        for name, column in source.columns.items()
+        if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered and name in source.polars
+    }
+    return source.polars.with_columns(pl.col(name).cast(pl.String).cast(dtype) for name, dtype in ordered.items())
+
+
+def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The advice for a frame whose ids may be in its index."""
+    if levels := [*levels_of(frame, {*map(text_of, frame.columns)})]:
+        return (f". The index has {', '.join(levels)}; a level is named like a column",)
+    if isinstance(frame.index, pd.MultiIndex) or pd.api.types.is_numeric_dtype(frame.index.dtype):
+        return ()
+    return (". If the index holds the ids of queries, name it: df.rename_axis('query_id')",)

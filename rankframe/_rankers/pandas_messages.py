@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from ..errors import Advice, Code, RankframeError, Text
+from ..errors import Advice, Code, RankframeError, with_code
 
 __all__ = ["in_words_of_pandas", "spelled"]
 
@@ -19,12 +19,10 @@ def spelled(advice: Advice | Code) -> str:
 
 def in_words_of_pandas(error: E) -> E:
     """The error, with its advice in pandas' spelling."""
-    found = type(error)(*map(_respelled, error.said))
+    found = type(error)(*(with_code(part, _in_pandas) for part in error.said))
     found.kind = error.kind
     return found
 
 
-def _respelled(text: Text) -> Text:
-    if isinstance(text, tuple):
-        return tuple(map(_respelled, text))
-    return replace(text, polars=text.pandas) if isinstance(text, Code) and text.pandas is not None else text
+def _in_pandas(code: Advice | Code) -> Advice | Code:
+    return replace(code, polars=code.pandas) if isinstance(code, Code) and code.pandas is not None else code

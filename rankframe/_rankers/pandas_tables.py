@@ -282,6 +282,8 @@ def _as_pandas(frame: object) -> pd.DataFrame:
         return frame
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return as_pandas(frame.lazy().collect())
+    made = ", as qrels.to_frame() makes" if isinstance(frame, pd.Series) else ""
     raise InvalidData(
-        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame, or read the judgments of a file by rf.read_qrels"
+        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, or read the judgments of a file by "
+        "rf.read_qrels"
     )

@@ -51,6 +51,8 @@ class Ranker(ABC, Generic[R]):
         "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
         "cutoffs, as ``k=[5, 10]``, give a column each."
     )
+    _root = "df.rank"
+    """The ranker without options in Python."""
 
     _own_help = ""
 
@@ -205,7 +207,7 @@ class Ranker(ABC, Generic[R]):
     @property
     def _spelled(self) -> str:
         """The ranker in Python."""
-        return spelled("df.rank", self._setup)
+        return spelled(self._root, self._setup)
 
     if not TYPE_CHECKING:  # metrics that were declared later
 
@@ -364,6 +366,7 @@ class ExprRanker(Ranker[pl.Expr]):
     """
 
     _gives = "One value per group, named by the metric's canonical text, as ``ndcg@10``."
+    _root = "rf.expr"
 
     def _with(self, setup: Setup) -> ExprRanker:
         return ExprRanker(setup)
@@ -383,10 +386,6 @@ class ExprRanker(Ranker[pl.Expr]):
     @property
     def _kind(self) -> type[pl.Expr]:
         return pl.Expr
-
-    @property
-    def _spelled(self) -> str:
-        return spelled("rf.expr", self._setup)
 
     def _shown(self) -> Shown:
         methods = [("such as", "df.group_by('query_id').agg(rf.expr.ndcg(k=10))")]

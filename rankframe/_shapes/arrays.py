@@ -204,7 +204,8 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
     if group is not None:
         sizes = np.asarray(group)
         if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
-            raise InvalidData(f"group is {shown(group)}; give the size of each group, whole numbers from 0 on")
+            instead = ", or say query=, if it names the query of each element" if sizes.shape == shape else ""
+            raise InvalidData(f"group is {shown(group)}; give the size of each group, whole numbers from 0 on{instead}")
         if sizes.sum() != shape[0]:
             raise InvalidData(
                 f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give the size of every group"

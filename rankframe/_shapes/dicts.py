@@ -13,6 +13,7 @@ import polars as pl
 from .._table.setup import Setup
 from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, called_by_users, shown
+from .answers import of_one_query, of_queries
 
 __all__ = ["Qrels", "Run", "from_dicts"]
 
@@ -78,6 +79,12 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
         raise InvalidData(
             f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
         )
+    if (answer := of_queries(given)) is not None:
+        raise InvalidData(f"{name} is {answer}")
+    for query, documents in given.items():
+        if (scores := of_one_query(documents, "found")) is not None:
+            each = f"{{query: {scores} for query, found in {name}.items()}}"
+            raise InvalidData(f"{name} has no {{document: {number}}} for query {shown(query)}; write {each}")
     docs: list[Sequence[object]] = []
     numbers: list[Sequence[object]] = []
     for query, documents in given.items():

@@ -210,4 +210,6 @@ def missing(schema: pl.Schema, name: str, role: str) -> MissingColumn:
     there = list(schema)
     near = next((x for x in there if x.lower() in USUAL[role]), None) or nearest(name, there)
     advice: Text = ("Write ", Code(f"rf.from_lists(df, {role}={near or '...'!r})"))
+    if role == "relevant":
+        advice = (advice, ", or relevant=None if the judgments are in another table")
     return MissingColumn(f"no column {name!r} for {role}; the table has {', '.join(there) or 'no columns'}. ", advice)

@@ -108,7 +108,8 @@ def from_lists(
         crossing = crossed(frame, (*names.query, *names.carry), names.lists)
         return as_pandas(_eager(crossing, Lists.of(crossing.schema, names), repeated))
     raise InvalidData(
-        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame"
+        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, as pl.DataFrame(rows) of rows "
+        "that are dictionaries, or a LazyFrame"
     )
 
 

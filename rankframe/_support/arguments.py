@@ -43,8 +43,8 @@ def refuse_unfit(
 
 def _about(function: Callable[..., object], name: str) -> str:
     """The first sentence on a parameter in its function's docstring."""
-    found = re.search(rf"(?m)^{name}\n    (.*?)\.?$", inspect.getdoc(function) or "")
-    text = found[1].partition("; ")[0].replace("``", "") if found else "which has no default"
+    found = re.search(rf"(?ms)^{name}\n    (.*?)(?:\.\s|\.?\n(?=\S)|; |\Z)", inspect.getdoc(function) or "")
+    text = " ".join(found[1].split()).rstrip(".").replace("``", "") if found else "which has no default"
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     return text[0].lower() + text[1:]
 

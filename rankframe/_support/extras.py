@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 from ..errors import MissingExtra
 
-__all__ = ["load"]
+__all__ = ["load", "version_of", "versions"]
+
+VERSIONS = ("rankframe", "polars", "numpy")
+"""The packages on which numbers depend."""
 
 
 def load(module: str, extra: str) -> ModuleType:
@@ -16,3 +20,16 @@ def load(module: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         raise MissingExtra(f"{module} is not installed; write pip install 'rankframe[{extra}]'") from error
+
+
+def version_of(package: str) -> str:
+    """The version of a package; ``0+unknown`` for a copy that was not installed, as on the path of a cluster's workers."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def versions() -> dict[str, str]:
+    """The versions on which numbers depend, by package."""
+    return {package: version_of(package) for package in VERSIONS}

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, SupportsIndex, TypeGuard, Union, cas
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, did_you_mean, nearest, option
+from ..errors import MOST_DIGITS, InvalidOption, nearest, option
+from .statistical_options import OTHER_WORDS
 
 __all__ = [
     "CUTOFF",
@@ -134,11 +135,15 @@ class Kind:
 
     def near(self, given: object) -> str | None:
         """The word nearest to a misspelt one."""
-        return nearest(given, self.words) if isinstance(given, str) else None
+        if not isinstance(given, str):
+            return None
+        other = OTHER_WORDS.get(given.lower().replace("-", "_"))
+        return other if other in self.words else nearest(given, self.words)
 
     def hint(self, given: object) -> str:
         """The word nearest to a misspelt one, as a question."""
-        return did_you_mean(given, self.words) if isinstance(given, str) else ""
+        near = self.near(given)
+        return "" if near is None else f" Did you mean {near!r}?"
 
 
 def check(name: str, given: object, annotation: object) -> Any:

@@ -8,7 +8,7 @@ from functools import partial
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option, shown
 from .name_presets import PRESETS, presets_for
 from .steps import cast, mapped, ones, renamed
 
@@ -17,6 +17,7 @@ __all__ = [
     "RANKS",
     "USUAL_NAMES",
     "carried",
+    "not_a_name",
     "of_lists",
     "refuse_tables",
     "require",
@@ -27,10 +28,23 @@ __all__ = [
 
 USUAL_NAMES = {
     "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item"),
+    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku"),
     "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
     "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
-    "label": ("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y"),
+    "label": (
+        "label",
+        "rel",
+        "relevance",
+        "grade",
+        "rating",
+        "judgment",
+        "judgement",
+        "qrel",
+        "y_true",
+        "y",
+        "clicked",
+        "click",
+    ),
     "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
 }
 """Usual names of columns elsewhere, for hints in errors; used without asking only if unambiguous."""
@@ -49,9 +63,20 @@ def carried(name: str) -> str:
 
 
 def require(
-    schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
+    schema: Collection[str],
+    name: str,
+    role: str,
+    where: str = "the table",
+    *,
+    meant: str | None = None,
+    optional: Sequence[str] = (),
 ) -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
+    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`.
+
+    The advice also names the columns of `optional` roles, which are no reason to refuse the table.
+    """
+    if hasattr(name, "name"):  # a Series or an expression, which cannot be looked up
+        raise not_a_name(name)
     if name in schema:
         return
     there = _of_caller(schema)
@@ -66,27 +91,33 @@ def require(
         what = "of scores " if role in ("agreement", "runs") else ""
         advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
     else:
-        advice = _on(schema, [(name, role)])
+        advice = _on(schema, [(name, role)], optional)
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 
-def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where: str = "the table") -> None:
+def require_all(
+    schema: Collection[str],
+    roles: Sequence[tuple[str, str]],
+    where: str = "the table",
+    *,
+    optional: Sequence[str] = (),
+) -> None:
     """Refuse a table without one of the columns, given with their roles; the advice covers all missing columns."""
     lacking = [(name, role) for name, role in roles if name not in schema]
     if len(lacking) == 1:
-        require(schema, *lacking[0], where)
+        require(schema, *lacking[0], where, optional=optional)
     elif lacking:
         there = _of_caller(schema)
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        advice: Text = _on(schema, lacking)
+        advice: Text = _on(schema, lacking, optional)
         if where != "the table":
             near = {_meant(there, name, role) or f"its {role} column": name for name, role in lacking}
             advice = ("Rename them", renamed(near, frame=where))
         raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
 
-def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
-    """The advice for missing columns, given with their roles."""
+def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]], optional: Sequence[str] = ()) -> Text:
+    """The advice for missing columns, given with their roles, and for `optional` roles with a usual name."""
     there = _of_caller(schema)
     meant: dict[str, str | None] = {role: _meant(there, name, role) for name, role in lacking}
     unknown = None in meant.values()
@@ -96,7 +127,8 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
         meant = {("rank" if role == "score" else role): near for role, near in meant.items()}
     elif least_first is not None and least_first.lower() in DISTANCES:
         meant["ascending"] = Verbatim(True)
-    advice: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()})]
+    too = {role: name for role in optional if (name := _usual(there, role)) and name not in meant.values()}
+    advice: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()}, **too)]
     if preset is not None:
         advice += [", or ", on(names=preset)]
     if unknown:
@@ -128,8 +160,23 @@ def _of_caller(schema: Iterable[str]) -> list[str]:
 
 def _meant(there: Sequence[str], name: str, role: str) -> str | None:
     """The column that the user probably means for a role: one with a usual name, or a name similar to the given one."""
+    return _usual(there, role) or nearest(name, there)
+
+
+def _usual(there: Sequence[str], role: str) -> str | None:
+    """The first column with a usual name for a role, in any case and with spaces or underscores."""
     usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
-    return next((n for names in usual for n in there if n.lower() in names), None) or nearest(name, there)
+    return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
+
+
+def not_a_name(given: object) -> InvalidOption:
+    """The error for an object in the place of a column's name."""
+    column = given.meta.output_name() if isinstance(given, pl.Expr) and given.meta.is_column() else None
+    name = column or getattr(given, "name", None)  # a Series has one
+    added = f", as {name!r}" if isinstance(name, str) else ""
+    first = "; add what is computed to the table first, as a column"
+    more = first if (hasattr(given, "name") or callable(given)) and not column else ""
+    return InvalidOption(f"{shown(given)} is no column name; a column is named by its text{added}{more}")
 
 
 def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
@@ -169,8 +216,9 @@ def _with_words(name: str, role: str, frame: pl.DataFrame | pl.LazyFrame) -> Inv
     """The error for a column without numbers, with advice for its words; None if they are not in memory."""
     if isinstance(frame, pl.LazyFrame) or name not in frame.columns or not is_text(frame[name].dtype):
         return None
-    words = frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
-    return InvalidData(*_no_numbers(name, frame[name].dtype, role, words))
+    dtype = frame[name].dtype
+    found = None if isinstance(dtype, pl.Enum) else frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
+    return InvalidData(*_no_numbers(name, dtype, role, found))
 
 
 def is_text(dtype: pl.DataType) -> bool:
@@ -205,7 +253,9 @@ def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] |
         )
     elif words is not None and None in numbers:
         some = numbers.count(None) < len(numbers)
-        number_of = {word: x if some else i for i, (word, x) in enumerate(zip(words, numbers, strict=True))}
+        ordered = isinstance(dtype, pl.Enum)  # the order of other words is the reader's to say
+        of_words = range(len(words)) if ordered else [Verbatim("...")] * len(words)
+        number_of: dict[str, object] = dict(zip(words, numbers if some else of_words, strict=True))
         each = ("say which number each word is", mapped(name, number_of, ", as in {}"), ", or ", other)
         advice = each if len(words) <= FEW_WORDS else other
     return f"column {name!r} for {role} holds {dtype}, not numbers; ", advice

@@ -8,12 +8,13 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, on, option, shown
+from ..errors import InvalidOption, on, option
 from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import Policies, read_fields
-from .steps import computed, renamed
+from .roles import not_a_name
+from .steps import renamed
 
 if TYPE_CHECKING:
     from typing import Self
@@ -87,11 +88,7 @@ class Roles:
         names = [*self.query, *others, self.score, self.label]
         for name in [*names, *([] if self.weight is None else [self.weight]), *self.beside]:
             if not isinstance(name, str):
-                has = getattr(name, "name", None)  # a Series has one
-                added = f", as {has!r}" if isinstance(has, str) else ""
-                first = "; add what is computed first", computed()
-                more = first if hasattr(name, "name") else ""
-                raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text{added}", more)
+                raise not_a_name(name)
             if name == "*" or (name.startswith("^") and name.endswith("$")):
                 raise InvalidOption(
                     f"{name!r} is a pattern of columns to Polars; rename the column", renamed({name: "..."})

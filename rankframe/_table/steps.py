@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -12,7 +13,6 @@ from ..errors import Code, Text
 __all__ = [
     "best_kept",
     "cast",
-    "computed",
     "filled",
     "last_kept",
     "mapped",
@@ -30,11 +30,6 @@ def renamed(new: Mapping[str, str], *, frame: str = "df") -> Code:
     pairs = (f"{old!r}: {name if name == '...' else repr(name)}" for old, name in new.items())
     names = f"{{{', '.join(pairs)}}}"
     return Code(f"{frame}.rename({names})", f"{frame}.rename(columns={names})", phrase=", as with {}")
-
-
-def computed() -> Code:
-    """Add computed columns."""
-    return Code("df.with_columns(...)", "df.assign(...)", phrase=", with {}")
 
 
 def cast(name: str, dtype: pl.DataType, *, frame: str = "df", of_words: bool = False) -> Code:
@@ -64,7 +59,7 @@ def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]
     return f"cast {'both' if second else 'one'}", replace(first, phrase=", as in {}"), *others
 
 
-def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
+def mapped(name: str, numbers: Mapping[str, Any], phrase: str) -> Code:
     """Replace each word of a column by a number."""
     return Code(
         f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",

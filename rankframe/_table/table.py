@@ -184,11 +184,12 @@ class Table:
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Table:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
+        unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
         setup = setup.changed(doc=doc)
         labelled = label or setup.policies.orders_by_label
         roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
         roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
-        require_all(schema, roles)
+        require_all(schema, roles, optional=unnamed)
         if labelled:
             require_number(schema, setup.roles.label, "label")
         if doc is None and setup.policies.ties in BY_DOCUMENT:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, TypeVar
 
@@ -18,11 +17,13 @@ __all__ = [
     "comparison_html",
     "comparison_markdown",
     "comparison_text",
+    "findings",
     "fitted_html",
     "fitted_text",
     "gap_lines",
     "gaps_html",
     "gaps_text",
+    "tools",
     "tuned_html",
     "tuned_text",
     "verdict_html",
@@ -153,18 +154,37 @@ def verdict_html(of: Result) -> str:
     return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
 
 
-def with_display(found: F) -> F:
-    """Give the findings of a check a display in notebooks: a row for each kind, with the advice.
+def with_display(found: F, show: Callable[[F], Mapping[str, str]]) -> F:
+    """Give a frame a display in notebooks, where its library's own would cut long texts.
 
     Only this object has the display: print, and frames made from it, are as usual.
     """
-    if not hasattr(found, "collect"):
-        vars(found)["_repr_mimebundle_"] = partial(_findings, found)
+    if hasattr(type(found), "columns") and not hasattr(found, "collect"):  # a ranker may give other results than frames
+        vars(found)["_repr_mimebundle_"] = lambda include=None, exclude=None: show(found)
     return found
 
 
-def _findings(found: Any, include: object = None, exclude: object = None) -> dict[str, str]:
-    """The display of findings in IPython and Jupyter; empty for a frame whose columns the user has changed since."""
+def tools(found: Any) -> dict[str, str]:
+    """The numbers of tools in IPython and Jupyter, each with the sentence on it; empty if the user has changed the columns."""
+    if not {"tool", "value", "says"} <= {*found.columns}:
+        return {}
+    head = [name for name in ("tool", "value", "difference") if name in found.columns]
+    rows = records(found)
+    cells = [
+        (
+            *(Cell(row[x] if x == "tool" else "" if row[x] is None else number(row[x], 4)) for x in head),
+            Cell(row["says"] or ""),
+        )
+        for row in rows
+    ]
+    told = [row["says"] if "difference" in head else f"{row['tool']}: {row['says']}" for row in rows if row["says"]]
+    below = map(visible, told)
+    short = Grid((*head,), tuple(row[:-1] for row in cells), len(head) - 1, tuple(dict.fromkeys(below)))
+    return {"text/plain": text(short), "text/html": html(Grid((*head, "says"), tuple(cells), 0))}
+
+
+def findings(found: Any) -> dict[str, str]:
+    """The findings of a check in IPython and Jupyter, a row for each kind; empty if the user has changed the columns."""
     if not {*FINDING} <= {*found.columns}:
         return {}
     grid = grid_of(found)

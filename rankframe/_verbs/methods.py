@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from .._text.displays import with_display
+from .._text.displays import findings, with_display
 from . import verbs
 
 __all__ = [
@@ -267,7 +267,7 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     >>> found["severity"][0], found["problem"][0], found["doc_id"][0], int(found["rows"][0])
     ('error', 'repeated document', 'a', 2)
     """
-    return with_display(ranker._run(verbs.check, qrels))
+    return with_display(ranker._run(verbs.check, qrels), findings)
 
 
 def agreement(ranker: Runner[R], other: str, *measures: str) -> R:

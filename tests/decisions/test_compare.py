@@ -322,7 +322,10 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old"]}, "there is one run to compare, 'old'"),
         ({"runs": ["old", "new"], "baseline": "odd"}, "baseline='odd' is none of the runs, which are old, new"),
         ({"runs": ["old", "new"], "test": "wilcoxon"}, "test='wilcoxon': write one of 'permutation'"),
-        ({"runs": ["old", "new"], "correction": "bonferroni"}, "correction='bonferroni': write one of 'holm'"),
+        (
+            {"runs": ["old", "new"], "correction": "bonferroni"},
+            "correction='bonferroni': write 'holm', 'bh', 'by' or None",
+        ),
         ({"runs": ["old", "new"], "family": "run"}, "family='run': write one of 'all', 'metric'"),
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
         ({"runs": ["old", "new"], "ci": 95}, "ci=95 is no confidence"),

@@ -247,9 +247,10 @@ CASES = {
     "an enum of numbers": Case(
         "OK.with_columns(pl.col('label').cast(pl.String).cast(pl.Enum(['0', '1'])))", "df.rank.rr()", "ADVICE.rank.rr()"
     ),
-    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", "ADVICE.rank.rr()"),
+    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", "ADVICE.rank.rr()", fill="1"),
     "words as categories": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()"
+        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()",
+        fill="1",
     ),
     "words of an enum": Case(
         "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good'])))",
@@ -276,9 +277,13 @@ CASES = {
     "lists as scores": Case(
         "OK.with_columns(pl.concat_list('score'), x=1)", "df.rank.rr()", "ADVICE.rr()", fill="'x'", polars_only=True
     ),
+    "scores as the names of runs": Case(
+        "OK.with_columns(new=pl.Series([0.5, 0.25, 1.0]))", "df.rank.compare('rr', run='new', resamples=99)",
+        "df.rank.compare('rr', ADVICE, resamples=99)", r"named by (runs=\[.*\])",
+    ),
     "words as weights of queries": Case(
         "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)",
-        "ADVICE.rank.summarize('rr', weights='w', resamples=99)",
+        "ADVICE.rank.summarize('rr', weights='w', resamples=99)", fill="1",
     ),
     "subtopics of rows without documents": Case(
         "SUB.rename({'doc_id': 'd'})", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -923,6 +928,25 @@ def test_every_error_of_a_table_and_a_metric_is_among_the_cases(monkeypatch: pyt
             lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
             assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
     assert kinds - {None} == table_module.TEXTS.keys()
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_ordered_words_get_their_numbers_in_this_order(library: str) -> None:
+    grades = ["poor", "fair", "good"]
+    labels = OK.with_columns(label=pl.Series(["good", "poor", "good"], dtype=pl.Enum(grades)))
+    in_pandas = OK.to_pandas().assign(label=pd.Categorical(["good", "poor", "good"], categories=grades, ordered=True))
+    frame: Any = labels if library == "polars" else in_pandas
+    with pytest.raises(rf.InvalidData) as caught:
+        frame.rank.rr()
+    assert "({'poor': 0, 'fair': 1, 'good': 2})" in str(caught.value)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_the_numbers_of_words_without_an_order_are_left_to_the_reader(library: str) -> None:
+    frame: Any = OK.with_columns(label=pl.Series(["good", "poor", "good"]))
+    with pytest.raises(rf.InvalidData) as caught:
+        (frame if library == "polars" else frame.to_pandas()).rank.rr()
+    assert "({'good': ..., 'poor': ...})" in str(caught.value)
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])

@@ -24,12 +24,137 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OTHER.rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'label' for label; the table has qid, docno, score, rel. "
-        "Say df.rank.on(query='qid', label='rel'); or bring the judgments of another table: df.rank.judge(qrels)",
+        "Say df.rank.on(query='qid', label='rel', doc='docno'); or bring the judgments of another table: df.rank.judge(qrels)",
     ),
     "a missing query column of a lazy frame": (
         lambda: OTHER.lazy().rank.on(label="rel").ndcg(),
         rf.MissingColumn,
-        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid')",
+        "no column 'query_id' for query; the table has qid, docno, score, rel. Say df.rank.on(query='qid', doc='docno')",
+    ),
+    "columns of usual names with spaces": (
+        lambda: OTHER.rename({"qid": "Query ID", "docno": "Doc ID"}).rank.on(label="rel").ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query='Query ID', doc='Doc ID')",
+    ),
+    "columns of a click log": (
+        lambda: pl.DataFrame({"user": [1], "sku": ["a"], "score": [1.0], "clicked": [True]}).rank.ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query='user', label='clicked', doc='sku');",
+    ),
+    "ids in named levels of the index": (
+        lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
+        rf.MissingColumn,
+        "Say df.rank.on(query=...) with the column's name. The index has qid, docno; a level is named like a column",
+    ),
+    "ids in an index without a name": (
+        lambda: OTHER.to_pandas().set_index("docno").rename_axis(None).rank.on(query="topic", label="rel").ndcg(),
+        rf.MissingColumn,
+        "If the index holds the ids of queries, name it: df.rename_axis('query_id')",
+    ),
+    "a column as an option of an expression": (
+        lambda: rf.expr.ndcg(k=10, label="clicked"),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "Columns and policies belong to `on`: rf.expr.on(label=...)",
+    ),
+    "a column of scores as the names of runs": (
+        lambda: OK.with_columns(new=pl.Series([0.5, 0.25, 1.0])).rank.compare("rr", run="new"),
+        rf.InvalidOption,
+        "run='new' is a column of fractions, which name no run; columns of scores are named by runs=['score', 'new']",
+    ),
+    "a test by another name": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], test="ttest"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "test='ttest': write one of 'permutation', 't', 'bootstrap', 'tukey'. Did you mean 't'?",
+    ),
+    "a correction by another name": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], correction="Bonferroni"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "write 'holm', 'bh', 'by' or None. Did you mean 'holm'?",
+    ),
+    "no correction as text": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], correction="none"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "correction='none': write 'holm', 'bh', 'by' or None.",
+    ),
+    "a margin of a gate": (
+        lambda: OK.rank.gate("rr", margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg,arg-type]
+        rf.InvalidOption,
+        "one margin for all metrics is taken by noninferior: df.rank.noninferior('rr', margin=0.01)",
+    ),
+    "budgets and a margin": (
+        lambda: OK.rank.gate({"rr": 0.1, "map": 0.1}, margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "df.rank.noninferior('rr', 'map', margin=0.01)",
+    ),
+    "a level of tests": (
+        lambda: OK.rank.compare("rr", runs=["score", "label"], alpha=0.01),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "p-values are those of any level; a table marks the ones below it: .to_latex(alpha=0.01)",
+    ),
+    "no method of fusion": (
+        lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        'comb_mnz(normalize=min_max)" or "wsum(weights=[0.7,0.3])"); write df.rank.fuse(',
+    ),
+    "gains of words": (
+        lambda: OK.rank.on(gain={"good": 2}),  # type: ignore[call-arg]
+        rf.InvalidOption,
+        "on has no option 'gain', which is one of metrics; say it there, as in df.rank.ndcg(gain={'good': 2})",
+    ),
+    "judgments as a Series": (
+        lambda: RUN.to_pandas().rank.judge(pd.Series([1])),
+        rf.InvalidData,
+        "give a pandas DataFrame, as qrels.to_frame() makes, or",
+    ),
+    "queries in the place of sizes of groups": (
+        lambda: rf.from_arrays([1.0, 2.0, 3.0], [1, 0, 1], ["a", "a", "b"]),
+        rf.InvalidData,
+        "whole numbers from 0 on, or say query=, if it names the query of each element",
+    ),
+    "lists without relevant ones": (
+        lambda: rf.from_lists(pl.DataFrame({"query_id": ["q"], "retrieved": [["a"]]})),
+        rf.MissingColumn,
+        "or relevant=None if the judgments are in another table",
+    ),
+    "rows of lists as dictionaries": (
+        lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
+        rf.InvalidData,
+        "as pl.DataFrame(rows) of rows that are dictionaries",
+    ),
+    "slices by a Series": (
+        lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a Series is no column name; a column is named by its text, as 'label'; add what is computed to the table first",
+    ),
+    "slices by a column as an expression": (
+        lambda: OK.rank.summarize("rr", by=pl.col("label")),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "an Expr is no column name; a column is named by its text, as 'label'",
+    ),
+    "slices by a computed expression": (
+        lambda: OK.rank.mean("rr", by=[pl.col("label") > 1]),  # type: ignore[list-item]
+        rf.InvalidOption,
+        "an Expr is no column name; a column is named by its text; add what is computed to the table first, as a column",
+    ),
+    "slices of a plot by an expression": (
+        lambda: OK.rank.plot.slices("rr", by=pl.col("label")),
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "a run as an expression": (
+        lambda: OK.rank.compare("rr", runs=["score", pl.col("label")]),  # type: ignore[list-item]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "weights as an expression": (
+        lambda: OK.rank.summarize("rr", weights=pl.col("label")),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
+    ),
+    "other scores as an expression": (
+        lambda: OK.rank.agreement(pl.col("label"), "kendall_tau"),  # type: ignore[arg-type]
+        rf.InvalidOption,
+        "a column is named by its text, as 'label'",
     ),
     "missing columns that could be any": (
         lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
@@ -247,7 +372,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an option of expressions": (lambda: rf.expr.on(rel="r"), rf.InvalidOption, "Did you mean label='r'?"),
     "an option of lazy frames": (lambda: OK.lazy().rank.on(tie="best"), rf.InvalidOption, "Did you mean ties='best'?"),
     "a threshold under a label's name": (lambda: OK.rank.on(relevance=2), rf.InvalidOption, "Did you mean relevant=2?"),
-    "a cutoff of all": (lambda: OK.rank.on(k=10), rf.InvalidOption, "say it there, as in df.rank.precision(k=10)"),
+    "a cutoff of all": (lambda: OK.rank.on(k=10), rf.InvalidOption, "say it there, as in df.rank.ndcg(k=10)"),
     "a top label of all": (lambda: OK.rank.on(max_label=4), rf.InvalidOption, "as in df.rank.err(max_label=4)"),
     "an order": (
         lambda: OK.rank.on(descending=False),

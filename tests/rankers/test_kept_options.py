@@ -54,7 +54,7 @@ def test_a_convention_is_kept_with_what_was_given_beside_it(kind: str) -> None:
 
 def test_a_frame_made_from_it_asks_for_the_names_again_in_polars_and_keeps_them_in_pandas() -> None:
     judged = RUN.rank.on(**NAMES, relevant=2).judge(QRELS)
-    with pytest.raises(rf.MissingColumn, match=r"Say df.rank.on\(query='qid', score='sim', label='rel'\)"):
+    with pytest.raises(rf.MissingColumn, match=r"Say df.rank.on\(query='qid', score='sim', label='rel', doc='pid'\)"):
         judged.filter(pl.col("qid") == 1).rank.evaluate("rr")
     of_pandas = RUN.to_pandas().rank.on(**NAMES, relevant=2).judge(QRELS.to_pandas())
     for derived in (of_pandas[of_pandas["qid"] == 1], of_pandas.copy(), copy.copy(of_pandas), of_pandas.head(3)):

@@ -80,7 +80,12 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "a text for a list": ({"a": "xy"}, None, rf.InvalidData, "run has 'xy' for query 'a'"),
     "a number for a list": (None, {"a": 1}, rf.InvalidData, "qrels has 1 for query 'a'"),
     "a set for a ranking": ({"a": {"x"}}, None, rf.InvalidData, "a set for query 'a', which has no order"),
-    "pairs": ({"a": [["x", 1]]}, None, rf.InvalidData, r"with a score write \{document: score\}"),
+    "pairs": (
+        {"a": [["x", 1]]},
+        None,
+        rf.InvalidData,
+        r"write \{query: dict\(found\) for query, found in run.items\(\)\}",
+    ),
     "ids of two types": ({"a": {1: 1, "b": 2}}, None, rf.InvalidData, "found 1 of query 'a'"),
     "queries of two types": ({1: {}, "a": {}}, None, rf.InvalidData, "the queries of run are not all texts"),
     "a flag as id": ({"a": {True: 1}}, None, rf.InvalidData, "found True of query 'a'"),

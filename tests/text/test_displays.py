@@ -258,3 +258,36 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
     ]
     assert main(["check", path, "--format", "csv"]) == 1
     assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
+
+
+@pytest.mark.parametrize("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
+def test_a_notebook_shows_the_sentence_on_every_tool_in_full(as_frame: Any) -> None:
+    # By hand: the ideal of mlflow has one document, as one was retrieved; that of the definition has two, 1 / (1 + 1 / log2 3).
+    short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
+    found = as_frame(short).rank.conventions("ndcg@10", observed=1.0)
+    sentence = "1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6"
+    shown = found._repr_mimebundle_()
+    assert "mlflow                  1.0000      0.0000" in shown["text/plain"]
+    assert sentence in shown["text/plain"]
+    assert f"<td>{sentence}</td>" in shown["text/html"]
+    without = as_frame(short).rank.conventions("ndcg@10")._repr_mimebundle_()["text/plain"]
+    assert "mlflow: its ideal has no more documents than were retrieved" in without
+    assert not hasattr(found.head(1), "_repr_mimebundle_")
+    assert not hasattr(short.lazy().rank.conventions("ndcg@10"), "_repr_mimebundle_")
+    changed = as_frame(short).rank.conventions("ndcg@10")
+    if isinstance(changed, pl.DataFrame):
+        changed.drop_in_place("says")
+    else:
+        del changed["says"]
+    assert changed._repr_mimebundle_() == {}
+
+
+def test_the_list_of_metrics_shows_their_names() -> None:
+    shown = repr(rf.METRICS)
+    assert shown.startswith(f"{len(rf.METRICS)} metrics by name:\nprecision, recall, f1,")
+    assert max(map(len, shown.split("\n"))) <= 118
+    assert [name in rf.METRICS for name in ("ndcg", "mrr", 3)] == [True, False, False]
+    assert repr(rf.AGREEMENTS).startswith(f"{len(rf.AGREEMENTS)} measures by name:\nkendall_distance, kendall_tau,")
+    assert repr(rf.FUSIONS).startswith(f"{len(rf.FUSIONS)} methods of fusion by name:\nrrf,")
+    with pytest.raises(TypeError):
+        rf.METRICS["mine"] = rf.METRICS["ndcg"]  # type: ignore[index]

@@ -1,0 +1,33 @@
+"""Metrics by their names, as a mapping that shows its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from textwrap import fill
+from typing import TypeVar
+
+__all__ = ["ByName"]
+
+T = TypeVar("T")
+
+
+class ByName(Mapping[str, T]):
+    """A view of a dictionary; its `repr` says what its entries are, and lists their names."""
+
+    def __init__(self, entries: Mapping[str, T], kind: str) -> None:
+        self._entries, self._kind = entries, kind
+
+    def __getitem__(self, name: str) -> T:
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} {self._kind} by name:\n{fill(', '.join(self), 118)}"
