@@ -244,21 +244,23 @@ def add_format(
     formats: Sequence[str] = FORMATS,
     pictures: Sequence[str] = (),
     endings: Mapping[str, str] = MappingProxyType({}),
+    default: str = "table",
+    about: str = "",
 ) -> None:
     """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture.
 
-    `endings` are further endings of files, with their formats.
+    `endings` are further endings of files, with their formats; `about` is help on formats that few commands have.
     """
     sub.add_argument(
         "--format",
         choices=formats,
-        help="the format of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
-        "formula; default: by the ending of --output, else table",
+        help=f"the format of the output; {about}csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in "
+        f"it is a formula; default: by the ending of --output, else {default}",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
     others = ", ".join(ending for ending in (*endings, *ENDINGS) if ending not in pictures)
     sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table to this file: {others}{drawn}")
-    sub.set_defaults(pictures=pictures, endings=endings)
+    sub.set_defaults(pictures=pictures, endings=endings, usual_format=default)
 
 
 def at_least(least: int) -> Callable[[str], int]:

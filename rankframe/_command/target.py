@@ -35,7 +35,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     if pictures is None:  # it prints no table
         return
     if arguments.output is None:
-        arguments.format = arguments.format or "table"
+        arguments.format = arguments.format or arguments.usual_format
         if arguments.format == "parquet":
             raise InvalidOption("--format parquet is no text; name the file to write, as -o table.parquet")
         return

@@ -34,6 +34,7 @@ DENSE = "".join(f"q{q} Q0 {d} 0 {s} t\n" for q in (1, 2, 3) for d, s in zip("ab"
 TABLES = {
     "evaluate": "evaluate bm25.run --qrels qrels.txt -m rr",
     "compare": "compare bm25.run dense.run --qrels qrels.txt -m rr -m precision@1 --resamples 99",
+    "gate": "gate bm25.run dense.run --qrels qrels.txt --budget rr=0.01",
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
     "fuse": "fuse bm25.run dense.run",
