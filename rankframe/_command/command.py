@@ -14,6 +14,7 @@ import rankframe as rf
 
 from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
+from .target import ENDINGS
 
 __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 
@@ -34,9 +35,6 @@ INSTEAD = {
     "level": ("--relevant",),
 }
 """What other words for options mean, of which a command has the first or another; names similar to a word need no place here."""
-
-ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
-"""The formats that endings of files mean."""
 
 
 class Answer(NamedTuple):
@@ -111,7 +109,7 @@ class Parser(argparse.ArgumentParser):
         """Leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
-            near = ENDINGS.get(found[1]) or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
+            near = ENDINGS.get(f".{found[1]}") or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
             message += "" if near is None else f". Did you mean {near!r}?"

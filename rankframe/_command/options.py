@@ -45,7 +45,7 @@ __all__ = [
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
-FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
+FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 FILES = (
     "TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
     "standard input"
@@ -126,7 +126,7 @@ def add_file(sub: Parser, nargs: str | None = None) -> None:
         help=f"the results of a system: {FILES}. Without --qrels, a table with scores and labels",
     )
     sub.set_defaults(runs=None, run=None)
-    sub.limit = ", which takes one run; rankframe compare takes several"
+    sub.limit = ", which takes one run; repeat the command for each"
     add_table(sub)
 
 
@@ -136,7 +136,8 @@ def add_files(sub: Parser) -> None:
         "files",
         metavar="RUN",
         nargs="+",
-        help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs",
+        help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. Without "
+        "--qrels, a table with scores and labels",
     )
     runs = sub.add_mutually_exclusive_group()
     runs.add_argument(
@@ -254,12 +255,13 @@ def add_format(
     sub.add_argument(
         "--format",
         choices=formats,
-        help=f"the format of the output; {about}csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in "
+        help=f"the format of the output; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, safe-csv is for spreadsheets: no text in "
         f"it is a formula; default: by the ending of --output, else {default}",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    others = ", ".join(ending for ending in (*endings, *ENDINGS) if ending not in pictures)
-    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table to this file: {others}{drawn}")
+    others = ", ".join(ending for ending in {**endings, **ENDINGS} if ending not in pictures)
+    told = f"write the table to this file: {others}, text also with .gz{drawn}"
+    sub.add_argument("-o", "--output", metavar="FILE", help=told)
     sub.set_defaults(pictures=pictures, endings=endings, usual_format=default)
 
 

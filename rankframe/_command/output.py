@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from .._files.unreadable import delimiter
 from .._text.markup import html, latex, markdown, markdown_text, text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
@@ -142,11 +143,17 @@ def _cell(value: object) -> str:
 
 
 def _for_programs(frame: pl.DataFrame, format: str) -> str:
-    if format == "csv":
-        return frame.write_csv().removesuffix("\n")
+    if format in ("csv", "tsv"):
+        return frame.write_csv(separator=delimiter(format)).removesuffix("\n")
     if format == "safe-csv":
         return _all_written(frame, _no_formula).write_csv(quote_style="non_numeric").removesuffix("\n")
-    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", frame.write_json())
+    if format == "ndjson":
+        return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
+    return CONTROL.sub(_code, frame.write_json())
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _drawn(frame: pl.DataFrame, formatting: Literal["MARKDOWN", "NOTHING"]) -> list[str]:

@@ -20,7 +20,7 @@ from .._files.together import run_names
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._verbs.verbs import Missing
-from ..errors import InvalidData, InvalidOption, MissingColumn
+from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .options import BESIDE, COLUMNS
 from .output import note, warnings_as_notes
 
@@ -65,7 +65,8 @@ def judged(arguments: argparse.Namespace, reads: Collection[str], *, labels: boo
     others = others_of(arguments)
     if arguments.qrels is None:
         if len(arguments.files) > 1:
-            raise InvalidOption("several runs are evaluated with one file of judgments. Say --qrels QRELS")
+            judgments = shlex.quote(next(filter(of_judgments, arguments.files), "QRELS"))
+            raise InvalidOption(f"several runs are evaluated with one file of judgments. Say --qrels {judgments}")
         table = (labelled if labels else table_of)(arguments, arguments.files[0], reads)
         require([table], others.items())
         return Judged(_sliced(table, [table], by), runs, arguments.run)
@@ -253,6 +254,14 @@ def read_file(
             return File(found.read(once=once, only=only), found.stored)
         except OSError as error:  # in which Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def of_judgments(path: str) -> bool:
+    """Whether a file of TREC text holds judgments."""
+    try:
+        return Path(path).is_file() and not rows(path, QRELS, format="trec").read().is_empty()
+    except (RankframeError, pl.exceptions.PolarsError, OSError):
+        return False
 
 
 def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
