@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -112,6 +114,10 @@ class Parser(argparse.ArgumentParser):
             near = ENDINGS.get(f".{found[1]}") or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
+                if os.path.isfile(found[1]):
+                    near = f"evaluate {shlex.quote(found[1])} --qrels QRELS"
+                elif near is None and f"--{found[1]}" in self._option_string_actions:
+                    near = f"--{found[1]}"
             message += "" if near is None else f". Did you mean {near!r}?"
         self.exit(
             2,

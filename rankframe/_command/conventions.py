@@ -72,8 +72,12 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    if arguments.format in FOR_PEOPLE:  # one column for both kinds of settings, so that rows fit a terminal of 80 letters
-        settings = pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != "")).list.join(", ")
+    if (
+        arguments.format in FOR_PEOPLE
+    ):  # one column for both kinds of settings, so that rows fit a terminal of 80 letters
+        settings = (
+            pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != "")).list.join(", ")
+        )
         table = table.select("tool", settings.alias("settings"), "metrics", "note")
     return Answer(with_notes_below(table, arguments.format, ("settings", "metrics")))
 

@@ -58,7 +58,9 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     found = judged(arguments, {*reads, *named.columns})
     runs, ranked = Runs.of(found.runs, found.run), ranker(found.table, arguments)
     if runs.columns and arguments.format == "trec":
-        raise InvalidOption("--format trec has no room for the names of several runs. Give one run, or write --format csv")
+        raise InvalidOption(
+            "--format trec has no room for the names of several runs. Give one run, or write --format csv"
+        )
     with Busy("evaluating"):
         scores = runs.each(found.table, ranked._setup, lambda of_run: ranked._with(of_run).evaluate(*metrics))
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}

@@ -13,7 +13,7 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.parse import texts_of
-from .._catalog.registry import Metric
+from .._catalog.registry import Metric, find
 from .._catalog.unclear_names import UNCLEAR
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
@@ -35,9 +35,6 @@ ELSEWHERE = (
     (rf.AGREEMENTS, "No command takes {}; in Python df.rank.agreement does."),
 )
 """The metrics that commands such as evaluate do not take, and what does."""
-
-OF_LIST = ("metric", "other names", "what it is")
-"""The columns of a list for people."""
 
 
 def options(sub: Parser) -> None:
@@ -61,10 +58,14 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     if arguments.format not in FOR_PEOPLE:
         return Answer(Table(table))
     notes = [
-        told.format(", ".join(there)) for among, told in ELSEWHERE if (there := [x.name for x in found if x.name in among])
+        told.format(", ".join(there))
+        for among, told in ELSEWHERE
+        if (there := [x.name for x in found if x.name in among])
     ]
     if len(found) > 1:
-        return Answer(Table(table.select(OF_LIST), [USAGE, *notes], wraps=OF_LIST[1:]))
+        also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
+        listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals
+        return Answer(Table(listed, [USAGE, *notes], wraps=["what it is"]))
     (metric,) = found
     others = [x.name for x in every.values() if x is not metric and f"_{metric.name}_" in f"_{x.name}_"]
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
@@ -76,6 +77,8 @@ def metrics(arguments: argparse.Namespace) -> Answer:
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
     """The metric that a text names; or else all with the text in one of their names, in whatever case."""
+    with suppress(UnknownMetric):
+        return [find(text, text, every)[0]]  # whose options, which some metrics require, are not given
     with suppress(UnknownMetric):
         return [call.metric for call in rf.parse(text, every)]
     part = plain(text)

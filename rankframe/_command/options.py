@@ -32,11 +32,13 @@ __all__ = [
     "COLUMNS",
     "DEFAULT_METRICS",
     "FORMATS",
+    "add_columns",
     "add_file",
     "add_files",
     "add_format",
+    "add_judgments",
     "add_metrics",
-    "add_table",
+    "add_runs",
     "at_least",
     "columns_read",
     "ranker",
@@ -127,15 +129,25 @@ def add_file(sub: Parser, nargs: str | None = None) -> None:
     )
     sub.set_defaults(runs=None, run=None)
     sub.limit = ", which takes one run; repeat the command for each"
-    add_table(sub)
+    add_judgments(sub)
+    add_policies(sub)
+    add_columns(sub)
 
 
 def add_files(sub: Parser) -> None:
     """One run or several, and their judgments."""
+    add_runs(sub, "+")
+    add_judgments(sub)
+    add_policies(sub)
+    add_columns(sub)
+
+
+def add_runs(sub: Parser, nargs: str) -> None:
+    """One run or several."""
     sub.add_argument(
         "files",
         metavar="RUN",
-        nargs="+",
+        nargs=nargs,
         help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. Without "
         "--qrels, a table with scores and labels",
     )
@@ -144,11 +156,10 @@ def add_files(sub: Parser) -> None:
         "--runs", type=_texts, metavar="COLUMN,COLUMN", help="the columns of the runs' scores, in one table"
     )
     runs.add_argument("--run", metavar="COLUMN", help="the column that names the run of each row, in one table")
-    add_table(sub)
 
 
-def add_table(sub: Parser) -> None:
-    """The options for judgments, formats of files, policies, and names of columns."""
+def add_judgments(sub: Parser) -> None:
+    """The options for judgments, and for the formats of files."""
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
@@ -156,6 +167,9 @@ def add_table(sub: Parser) -> None:
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
 
+
+def add_policies(sub: Parser) -> None:
+    """The policies, and the tables that they name."""
     policies = sub.add_argument_group("policies")
     for name, option in POLICIES.items():
         if option.kinds == (bool,):
@@ -170,6 +184,17 @@ def add_table(sub: Parser) -> None:
         )
         policies.add_argument(_option(name), type=kind, metavar=metavar, help=said + default)
 
+    beside = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
+    beside.add_argument(
+        "--interactions", type=_table, metavar="FILE", help="past interactions, with the columns of users and items"
+    )
+    beside.add_argument(
+        "--items", type=_table_or_number, metavar="FILE", help="the catalog, with a row for each item; or their number"
+    )
+
+
+def add_columns(sub: Parser) -> None:
+    """The names of columns."""
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for column in COLUMNS:
         names.add_argument(_option(column.removesuffix("_id")), metavar="COLUMN", help=f"default: {column}")
@@ -184,13 +209,6 @@ def add_table(sub: Parser) -> None:
         names.add_argument(
             f"--{role}", type=_texts if several else str, metavar="COLUMN,COLUMN" if several else "COLUMN", help=what
         )
-    beside = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
-    beside.add_argument(
-        "--interactions", type=_table, metavar="FILE", help="past interactions, with the columns of users and items"
-    )
-    beside.add_argument(
-        "--items", type=_table_or_number, metavar="FILE", help="the catalog, with a row for each item; or their number"
-    )
     names.add_argument("--rank", metavar="COLUMN", help="the column of ranks, 1 being the best, instead of scores")
     names.add_argument(
         "--names",
@@ -259,10 +277,11 @@ def add_format(
         f"it is a formula; default: by the ending of --output, else {default}",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    others = ", ".join(ending for ending in {**endings, **ENDINGS} if ending not in pictures)
+    of_formats = {x: kind for x, kind in {**endings, **ENDINGS, **endings}.items() if kind in formats}
+    others = ", ".join(ending for ending in of_formats if ending not in pictures)
     told = f"write the table to this file: {others}, text also with .gz{drawn}"
     sub.add_argument("-o", "--output", metavar="FILE", help=told)
-    sub.set_defaults(pictures=pictures, endings=endings, usual_format=default)
+    sub.set_defaults(pictures=pictures, endings=of_formats, usual_format=default)
 
 
 def at_least(least: int) -> Callable[[str], int]:

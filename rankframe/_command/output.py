@@ -88,7 +88,9 @@ class Table:
 def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
     form = table.forms.get(format, lambda: _plainly(table, format))
-    return form().encode("ascii", "xmlcharrefreplace").decode() if format == "html" else form()  # a fragment has no encoding
+    return (
+        form().encode("ascii", "xmlcharrefreplace").decode() if format == "html" else form()
+    )  # a fragment has no encoding
 
 
 def _plainly(table: Table, format: str) -> str:

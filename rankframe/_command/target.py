@@ -43,10 +43,10 @@ def prepare(arguments: argparse.Namespace) -> None:
             raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
         return
     if arguments.format is None:
-        formats = {**ENDINGS, **arguments.endings, **dict.fromkeys(pictures, PICTURE)}
-        endings = dict.fromkeys((*pictures, *arguments.endings, *formats))
+        formats = dict.fromkeys(pictures, PICTURE)
+        formats |= {x: kind for x, kind in arguments.endings.items() if x not in formats}
         ending = ending_of(arguments.output, pictures)
-        arguments.target = writable(arguments.output, "-o", [*endings], ending)
+        arguments.target = writable(arguments.output, "-o", [*formats], ending)
         arguments.format = formats[ending]
     else:
         arguments.target = writable(arguments.output, "-o")

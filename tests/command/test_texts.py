@@ -164,6 +164,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "gaps",
         "check",
         "conventions",
+        "convert",
         "metrics",
     }
 
