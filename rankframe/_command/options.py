@@ -273,7 +273,8 @@ def add_format(
     sub.add_argument(
         "--format",
         choices=formats,
-        help=f"the format of the output; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, safe-csv is for spreadsheets: no text in "
+        metavar="FORMAT",
+        help=f"the format of the output: {', '.join(formats)}; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, safe-csv is for spreadsheets: no text in "
         f"it is a formula; default: by the ending of --output, else {default}",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
