@@ -26,7 +26,7 @@ from .words import in_options
 __all__ = ["FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
-"""The formats that round numbers and have sentences above the table and notes below it."""
+"""The formats for people: numbers are rounded; sentences are printed above the table, and notes below it."""
 
 WIDTH = 100
 """The letters in a line of a table whose texts are wrapped, where no terminal has a width."""
@@ -36,13 +36,13 @@ FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def note(text: str) -> None:
-    """Something worth knowing, on standard error."""
+    """Print a note on standard error."""
     print(f"rankframe: note: {visible(text)}", file=sys.stderr)
 
 
 @contextmanager
 def warnings_as_notes(of: str = "") -> Iterator[None]:
-    """Print the library's warnings as notes, after a word that says of what they are."""
+    """Print the library's warnings as notes, beginning with `of`, such as a run's name."""
     show = warnings.showwarning
 
     def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
@@ -198,7 +198,7 @@ def _lines(text: str, width: int) -> list[str]:
 
 
 def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
-    """The table with every text and every name of a column as `how` writes it."""
+    """The table with `how` applied to every text and every column name."""
     return rewritten(frame, how).rename(how)
 
 
@@ -214,7 +214,7 @@ def _no_formula(text: str) -> str:
 def trec_lines(
     scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
 ) -> Iterator[str]:
-    """What trec_eval -q prints: measure, query and value, the queries in the order of their names, then all of them."""
+    """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the line for all."""
     if queries:
         for query in scores["query_id"].cast(pl.String).drop_nulls():
             if CONTROL.search(query):

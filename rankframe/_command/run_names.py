@@ -18,7 +18,7 @@ def names_of(paths: Sequence[str]) -> list[str]:
 
 
 def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with the name of a run as the baseline, where its file was named instead."""
+    """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is None or len(files) < 2:
         return arguments
@@ -30,6 +30,6 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def forms(path: Path) -> tuple[str, ...]:
-    """The names of a file: its path and its name, each also without the ending of a compression."""
+    """The forms of a file's name: path and name, each also without the ending of a compression."""
     bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return str(path), path.name, str(bare), bare.name

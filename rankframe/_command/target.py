@@ -35,7 +35,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     arguments.target = None
     refuse_input(arguments)
     pictures = getattr(arguments, "pictures", None)
-    if pictures is None:  # it prints no table
+    if pictures is None:  # the command prints no table
         return
     if arguments.output is None:
         arguments.format = arguments.format or arguments.usual_format
