@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import rankframe as rf
@@ -15,6 +15,7 @@ from rankframe._catalog.call import Call
 from rankframe._catalog.registry import Metric
 from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._rankers.help import families
+from rankframe._support.docstrings import entries, sections
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared
@@ -183,7 +184,7 @@ def page() -> str:
 
 def section(metric: Metric) -> str:
     """One metric."""
-    what, parts = docstring(metric.doc)
+    what, parts = sections(metric.doc)
     what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
     rows = [
         ("In plots", metric.display or metric.name),
@@ -197,22 +198,10 @@ def section(metric: Metric) -> str:
     table = "\n".join(f"| {name} | {text} |" for name, text in rows)
     returns = " ".join(parts.get("Returns", "").split())
     about = parts.get("Parameters", "")
-    listed = "".join(f"- `{name}`: {' '.join(text.split())}\n" for name, text in entries(about))
+    listed = "".join(f"- `{names.replace(', ', '`, `')}`: {' '.join(text.split())}\n" for names, text in entries(about))
     rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
     what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
     return f"### {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
-
-
-def docstring(doc: str) -> tuple[str, dict[str, str]]:
-    """What stands before the first section, and the sections by their titles."""
-    pieces = re.split(r"^(\w[\w ]*)\n-+\n", doc, flags=re.MULTILINE)
-    return pieces[0].strip(), {title: text.strip() for title, text in zip(pieces[1::2], pieces[2::2], strict=True)}
-
-
-def entries(text: str) -> Iterator[tuple[str, str]]:
-    """The parameters of a section and what is said of each."""
-    for name, body in re.findall(r"^(\w+)\n((?:[ ]+.*\n?|\n)+)", text, flags=re.MULTILINE):
-        yield name, textwrap.dedent(body)
 
 
 def formula(metric: Metric) -> str:

@@ -18,11 +18,11 @@ import rankframe as rf
 
 from .._text.user_text import visible
 from ..errors import RankframeError
-from . import check, conventions, curve, decide, demo, evaluate, fuse, listing, recommenders, report, trec_eval
+from . import check, conventions, convert, curve, decide, demo, evaluate, fuse, listing, recommenders, report, trec_eval
 from .command import Answer, Parser, epilog
 from .options import with_names
 from .output import warnings_as_notes
-from .reading import with_baseline
+from .run_names import with_baseline
 from .target import prepare, text_of, write
 from .words import in_options, naming_file
 
@@ -40,6 +40,7 @@ COMMANDS = (
     recommenders.GAPS,
     check.COMMAND,
     conventions.COMMAND,
+    convert.COMMAND,
     report.COMMAND,
     listing.COMMAND,
     demo.COMMAND,

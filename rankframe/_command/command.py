@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import rankframe as rf
 
 from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
+from .target import ENDINGS
 
 __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 
@@ -34,9 +37,6 @@ INSTEAD = {
     "level": ("--relevant",),
 }
 """Other words for options, each with the options it may mean; similar names are found without it."""
-
-ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
-"""The formats by the endings of files."""
 
 
 class Answer(NamedTuple):
@@ -111,9 +111,13 @@ class Parser(argparse.ArgumentParser):
         """Print the error, and leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
-            near = ENDINGS.get(found[1]) or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
+            near = ENDINGS.get(f".{found[1]}") or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
+                if os.path.isfile(found[1]):
+                    near = f"evaluate {shlex.quote(found[1])} --qrels QRELS"
+                elif near is None and f"--{found[1]}" in self._option_string_actions:
+                    near = f"--{found[1]}"
             message += "" if near is None else f". Did you mean {near!r}?"
         self.exit(
             2,

@@ -71,15 +71,21 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         orient="row",
         schema=COLUMNS,
     )
-    return Answer(with_notes_below(table, arguments.format))
+    if arguments.format in FOR_PEOPLE:  # one column for both kinds of settings, so that rows fit 80 letters
+        settings = (
+            pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != "")).list.join(", ")
+        )
+        table = table.select("tool", settings.alias("settings"), "metrics", "note")
+    return Answer(with_notes_below(table, arguments.format, ("settings", "metrics")))
 
 
-def with_notes_below(table: pl.DataFrame, format: str) -> Table:
+def with_notes_below(table: pl.DataFrame, format: str, wraps: Sequence[str] = ()) -> Table:
     """The table; for people, with each tool's note on a line below, since the longest would fill a screen's width."""
     if format not in FOR_PEOPLE:
         return Table(table)
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
-    return Table(table.drop("note"), [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()])
+    below = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
+    return Table(table.drop("note"), below, wraps=wraps)
 
 
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]

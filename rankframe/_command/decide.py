@@ -8,19 +8,24 @@ from typing import Any, TypeVar, get_args
 
 from .._decisions.gate import Style
 from .._rankers.polars import PolarsRanker
-from .._text.result_table import correction_of
+from .._text.displays import comparison_markdown, comparison_text, passing, verdict_grid
+from .._text.result_table import records
+from .._text.sentences import power_sentences
 from .._text.user_text import visible
 from ..errors import InvalidOption
+from ..report import latex, notebook
 from .command import Answer, Command, Parser
 from .evaluate import asked
 from .options import add_files, add_format, add_metrics, columns_read, ranker, texts_of_metrics
-from .output import Table
+from .output import FORMATS, Table
 from .parameters import add_parameters, help_of, values_of
 from .reading import judged
 
 __all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "gate_of"]
 
 T = TypeVar("T")
+LINES = get_args(Style)
+"""The formats that have a line for each verdict."""
 
 OF_COMPARE = (
     "rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25",
@@ -51,7 +56,13 @@ def options_of_gate(sub: Parser) -> None:
     add_files(sub)
     add_budgets(sub, required=True)
     add_parameters(sub, PolarsRanker.gate)
-    sub.add_argument("--format", choices=get_args(Style), default="text", help="github: annotations of a workflow run")
+    add_format(
+        sub,
+        (*LINES, *FORMATS),
+        endings={".txt": "text"},
+        default="text",
+        about="text has a line for each verdict, github annotations of a workflow run; ",
+    )
 
 
 def add_budgets(sub: Parser, *, required: bool) -> None:
@@ -80,22 +91,32 @@ def compare(arguments: argparse.Namespace) -> Answer:
     options = values_of(arguments, PolarsRanker.compare)
     metrics = asked(arguments)
     compared = _of_runs(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options))
-    corrected = correction_of(compared.settings, len(compared.table))
-    notes = [] if corrected is None else [f"p_adjusted: after {corrected}"]
-    return Answer(Table(compared.table, notes, compared))
+    forms = {
+        "table": lambda: comparison_text(compared, most=None),
+        "markdown": lambda: comparison_markdown(compared),
+        "latex": lambda: latex(compared),
+        "html": lambda: notebook(compared),
+    }
+    return Answer(Table(compared.table, forms=forms))
 
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass; too few queries do not pass."""
     verdict = _of_runs(arguments, gate_of(arguments, values_of(arguments, PolarsRanker.gate)))
-    return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
+    code = 0 if verdict else 1
+    if arguments.format in LINES:
+        return Answer("\n".join(map(visible, verdict.lines(arguments.format))), code)
+    sentences = [passing(records(verdict.table))]
+    return Answer(Table(verdict.table, sentences=sentences, grid=verdict_grid(verdict)), code)
 
 
 def power(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice, pair of runs and difference."""
     options = values_of(arguments, PolarsRanker.power)
     metrics = asked(arguments)
-    return Answer(Table(_of_runs(arguments, lambda ranker, **runs: ranker.power(*metrics, **runs, **options))))
+    found = _of_runs(arguments, lambda ranker, **runs: ranker.power(*metrics, **runs, **options))
+    settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
+    return Answer(Table(found, sentences=power_sentences(records(found), settings)))
 
 
 def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:

@@ -1,4 +1,4 @@
-"""``rankframe evaluate``: the metrics of a run, as means or query by query."""
+"""``rankframe evaluate``: the metrics of runs, as means or query by query."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
+from .._decisions.runs import RUN, RUN_OF_TABLE, Runs
 from .._plan.per_query import names_of, refuse_names
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
+from .._text.result_table import queries_of
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
-from .options import DEFAULT_METRICS, add_file, add_format, add_metrics, columns_read, ranker
-from .output import FORMATS, Table, trec_lines
+from .options import DEFAULT_METRICS, add_files, add_format, add_metrics, columns_read, ranker
+from .output import FOR_PEOPLE, FORMATS, Table, trec_lines
 from .reading import judged
 
 __all__ = ["COMMAND", "asked"]
 
 EXAMPLES = (
     "rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map",
+    "rankframe evaluate bm25.run dense.run --qrels qrels.txt -m ndcg@10,map",
     "rankframe evaluate bm25.run.gz --qrels qrels.txt -m ndcg_cut.5,10 --per-query --format csv > scores.csv",
     "rankframe evaluate table.parquet -m 'err(max_label=4)@20' --by language",
     "rankframe evaluate clicks.csv --query session --doc item --label clicks -m rr --format markdown",
@@ -37,7 +40,7 @@ EXAMPLES = (
 
 def options(sub: Parser) -> None:
     """The files, the metrics, and the format of the values."""
-    add_file(sub)
+    add_files(sub)
     add_metrics(sub)
     sub.add_argument("--per-query", action="store_true", help="one row per query instead of the means")
     sub.add_argument("--by", metavar="COLUMN", help="the means for each value of a column")
@@ -50,11 +53,16 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no room for --by. Leave one of them out")
-    metrics = asked(arguments)
-    table = judged(arguments, columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))).table
+    metrics, named = asked(arguments), Runs.of(arguments.runs, arguments.run)
+    reads = columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))
+    found = judged(arguments, {*reads, *named.columns})
+    runs, ranked = Runs.of(found.runs, found.run), ranker(found.table, arguments)
+    if runs.columns and arguments.format == "trec":
+        raise InvalidOption(
+            "--format trec has no room for the names of several runs. Give one run, or write --format csv"
+        )
     with Busy("evaluating"):
-        ranked = ranker(table, arguments)
-        scores = ranked.evaluate(*metrics)
+        scores = runs.each(found.table, ranked._setup, lambda of_run: ranked._with(of_run).evaluate(*metrics))
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.flat:
         flat = flat_names(calls)
@@ -62,12 +70,24 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
-        return Answer("\n".join(trec_lines(scores, of_all, counts, queries=arguments.per_query)))
+        return Answer("\n".join(trec_lines(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
+    key = [RUN_OF_TABLE] if runs.columns else []
     if by is not None:
-        refuse_names(scores.columns[1:] if arguments.per_query else ["queries", *scores.columns[1:]], [by], "--by")
-        scores = scores.join(table.select("query_id", by).unique(), on="query_id", how="left", maintain_order="left")
-        scores = scores.select("query_id", by, pl.exclude("query_id", by))
-    return Answer(Table(scores if arguments.per_query else means(scores, calls, by)))
+        refuse_names([*key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by")
+        slices = found.table.select("query_id", by).unique()
+        scores = scores.join(slices, on="query_id", how="left", maintain_order="left")
+        scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
+    if arguments.per_query:
+        return Answer(Table(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
+    of_runs = scores.partition_by(RUN, maintain_order=True, as_dict=True)
+    table = pl.concat(
+        means(part, calls, by).select(*(pl.lit(run).alias(name) for name in key), pl.all())
+        for (run,), part in of_runs.items()
+    )
+    if not key or by is not None or arguments.format not in FOR_PEOPLE:
+        return Answer(Table(table))
+    counted = queries_of(table.select(n_queries="queries").to_dicts())
+    return Answer(Table(table.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:
@@ -103,8 +123,8 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
 
 COMMAND = Command(
     "evaluate",
-    "[options] RUN",
-    "metrics of a run, as means or query by query",
+    "[options] RUN [RUN ...]",
+    "metrics of runs, as means or query by query",
     EXAMPLES,
     options,
     evaluate,

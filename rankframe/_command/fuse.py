@@ -30,7 +30,7 @@ OF_TUNE = (
     "rankframe tune bm25.run dense.run --qrels qrels.txt --method wsum --normalize min_max -m ndcg@10 --folds 2",
     "rankframe tune table.parquet --runs bm25,ltr --method rrf --method comb_mnz --normalize min_max --folds 2 --format csv",
 )
-TREC = {".run": "trec", ".trec": "trec", ".gz": "trec"}
+TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
 

@@ -1,41 +1,151 @@
-"""``rankframe metrics``: the metrics with their other names."""
+"""``rankframe metrics``: the metrics with their other names, or all that is declared of one."""
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from inspect import Parameter
 
 import polars as pl
 
 import rankframe as rf
 
-from .command import Answer, Command
+from .._catalog.names import find
+from .._catalog.parse import texts_of
+from .._catalog.registry import Metric
+from .._catalog.unclear_names import UNCLEAR
+from .._support.docstrings import entries, sections
+from ..errors import UnknownMetric
+from .command import Answer, Command, Parser
 from .options import add_format
-from .output import Table
+from .output import FOR_PEOPLE, Table
 
 __all__ = ["COMMAND"]
 
-EXAMPLES = ("rankframe metrics", "rankframe metrics --format json > metrics.json")
+EXAMPLES = (
+    "rankframe metrics",
+    "rankframe metrics ndcg@10",
+    "rankframe metrics precision reciprocal",
+    "rankframe metrics --format json > metrics.json",
+)
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
+ELSEWHERE = (
+    (rf.CATALOG_METRICS, "Only rankframe catalog takes {}."),
+    (rf.AGREEMENTS, "No command takes {}; in Python df.rank.agreement does."),
+)
+"""The metrics that commands such as evaluate do not take, and what does."""
+
+
+def options(sub: Parser) -> None:
+    """The names to look for, and the output."""
+    sub.add_argument(
+        "texts",
+        metavar="NAME",
+        nargs="*",
+        help="a metric, as ndcg@10, which is told in full, or a part of names, as precis; default: all metrics",
+    )
+    add_format(sub)
 
 
 def metrics(arguments: argparse.Namespace) -> Answer:
-    """One line per metric: its name, its other names, and what it is."""
-    found = {**rf.METRICS, **rf.CATALOG_METRICS}
-    table = pl.DataFrame(
-        {
-            "metric": list(found),
-            "other names": [", ".join(metric.aliases) for metric in found.values()],
-            "what it is": [without_links(metric.doc.partition("\n")[0]) for metric in found.values()],
-        }
-    )
-    of_catalog = f"rankframe catalog takes {', '.join(rf.CATALOG_METRICS)}; other commands take the other metrics."
-    return Answer(Table(table, [USAGE, of_catalog]))
+    """One line per metric: its name, its other names, and what it is; of a single one all that is declared."""
+    every = {**rf.METRICS, **rf.CATALOG_METRICS, **rf.AGREEMENTS}
+    texts = [text for given in arguments.texts for text in texts_of(given)]
+    names = {metric.name for text in texts for metric in meant(text, every)}
+    found = [metric for name, metric in every.items() if name in names or not texts]
+    table = pl.DataFrame([record(metric) for metric in found])
+    if arguments.format not in FOR_PEOPLE:
+        return Answer(Table(table))
+    notes = [
+        told.format(", ".join(there))
+        for among, told in ELSEWHERE
+        if (there := [x.name for x in found if x.name in among])
+    ]
+    if len(found) > 1:
+        also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
+        listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals
+        return Answer(Table(listed, [USAGE, *notes], wraps=["what it is"]))
+    (metric,) = found
+    others = [x.name for x in every.values() if x is not metric and f"_{metric.name}_" in f"_{x.name}_"]
+    notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
+    rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
+    rows |= {f"option {name}": text for name, text in described(metric)}
+    turned = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
+    return Answer(Table(turned, notes, wraps=[metric.name]))
 
 
-def without_links(text: str) -> str:
-    """The text with each documentation link replaced by its name."""
-    return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"`\1`", text)
+def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
+    """The metric that a text names; or else all with the text in one of their names, in whatever case."""
+    with suppress(UnknownMetric):
+        return [find(text, text, every)[0]]  # whose options, which some metrics require, are not given
+    with suppress(UnknownMetric):
+        return [call.metric for call in rf.parse(text, every)]
+    part = plain(text)
+    in_names = [metric for metric in every.values() if any(part in plain(name) for name in names_of(metric))]
+    in_tools = [every[name] for name in UNCLEAR.get(part, {}).values()]
+    return [*in_names, *in_tools] or [call.metric for call in rf.parse(text)]
 
 
-COMMAND = Command("metrics", "[options]", "list the metrics and their other names", EXAMPLES, add_format, metrics)
+def plain(name: str) -> str:
+    """A name as names are compared."""
+    return re.sub(r"[\W_]+", "_", name.lower())
+
+
+def names_of(metric: Metric) -> tuple[str, ...]:
+    """All names of a metric, the one in its documentation among them."""
+    title, colon, _ = metric.doc.partition("\n")[0].partition(":")
+    return (metric.name, *metric.aliases, *metric.spellings, metric.display or "", title if colon else "")
+
+
+def record(metric: Metric) -> dict[str, str]:
+    """The declarations of a metric, each as text."""
+    about, parts = sections(metric.doc)
+    first, *more = about.split("\n\n")
+    low, high = metric.bounds
+    ends = [*([] if low is None else [f"from {low:g}"]), *([] if high is None else [f"to {high:g}"])]
+    implied = (f"{name} ({options_of(given)})" for name, given in metric.spellings.items())
+    return {
+        "metric": metric.name,
+        "other names": ", ".join((*metric.aliases, *implied)),
+        "what it is": in_words(first),
+        "more": in_words(" ".join(text for text in more if not text.startswith(".. math::"))),
+        "options": options_of({name: x.default for name, x in metric.parameters.items()}),
+        "value": in_words(parts.get("Returns", "")) or " ".join(ends),
+        "reads": ", ".join(f"--{name}" for name in metric.needs),
+        "source": in_words(parts.get("References", "")),
+    }
+
+
+def options_of(values: Mapping[str, object]) -> str:
+    """Options with their values, as in a text; one that has to be given has none."""
+    return ", ".join(name if x is Parameter.empty else f"{name}={x}" for name, x in values.items())
+
+
+def described(metric: Metric) -> Iterator[tuple[str, str]]:
+    """The options of a metric, each with its meaning and its default."""
+    of_names = entries(sections(metric.doc)[1].get("Parameters", ""))
+    about = {name: text for names, text in of_names for name in names.split(", ")}
+    for name, parameter in metric.parameters.items():
+        given = "to be given" if parameter.default is parameter.empty else f"default: {parameter.default}"
+        yield name, f"{in_words(about.get(name, ''))} ({given})".strip()
+
+
+def in_words(text: str) -> str:
+    """A text of the documentation in one line, with a name in place of each link and without its marks of code."""
+    text = re.sub(r":\w+:`[~.\w]*?(\w+)`", r"`\1`", text)
+    return " ".join(text.replace("``", "`").split())
+
+
+COMMAND = Command(
+    "metrics",
+    "[options] [NAME ...]",
+    "list the metrics and their other names, or tell all of one",
+    EXAMPLES,
+    options,
+    metrics,
+    "With names, lists the metrics that have one of them in their names; of a single metric it prints the options, the range "
+    "of the values and the source, too. csv, json and the like have these columns for every metric.",
+    other_names=("list", "measures"),
+)

@@ -32,11 +32,13 @@ __all__ = [
     "BESIDE",
     "COLUMNS",
     "DEFAULT_METRICS",
+    "add_columns",
     "add_file",
     "add_files",
     "add_format",
+    "add_judgments",
     "add_metrics",
-    "add_table",
+    "add_runs",
     "at_least",
     "columns_read",
     "ranker",
@@ -125,28 +127,38 @@ def add_file(sub: Parser, nargs: str | None = None) -> None:
         help=f"the results of a system: {FILES}. Without --qrels, a table with scores and labels",
     )
     sub.set_defaults(runs=None, run=None)
-    sub.limit = ", which takes one run; rankframe compare takes several"
-    add_table(sub)
+    sub.limit = ", which takes one run; repeat the command for each"
+    add_judgments(sub)
+    add_policies(sub)
+    add_columns(sub)
 
 
 def add_files(sub: Parser) -> None:
     """One run or several, and their judgments."""
+    add_runs(sub, "+")
+    add_judgments(sub)
+    add_policies(sub)
+    add_columns(sub)
+
+
+def add_runs(sub: Parser, nargs: str) -> None:
+    """One run or several."""
     sub.add_argument(
         "files",
         metavar="RUN",
-        nargs="+",
-        help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs",
+        nargs=nargs,
+        help=f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. Without "
+        "--qrels, a table with scores and labels",
     )
     runs = sub.add_mutually_exclusive_group()
     runs.add_argument(
         "--runs", type=_texts, metavar="COLUMN,COLUMN", help="the columns of the runs' scores, in one table"
     )
     runs.add_argument("--run", metavar="COLUMN", help="the column that names the run of each row, in one table")
-    add_table(sub)
 
 
-def add_table(sub: Parser) -> None:
-    """The options for judgments, formats of files, policies, and names of columns."""
+def add_judgments(sub: Parser) -> None:
+    """The options for judgments, and for the formats of files."""
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
@@ -154,6 +166,9 @@ def add_table(sub: Parser) -> None:
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
 
+
+def add_policies(sub: Parser) -> None:
+    """The policies, and the tables that they name."""
     policies = sub.add_argument_group("policies")
     for name, option in POLICIES.items():
         if option.kinds == (bool,):
@@ -168,6 +183,17 @@ def add_table(sub: Parser) -> None:
         )
         policies.add_argument(_option(name), type=kind, metavar=metavar, help=text + default)
 
+    beside = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
+    beside.add_argument(
+        "--interactions", type=_table, metavar="FILE", help="past interactions, with the columns of users and items"
+    )
+    beside.add_argument(
+        "--items", type=_table_or_number, metavar="FILE", help="the catalog, with a row for each item; or their number"
+    )
+
+
+def add_columns(sub: Parser) -> None:
+    """The names of columns."""
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for column in COLUMNS:
         names.add_argument(_option(column.removesuffix("_id")), metavar="COLUMN", help=f"default: {column}")
@@ -182,13 +208,6 @@ def add_table(sub: Parser) -> None:
         names.add_argument(
             f"--{role}", type=_texts if several else str, metavar="COLUMN,COLUMN" if several else "COLUMN", help=what
         )
-    beside = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
-    beside.add_argument(
-        "--interactions", type=_table, metavar="FILE", help="past interactions, with the columns of users and items"
-    )
-    beside.add_argument(
-        "--items", type=_table_or_number, metavar="FILE", help="the catalog, with a row for each item; or their number"
-    )
     names.add_argument("--rank", metavar="COLUMN", help="the column of ranks, 1 being the best, instead of scores")
     names.add_argument(
         "--names",
@@ -243,21 +262,26 @@ def add_format(
     formats: Sequence[str] = FORMATS,
     pictures: Sequence[str] = (),
     endings: Mapping[str, str] = MappingProxyType({}),
+    default: str = "table",
+    about: str = "",
 ) -> None:
     """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture.
 
-    `endings` are further endings of files, with their formats.
+    `endings` are further endings of files, with their formats; `about` is help on formats that few commands have.
     """
     sub.add_argument(
         "--format",
         choices=formats,
-        help="the format of the output; csv, json and parquet have all digits, safe-csv is for spreadsheets: no text in it is a "
-        "formula; default: by the ending of --output, else table",
+        metavar="FORMAT",
+        help=f"the format of the output: {', '.join(formats)}; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, safe-csv is for spreadsheets: no text in "
+        f"it is a formula; default: by the ending of --output, else {default}",
     )
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    others = ", ".join(ending for ending in (*endings, *ENDINGS) if ending not in pictures)
-    sub.add_argument("-o", "--output", metavar="FILE", help=f"write the table to this file: {others}{drawn}")
-    sub.set_defaults(pictures=pictures, endings=endings)
+    of_formats = {x: kind for x, kind in {**endings, **ENDINGS, **endings}.items() if kind in formats}
+    others = ", ".join(ending for ending in of_formats if ending not in pictures)
+    told = f"write the table to this file: {others}, text also with .gz{drawn}"
+    sub.add_argument("-o", "--output", metavar="FILE", help=told)
+    sub.set_defaults(pictures=pictures, endings=of_formats, usual_format=default)
 
 
 def at_least(least: int) -> Callable[[str], int]:

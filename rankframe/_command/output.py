@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import zip_longest
+from shutil import get_terminal_size
+from typing import Any, Literal
 
 import polars as pl
 
-from .. import report
-from .._decisions.compare import Comparison
-from .._text.displays import comparison_markdown, comparison_text
-from .._text.markup import html, latex, markdown_text
+from .._files.unreadable import delimiter
+from .._text.markup import html, latex, markdown, markdown_text, text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
@@ -23,11 +25,14 @@ from .words import in_options
 
 __all__ = ["FORMATS", "FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
 
-FORMATS = ("table", "csv", "safe-csv", "json", "markdown", "latex", "html", "parquet")
+FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 """The formats of a table."""
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
-"""The formats for people: numbers are rounded, and notes are printed below the table."""
+"""The formats for people: numbers are rounded; sentences are printed above the table, and notes below it."""
+
+WIDTH = 100
+"""The letters in a line of a table whose texts are wrapped, where no terminal has a width."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""
@@ -65,36 +70,75 @@ class Table:
         The table.
     notes
         Lines below it in the formats for people.
-    comparison
-        The comparison behind the table, which formats for people print in a form of its own.
+    sentences
+        The answer that the table gives, in lines above it in the formats for people.
+    wraps
+        The columns of prose, which a terminal shows in lines that fit its width, as it does the notes.
+    grid
+        The cells as people read them, if they are not those of the frame.
+    forms
+        What makes the whole text in formats that show it in a form of its own.
     """
 
     frame: pl.DataFrame
     notes: Sequence[str] = ()
-    comparison: Comparison[pl.DataFrame] | None = None
+    sentences: Sequence[str] = ()
+    wraps: Sequence[str] = ()
+    grid: Grid | None = None
+    forms: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 
 def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
-    if format == "table" and table.comparison is not None:
-        return comparison_text(table.comparison, most=None)
-    if format == "markdown" and table.comparison is not None:
-        return comparison_markdown(table.comparison)
+    form = table.forms.get(format, lambda: _plainly(table, format))
+    return (
+        form().encode("ascii", "xmlcharrefreplace").decode() if format == "html" else form()
+    )  # a fragment has no encoding
+
+
+def _plainly(table: Table, format: str) -> str:
+    """The table in a format, with its sentences above and its notes below."""
+    if format not in FOR_PEOPLE:
+        return _for_programs(table.frame, format)
     if format == "latex":
-        return report.latex(table.comparison) if table.comparison is not None else latex(_grid(table))
+        return latex(_grid(table, *(f"{sentence}." for sentence in table.sentences)))
     if format == "html":
-        found = report.notebook(table.comparison) if table.comparison is not None else html(_grid(table))
-        return found.encode("ascii", "xmlcharrefreplace").decode()  # a fragment names no encoding
-    shown = _shown(table.frame, format)
-    return "\n".join([shown, "", *map(visible, table.notes)]) if table.notes and format in FOR_PEOPLE else shown
+        said = (f"<p><strong>{escape(visible(sentence))}</strong></p>\n" for sentence in table.sentences)
+        return "".join([*said, html(_grid(table))])
+    return _in_markdown(table) if format == "markdown" else _in_terminal(table)
 
 
-def _grid(table: Table) -> Grid:
-    """The table as a grid of cells, the last columns of numbers aligned right."""
+def _in_markdown(table: Table) -> str:
+    said = [f"**{_escaped(sentence)}**" for sentence in table.sentences]
+    if table.grid is not None:
+        return "\n\n".join([*said, markdown(table.grid)])
+    shown = _drawn(_all_written(table.frame, _escaped), "MARKDOWN")
+    return "\n\n".join([*said, "\n".join(shown), *filter(None, ["\n".join(map(_escaped, table.notes))])])
+
+
+def _in_terminal(table: Table) -> str:
+    notes = [*map(visible, table.notes)]
+    if table.grid is not None:
+        shown, notes = text(table.grid).splitlines(), []
+    else:
+        frame = _all_written(table.frame, visible)
+        shown = _drawn(frame, "NOTHING")
+        if table.wraps:
+            width = get_terminal_size((WIDTH, 0)).columns
+            shown = [*_wrapped([_drawn(column.to_frame(), "NOTHING") for column in frame], table.wraps, width + 2)]
+            notes = [line for note in notes for line in _lines(note, width)]
+        shown = [line[1:].rstrip() for line in shown]
+    return "\n\n".join("\n".join(part) for part in ([*map(visible, table.sentences)], shown, notes) if part)
+
+
+def _grid(table: Table, *before: str) -> Grid:
+    """The table as a grid of cells, the last columns of numbers aligned right, with these notes `before` its own."""
+    if table.grid is not None:
+        return replace(table.grid, notes=(*before, *table.grid.notes))
     dtypes = table.frame.dtypes
     numbers = next((i for i, dtype in enumerate(reversed(dtypes)) if not dtype.is_numeric()), len(dtypes))
     rows = tuple(tuple(Cell(_cell(value)) for value in row) for row in table.frame.iter_rows())
-    return Grid(tuple(table.frame.columns), rows, numbers, tuple(table.notes))
+    return Grid(tuple(table.frame.columns), rows, numbers, (*before, *table.notes))
 
 
 def _cell(value: object) -> str:
@@ -103,16 +147,24 @@ def _cell(value: object) -> str:
     return "" if value is None else visible(str(value))
 
 
-def _shown(frame: pl.DataFrame, format: str) -> str:
-    if format == "csv":
-        return frame.write_csv().removesuffix("\n")
+def _for_programs(frame: pl.DataFrame, format: str) -> str:
+    if format in ("csv", "tsv"):
+        return frame.write_csv(separator=delimiter(format)).removesuffix("\n")
     if format == "safe-csv":
         return _all_written(frame, _no_formula).write_csv(quote_style="non_numeric").removesuffix("\n")
-    if format == "json":
-        return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", frame.write_json())
-    frame = _all_written(frame, _in_markdown if format == "markdown" else visible)
+    if format == "ndjson":
+        return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
+    return CONTROL.sub(_code, frame.write_json())
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _drawn(frame: pl.DataFrame, formatting: Literal["MARKDOWN", "NOTHING"]) -> list[str]:
+    """The lines of a table as Polars draws it, all of its rows and columns; NOTHING leaves a blank on both sides of each cell."""
     with pl.Config(
-        tbl_formatting="MARKDOWN" if format == "markdown" else "NOTHING",
+        tbl_formatting=formatting,
         tbl_hide_column_data_types=True,
         tbl_hide_dataframe_shape=True,
         tbl_cell_numeric_alignment="RIGHT",
@@ -122,8 +174,30 @@ def _shown(frame: pl.DataFrame, format: str) -> str:
         fmt_str_lengths=100_000,
         float_precision=4,
     ):
-        lines = str(frame).splitlines()
-    return "\n".join(lines if format == "markdown" else (line[1:].rstrip() for line in lines))
+        return str(frame).splitlines()
+
+
+def _wrapped(columns: Sequence[Sequence[str]], wraps: Collection[str], width: int) -> Iterator[str]:
+    """The lines of a table of drawn columns, with the cells of those in `wraps` broken at blanks until lines fit the width."""
+    wide = [len(cells[0]) for cells in columns]
+    longest = {
+        i: max(len(word) for cell in cells for word in cell.split() or [""]) + 2
+        for i, cells in enumerate(columns)
+        if cells[0].strip() in wraps
+    }
+    while sum(wide) > width and (wider := [i for i in longest if wide[i] > longest[i]]):
+        wide[max(wider, key=wide.__getitem__)] -= 1
+    for row in zip(*columns, strict=True):
+        cells = [
+            [cell] if len(cell) == room else [f" {line} " for line in _lines(cell, room - 2)]
+            for cell, room in zip(row, wide, strict=True)
+        ]
+        for line in zip_longest(*cells, fillvalue=""):
+            yield "".join(cell.ljust(room) for cell, room in zip(line, wide, strict=True))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text.strip(), width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
@@ -131,7 +205,8 @@ def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame
     return rewritten(frame, how).rename(how)
 
 
-def _in_markdown(text: str) -> str:
+def _escaped(text: str) -> str:
+    """A text in one line of Markdown."""
     return markdown_text(visible(text))
 
 

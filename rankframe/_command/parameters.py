@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .._files.read import spelled
 from .._rankers.polars import PolarsRanker
+from .._support.docstrings import entries, sections
 from .command import Parser
 
 __all__ = ["add_parameters", "help_of", "values_of"]
@@ -79,8 +80,7 @@ def parts(annotation: object) -> list[object]:
 
 def help_of(method: Callable[..., object], name: str) -> str:
     """The first sentence of a parameter in a method's docstring, spelled for the command line."""
-    section = (inspect.getdoc(method) or "").partition("Parameters\n----------\n")[2]
-    for names, text in re.findall(r"^(\S[^\n]*)\n((?:    [^\n]*\n)+)", section, re.MULTILINE):
+    for names, text in entries(sections(inspect.getdoc(method) or "")[1].get("Parameters", "")):
         if name in names.replace("*", "").split(", "):
             if other := re.match(r"As for :meth:`(\w+)`", text.strip()):
                 return help_of(getattr(PolarsRanker, other[1]), name)

@@ -15,20 +15,22 @@ import polars as pl
 import rankframe as rf
 
 from .._files.formats import beir_folder
-from .._files.read import COMPRESSED, QRELS, RUN, Layout, rows, spelled
-from .._files.together import run_names
+from .._files.read import QRELS, RUN, Layout, rows
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._verbs.verbs import Missing
-from ..errors import InvalidData, InvalidOption, MissingColumn
+from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .options import BESIDE, COLUMNS
 from .output import note, warnings_as_notes
+from .run_names import names_of
 
 __all__ = [
     "Judged",
     "given",
     "join",
     "judged",
+    "judgments_of",
+    "of_judgments",
     "only_one_input",
     "others_of",
     "read_file",
@@ -38,7 +40,6 @@ __all__ = [
     "runs_and_judgments",
     "runs_of",
     "table_of",
-    "with_baseline",
 ]
 
 
@@ -57,21 +58,22 @@ class Judged(NamedTuple):
     run: str | None = None
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str], *, labels: bool = True) -> Judged:
-    """Read the files as one table, with the library's column names and the further columns that a verb reads."""
+def judged(arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Judged:
+    """Read the files as one table, with the library's column names and the further columns that a verb reads (None: all)."""
     only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
     runs, by = arguments.runs, _slices(arguments)
-    reads = {*reads, *by}
+    reads = None if reads is None else {*reads, *by}
     others = others_of(arguments)
     if arguments.qrels is None:
         if len(arguments.files) > 1:
-            raise InvalidOption("several runs are evaluated with one file of judgments. Say --qrels QRELS")
+            judgments = shlex.quote(next(filter(of_judgments, arguments.files), "QRELS"))
+            raise InvalidOption(f"several runs are evaluated with one file of judgments. Say --qrels {judgments}")
         table = (labelled if labels else table_of)(arguments, arguments.files[0], reads)
         require([table], others.items())
         return Judged(_sliced(table, [table], by), runs, arguments.run)
     scores = tuple(runs or ("score",))
     *of_runs, qrels = runs_and_judgments(arguments, runs or (), reads, once=True)
-    names = _names(arguments.files)
+    names = names_of(arguments.files)
     if arguments.run is not None:
         if len(of_runs) > 1:
             raise InvalidOption(
@@ -90,6 +92,8 @@ def judged(arguments: argparse.Namespace, reads: Collection[str], *, labels: boo
             "--runs names columns of one table, and there are several files. Leave it out, or give one file"
         )
     require([*of_runs, qrels], others.items())
+    if reads is None:
+        others |= {name: "" for table in (*of_runs, qrels) for name in table.columns if name not in COLUMNS}
     several = len(names) > 1 or arguments.run is not None
     tables = [
         _joined(arguments, name, run, qrels, scores, others, several=several)
@@ -101,7 +105,7 @@ def judged(arguments: argparse.Namespace, reads: Collection[str], *, labels: boo
     return Judged(_sliced(table, [*of_runs, qrels], by), runs, "run" if several else None)
 
 
-def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
+def runs_of(arguments: argparse.Namespace, reads: Collection[str] | None) -> Judged:
     """Read the files as one table of several runs, joined with judgments if they are given."""
     if arguments.qrels is not None:
         return judged(arguments, reads)
@@ -117,7 +121,9 @@ def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
         given = "--run" if arguments.runs is None else "--runs"
         raise InvalidOption(f"{given} is for one table, and there are several files. Leave it out, or give one file")
     tables = _of_one_type([table_of(arguments, path, reads) for path in arguments.files])
-    named = (t.with_columns(pl.lit(name).alias("run")) for name, t in zip(_names(arguments.files), tables, strict=True))
+    named = (
+        t.with_columns(pl.lit(name).alias("run")) for name, t in zip(names_of(arguments.files), tables, strict=True)
+    )
     return Judged(pl.concat(named, how="diagonal_relaxed"), None, "run")
 
 
@@ -155,8 +161,7 @@ def runs_and_judgments(
     """
     layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
     apart = [name for name in (arguments.run, arguments.subtopic) if name is not None]
-    key = ("query_id", "doc_id", *apart) if once else ()
-    qrels = _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", key, reads)
+    qrels = judgments_of(arguments, ("query_id", "doc_id", *apart) if once else (), reads)
     runs = [_read(arguments, path, layout, layout.needed, reads=reads) for path in arguments.files]
     _refuse_misspelt(arguments, [*runs, qrels])
     for run in runs:
@@ -164,7 +169,12 @@ def runs_and_judgments(
     return _of_one_type([file.table for file in (*runs, qrels)])
 
 
-def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str]) -> pl.DataFrame:
+def judgments_of(arguments: argparse.Namespace, once: Sequence[str] = (), reads: Collection[str] | None = None) -> File:
+    """Read the judgments; those with the same values in the columns `once` are refused."""
+    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", once, reads)
+
+
+def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str] | None) -> pl.DataFrame:
     """Read a table, and refuse it if it has no labels."""
     table = table_of(arguments, path, reads)
     if "label" not in table.columns:
@@ -255,34 +265,19 @@ def read_file(
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
 
+def of_judgments(path: str) -> bool:
+    """Whether a file of TREC text holds judgments."""
+    try:
+        return Path(path).is_file() and not rows(path, QRELS, format="trec").read().is_empty()
+    except (RankframeError, pl.exceptions.PolarsError, OSError):
+        return False
+
+
 def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
     """Refuse to read standard input twice."""
     twice = [name for name, of_name in paths.items() for path in of_name if path == "-"]
     if len(twice) > 1:
         raise InvalidOption(f"{' and '.join(twice)} cannot both be standard input. Write one of them to a file")
-
-
-def _names(paths: Sequence[str]) -> list[str]:
-    """The runs' names; see `run_names`."""
-    return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
-
-
-def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments, with a baseline that is given as a file replaced by its run's name."""
-    baseline, files = given(arguments, "baseline"), given(arguments, "files") or ()
-    if baseline is None or len(files) < 2:
-        return arguments
-    names = _names(files)
-    meant = [name for name, path in zip(names, map(Path, map(spelled, files)), strict=True) if baseline in forms(path)]
-    return argparse.Namespace(
-        **{**vars(arguments), "baseline": meant[0] if len(meant) == 1 and baseline not in names else baseline}
-    )
-
-
-def forms(path: Path) -> tuple[str, ...]:
-    """The forms of a file's name: path and name, each also without the ending of a compression."""
-    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    return str(path), path.name, str(bare), bare.name
 
 
 # tables

@@ -59,7 +59,7 @@ def gaps(arguments: argparse.Namespace) -> Answer:
     table = judged(arguments, columns_read(arguments, lambda ranker: ranker.gaps(*metrics, **options))).table
     with Busy("comparing groups"):
         found = ranker(table, arguments).gaps(*metrics, **options)
-    return Answer(Table(found.table, gap_lines(found)))
+    return Answer(Table(found.table, sentences=gap_lines(found)))
 
 
 CATALOG = Command(

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
+from .._files.formats import BINARY, SUFFIXES, suffix_of
+from .._files.replaced import as_path, replaced
 from ..errors import InvalidOption
 from .output import Table, formatted
 
 __all__ = ["ENDINGS", "PICTURE", "prepare", "text_of", "writable", "write", "write_bytes"]
 
 ENDINGS = {
-    ".csv": "csv",
+    **SUFFIXES,
     ".json": "json",
     ".md": "markdown",
     ".tex": "latex",
     ".html": "html",
-    ".parquet": "parquet",
+    ".htm": "html",
+    ".txt": "table",
 }
-"""The formats of tables, by the endings of files."""
+"""The formats of tables, by the endings of files: those that commands read, and those for people."""
 
 PICTURE = "picture"
 """The format of a file with the ending of a picture."""
@@ -31,26 +33,37 @@ PICTURE = "picture"
 def prepare(arguments: argparse.Namespace) -> None:
     """Set the format and the target of a command that prints a table, before it runs."""
     arguments.target = None
+    refuse_input(arguments)
     pictures = getattr(arguments, "pictures", None)
     if pictures is None:  # the command prints no table
         return
     if arguments.output is None:
-        arguments.format = arguments.format or "table"
-        if arguments.format == "parquet":
-            raise InvalidOption("--format parquet is no text; name the file to write, as -o table.parquet")
+        arguments.format = arguments.format or arguments.usual_format
+        if arguments.format in BINARY:
+            raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
         return
     if arguments.format is None:
-        formats = {**arguments.endings, **ENDINGS, **dict.fromkeys(pictures, PICTURE)}
-        arguments.target = writable(arguments.output, "-o", [*pictures, *(x for x in formats if x not in pictures)])
-        arguments.format = formats[arguments.target.suffix.lower()]
+        formats = dict.fromkeys(pictures, PICTURE)
+        formats |= {x: kind for x, kind in arguments.endings.items() if x not in formats}
+        ending = ending_of(arguments.output, pictures)
+        arguments.target = writable(arguments.output, "-o", [*formats], ending)
+        arguments.format = formats[ending]
     else:
         arguments.target = writable(arguments.output, "-o")
 
 
-def writable(path: str, option: str, endings: Sequence[str] = ()) -> Path:
+def refuse_input(arguments: argparse.Namespace) -> None:
+    """Refuse to write over a file that the command reads."""
+    output = getattr(arguments, "output", None)
+    for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
+        if output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path):
+            raise InvalidOption(f"-o {output}: the command reads this file; write another one")
+
+
+def writable(path: str, option: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
     """The file to write; refuse a missing folder and an ending that is not one of these."""
-    file = Path(path)
-    if endings and file.suffix.lower() not in endings:
+    file = as_path(path)
+    if endings and (ending or file.suffix.lower()) not in endings:
         raise InvalidOption(f"{option} {path}: write a file that ends in {' or '.join(endings)}")
     if not file.parent.is_dir():
         raise InvalidOption(f"{option} {path}: there is no folder {file.parent}")
@@ -61,6 +74,14 @@ def writable(path: str, option: str, endings: Sequence[str] = ()) -> Path:
     return file
 
 
+def ending_of(path: str, pictures: Sequence[str]) -> str:
+    """The ending of a file that says its format: of compressed text the one before .gz."""
+    ending, inner = Path(path).suffix.lower(), suffix_of(path)
+    if ending != ".gz" or inner not in ENDINGS:
+        return ending
+    return f"{inner}.gz" if ENDINGS[inner] in BINARY or inner in pictures else inner
+
+
 def text_of(result: str | Table, format: str) -> str:
     """A result as text."""
     return (result if isinstance(result, str) else formatted(result, format)).removesuffix("\n")
@@ -68,27 +89,18 @@ def text_of(result: str | Table, format: str) -> str:
 
 def write(target: Path, result: str | Table, format: str) -> None:
     """Write a result in a format."""
-    if format == "parquet" and isinstance(result, Table):
+    if format in BINARY and isinstance(result, Table):
         buffer = BytesIO()
-        result.frame.write_parquet(buffer)
+        (result.frame.write_parquet if format == "parquet" else result.frame.write_ipc)(buffer)
         write_bytes(target, buffer.getvalue())
     else:
         write_bytes(target, text_of(result, format).encode() + b"\n")
 
 
 def write_bytes(target: Path, content: bytes) -> None:
-    """Replace a file when the new one is complete, or keep the old one; write straight to a device or a pipe."""
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    file = target.resolve()
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    """Replace a file when the new one is complete, or keep the old one; with the ending .gz it is compressed."""
     try:
-        part.write_bytes(content)
-        if file.exists():
-            shutil.copymode(file, part)
-        part.replace(file)
-    except OSError as error:
+        with replaced(target) as file:
+            file.write(content)
+    except OSError as error:  # which may name the file beside it that is not complete
         raise OSError(error.errno, error.strerror, str(target)) from error
-    finally:
-        part.unlink(missing_ok=True)

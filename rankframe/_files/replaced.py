@@ -32,11 +32,11 @@ def as_path(path: object) -> Path:
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file that replaces `path` when it is complete; a pipe or a device is written to directly."""
-    path = path.resolve()
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
         return
+    path = path.resolve()
     part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
     try:
         with part.open("xb") as file:

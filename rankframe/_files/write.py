@@ -10,7 +10,7 @@ from typing import IO, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
-from ..errors import InvalidOption, called_by_users
+from ..errors import Code, InvalidOption, called_by_users, option
 from .replaced import as_path, replaced
 from .writable import (
     BLANK,
@@ -97,9 +97,7 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    tagged = run is None
-    file: AbstractContextManager[IO[bytes]]
-    file = nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
+    tagged, file = run is None, _opened(path)
     table = as_polars(frame, {"query_id": query, "doc_id": doc, "score": score}, ("run",) if tagged else ())
     if not tagged or "run" not in table.columns:
         table = table.with_columns(run=pl.lit("rankframe" if run is None else run))
@@ -107,8 +105,11 @@ def write_run(
     lines = table.filter(pl.col("score").is_not_null() & pl.col("doc_id").is_not_null())
     if tagged and (tags := lines["run"].unique(maintain_order=True)).len() > 1:
         raise InvalidOption(
-            f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write each: "
-            "for (name,), part in df.partition_by('run', as_dict=True).items(): rf.write_run(part, f'{name}.run')"
+            f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write ",
+            Code(
+                "each: for (name,), part in df.partition_by('run', as_dict=True).items(): rf.write_run(part, f'{name}.run')",
+                command="a table instead, as --format csv",
+            ),
         )
     for column, of_frame, unfit in (
         ("query_id", query, (BLANK, COMMENT)),
@@ -135,7 +136,7 @@ def write_run(
 @called_by_users
 def write_qrels(
     frame: Frame,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IO[bytes],
     *,
     format: QrelsFormat = "trec",
     query: str = "query_id",
@@ -151,7 +152,8 @@ def write_qrels(
         A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
         whole numbers. Rows without a label were not judged and are left out.
     path
-        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed. Or a binary file that is
+        open for writing, such as ``io.BytesIO()``.
     format
         - ``"trec"`` (default): lines ``query_id iteration doc_id label``; the iteration is 0, or the column ``iteration``.
         - ``"beir"``: a TSV table with the header ``query-id corpus-id score``.
@@ -189,19 +191,21 @@ def write_qrels(
     ['query,docid,rating', 'star wars,11,3', 'star wars,1895,0']
     """
     if format not in SHAPES:
-        raise InvalidOption(f"format={format!r}: write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
-    shape, path = SHAPES[format], as_path(path)
+        raise InvalidOption(option(format=format), f": write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
+    shape, opened = SHAPES[format], _opened(path)
     further = {"trec": "iteration", "rank_eval": "index"}.get(format)
     table = as_polars(
         frame, {"query_id": query, "doc_id": doc, "label": label}, () if further is None or index else (further,)
     )
     if format == "rank_eval":
         if index is None and "index" not in table.columns:
-            raise InvalidOption("ratings of _rank_eval name the index of each document; say index='products'")
+            raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
         table = table if index is None else table.with_columns(index=pl.lit(index))
     elif index is not None:
         raise InvalidOption(
-            f"index={index!r} goes into ratings of _rank_eval alone; leave it out, or say format='rank_eval'"
+            option(index=index),
+            " goes into ratings of _rank_eval alone; leave it out, or say ",
+            option(format="rank_eval"),
         )
     table = numbered(table, "label", label)
     judged = table.filter(pl.col("label").is_not_null() & pl.col("doc_id").is_not_null())
@@ -230,8 +234,13 @@ def write_qrels(
         judged = pl.concat([judged, empty.select(judged.columns)]).sort(ROW)
     else:
         tell_lost(table, judged, "judged")
-    with replaced(path) as file:
+    with opened as file:
         shape.write(judged, file)
+
+
+def _opened(path: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    """The file to write, an open one as it is."""
+    return nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
 
 
 # texts

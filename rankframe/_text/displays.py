@@ -23,9 +23,11 @@ __all__ = [
     "gap_lines",
     "gaps_html",
     "gaps_text",
+    "passing",
     "tools",
     "tuned_html",
     "tuned_text",
+    "verdict_grid",
     "verdict_html",
     "verdict_text",
     "with_display",
@@ -132,16 +134,29 @@ def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
 def verdict_text(of: Verdict) -> str:
     """A verdict as plain text: how many rows pass, and a line for each."""
     rows, lines = records(of.table), [visible(line) for line in of.lines()]
-    return "\n".join([*([] if len(lines) == 1 else [_passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
+    return "\n".join([*([] if len(lines) == 1 else [passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
+
+
+def passing(rows: Sequence[Row]) -> str:
+    """How many rows of a verdict pass, and how many have another verdict."""
+    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
+    passed = len(rows) - counted.total()
+    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
+    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
 def verdict_html(of: Result) -> str:
     """A verdict as HTML in the colours of the page: rows that did not pass come first."""
+    return f"<p><strong>{escape(passing(records(of.table)))}</strong></p>\n{html(verdict_grid(of, MOST_ROWS))}"
+
+
+def verdict_grid(of: Result, most: int | None = None) -> Grid:
+    """The figures of a verdict: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
     head = ("verdict", *by, "metric", "run", "baseline", "baseline mean", "mean", "difference", "at worst", "budget")
     body = []
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:most]:
         verdict = Cell(row["verdict"], best=not row["passed"])
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         signed = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
@@ -149,9 +164,8 @@ def verdict_html(of: Result) -> str:
         counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
         body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
     note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
-    notes = (note, *_left_out(of, rows, ".failures and .moved", MOST_ROWS))
-    grid = Grid((*head, "queries", "needed"), tuple(body), 7, notes)
-    return f"<p><strong>{escape(_passing(rows))}</strong></p>\n{html(grid)}"
+    notes = (note, *_left_out(of, rows, ".failures and .moved", most))
+    return Grid((*head, "queries", "needed"), tuple(body), 7, notes)
 
 
 def with_display(found: F, show: Callable[[F], Mapping[str, str]]) -> F:
@@ -259,14 +273,6 @@ def _of_rankings(of: Tuned) -> Grid:
         body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
     chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(of.folds))
     return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
-
-
-def _passing(rows: Sequence[Row]) -> str:
-    """How many rows of a verdict pass, and how many have another verdict."""
-    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
-    passed = len(rows) - counted.total()
-    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
-    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
 def _left_out(of: Result, rows: Sequence[Row], others: str, most: int | None) -> list[str]:

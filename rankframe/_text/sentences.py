@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result_table import correction_of, higher_is_better, name_of
+from .result_table import correction_of, higher_is_better, name_of, queries_of
 from .results import Row
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "headlines",
     "interval",
     "p_value",
+    "power_sentences",
     "quoted",
     "sentence",
     "signed",
@@ -182,6 +183,37 @@ def gap_sentence(row: Row, settings: Mapping[str, Any]) -> str:
     best, worst = name_of(row["best"]), name_of(row["worst"])
     return (
         f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {_p(p, adjusted)}, {counted}"
+    )
+
+
+def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """How many queries it takes to detect differences: a sentence for each row, or one on all rows if they are many."""
+    chance, test = f"with a probability of {settings['power']:g}", f"t-test at level {settings['alpha']:g}"
+    if len(rows) <= SENTENCES:
+        return [_of_power(row, settings, chance, test) for row in rows]
+    known = [row for row in rows if row["queries_needed"] is not None]
+    unknown = f"; {len(rows) - len(known):,} differences have no spread to go by" if len(known) < len(rows) else ""
+    if not known:
+        return [f"No number of queries can be computed{unknown}"]
+    least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
+    needed = f"{least:,} to {_queries(most)}" if least < most else _queries(most)
+    enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
+    return [
+        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
+        f"for {enough:,} of them{unknown}"
+    ]
+
+
+def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
+    """How many queries it takes to detect one difference, and the probability that those of the table detect it."""
+    between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
+    n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {_metric(row, settings)}"
+    if row["queries_needed"] is None:
+        why = f"{_queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        return f"No number of queries can be computed for {what}: {why}"
+    return (
+        f"Detecting {what} {chance} takes {_queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"probability of {row['power']:.2g}"
     )
 
 

@@ -453,7 +453,7 @@ def test_a_number_that_was_seen_is_found_for_a_run(rows: Out, out: Out) -> None:
 
 
 def test_metrics_are_listed_for_programs(rows: Out) -> None:
-    assert [row["metric"] for row in rows("metrics")] == [*rf.METRICS, *rf.CATALOG_METRICS]
+    assert [row["metric"] for row in rows("metrics")] == [*rf.METRICS, *rf.CATALOG_METRICS, *rf.AGREEMENTS]
 
 
 def test_a_report_is_written_of_files(out: Out) -> None:

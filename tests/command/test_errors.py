@@ -58,7 +58,6 @@ NOT_HERE = (
     *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
-    "_files/write",  # which no command calls
 )
 UNREACHED = (
     *(
@@ -389,7 +388,39 @@ WRONG = [
     ("evaluate t.csv --depth 5 --ties expected", "with --ties expected say a cutoff: ndcg@10"),
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
     ("evaluate t.csv --subtopic query_id -m alpha_ndcg", "named for two roles"),
+    ("metrics ndgc", "unknown metric 'ndgc'. Did you mean 'ndcg'?"),
+    ("metrics map ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
+    ("metrics b.run", "unknown metric 'b' in 'b.run'"),
+    ("metrics rbp(p=2)", "write rbp(p=0.8)"),
     # runs
+    ("evaluate a.run b.run", "several runs are evaluated with one file of judgments. Say --qrels QRELS"),
+    ("evaluate a.run qrels.txt", "several runs are evaluated with one file of judgments. Say --qrels qrels.txt"),
+    ("compare qrels.txt a.run", "several runs are evaluated with one file of judgments. Say --qrels qrels.txt"),
+    (
+        "evaluate a.run b.run --qrels qrels.txt --format trec",
+        "no room for the names of several runs. Give one run, or write",
+    ),
+    ("evaluate long.csv --run system -m rr --by run", "no column 'run' for --by"),
+    ("evaluate long.csv --run system -m rr --by query_id", "no column 'query_id' for --by"),
+    ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both to get one table of them"),
+    ("convert qrels.txt", "qrels.txt holds judgments. Write --qrels qrels.txt"),
+    ("convert a.run qrels.txt", "qrels.txt holds judgments. Write --qrels qrels.txt"),
+    ("convert none.run", "none.run: No such file or directory"),
+    ("convert empty.run", "empty.run holds no document"),
+    ("convert --qrels empty.txt", "empty.txt holds no judgment"),
+    ("convert - --qrels -", "RUN and --qrels cannot both be standard input"),
+    ("convert a.run --qrels qrels.txt --format trec", "--format trec has no place for labels. Leave --qrels out"),
+    (
+        "convert a.run b.run --format trec",
+        "'run' has 2 runs, 'a', 'b', and a file holds one; write a table instead, as --format csv",
+    ),
+    ("convert t.csv --runs score,label --format trec", "Name its column with --score instead of --runs"),
+    ("convert a.run --format beir", "--format beir holds judgments alone. Name them with --qrels, and leave RUN out"),
+    ("convert --qrels qrels.txt --format rank_eval", "name the index of each document; say --index products"),
+    (
+        "convert --qrels qrels.txt --format trec --index i",
+        "--index i goes into ratings of _rank_eval alone; leave it out, or ",
+    ),
     ("compare a.run b.run", "several runs are evaluated with one file of judgments. Say --qrels QRELS"),
     ("compare a.run --qrels qrels.txt", "there is one run. Give a file for each and --qrels"),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
@@ -423,11 +454,23 @@ WRONG = [
     ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
     (
         "evaluate t.csv -o t.pdf",
-        "-o t.pdf: write a file that ends in .csv or .json or .md or .tex or .html or .parquet",
+        "-o t.pdf: write a file that ends in .csv or .tsv or .ndjson or .jsonl or .parquet or .pq or .arrow or .feather or .ipc "
+        "or .json or .md or .tex or .html or .htm or .txt",
     ),
+    ("evaluate t.csv -o t.csv", "-o t.csv: the command reads this file; write another one"),
+    (
+        "evaluate a.run --qrels qrels.txt -o ./qrels.txt",
+        "-o ./qrels.txt: the command reads this file; write another one",
+    ),
+    ("report t.csv -o t.csv", "-o t.csv: the command reads this file; write another one"),
+    ("evaluate t.csv -o t.parquet.gz", "-o t.parquet.gz: write a file that ends in .csv or"),
+    ("evaluate t.csv -o t.csv.zst", ".zst is not written; write .gz, or compress the file afterwards"),
+    ("curve t.csv -o c.html.gz", "-o c.html.gz: write a file that ends in .svg or"),
+    ("fuse a.run b.run -o f.parquet.gz", "-o f.parquet.gz: write a file that ends in .run or"),
     ("check t.csv -o nowhere/c.csv", "-o nowhere/c.csv: there is no folder nowhere"),
     ("metrics -o folder --format csv", "folder: Is a directory"),
     ("evaluate t.csv --format parquet", "--format parquet is no text; name the file to write, as -o table.parquet"),
+    ("metrics --format ipc", "--format ipc is no text; name the file to write, as -o table.parquet"),
     ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
@@ -500,19 +543,18 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("evaluate t.csv --zzz", "there is no option --zzz; rankframe evaluate --help shows"),
         ("evaluate t.csv --lab label", "there is no option --lab (did you mean"),  # which may mean two things one day
         (
-            "evaluate a.run b.run --qrels qrels.txt",
-            "b.run is one word too many for 'rankframe evaluate [options] RUN', which takes one run; "
-            "rankframe compare takes several; ",
+            "check a.run b.run --qrels qrels.txt",
+            "b.run is one word too many for 'rankframe check [options] RUN', which takes one run; repeat the command for each; ",
         ),
-        ("check a.run b.run --qrels qrels.txt", "which takes one run; rankframe compare takes several; "),
         (
-            "evaluate a.run qrels.txt",
-            "qrels.txt is one word too many for 'rankframe evaluate [options] RUN', which takes one run; rankframe compare "
-            "takes several; judgments are named with --qrels qrels.txt; ",
+            "check a.run qrels.txt",
+            "qrels.txt is one word too many for 'rankframe check [options] RUN', which takes one run; repeat the command for "
+            "each; judgments are named with --qrels qrels.txt; ",
         ),
         (
             "evaluate a.run --qrels qrels.txt -m ndcg@10 map",
-            "map is one word too many for 'rankframe evaluate [options] RUN'; metrics are joined by commas, as in -m ndcg@10,map",
+            "map is one word too many for 'rankframe evaluate [options] RUN [RUN ...]'; metrics are joined by commas, as in -m "
+            "ndcg@10,map",
         ),
         (
             "compare a.run b.run --qrels qrels.txt -m map ndcg@10",
@@ -533,7 +575,10 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ),
         ("plot a.run", "there is no command 'plot'. Did you mean 'curve'?"),
         ("help plot", "there is no command 'plot'. Did you mean 'curve'?"),
-        ("metrics b.run", "b.run is one word too many for 'rankframe metrics"),
+        ("a.run qrels.txt", "there is no command 'a.run'. Did you mean 'evaluate a.run --qrels QRELS'?"),
+        ("version", "there is no command 'version'. Did you mean '--version'?"),
+        ("list", "there is no command 'list'. Did you mean 'metrics'?"),
+        ("demo b.run", "b.run is one word too many for 'rankframe demo'"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         ("gate t.csv --runs a,b", "the following arguments are required: --budget"),
         ("report t.csv", "-o/--output"),

@@ -108,7 +108,7 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
         (["a.run", "b.run", "--normalize", "max"], "rrf goes by ranks alone"),
         (["a.run", "b.run", "--method", "wsum", "--weights", "1"], "--weights 1.0: the runs are 2, the weights 1"),
         (["a.run", "b.run", "--method", "wsum", "--weights", "1,x"], "'1,x' is no list of numbers; write 0.7,0.3"),
-        (["a.run", "b.run", "-o", "fused.txt"], "write a file that ends in .run or .trec or .gz"),
+        (["a.run", "b.run", "-o", "fused.pdf"], "write a file that ends in .run or .trec or .txt or .gz"),
     ],
 )
 def test_a_mistake_gets_advice(out: Out, words: list[str], said: str) -> None:

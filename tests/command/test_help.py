@@ -139,7 +139,10 @@ def test_the_word_help_is_the_option(words: list[str], capsys: pytest.CaptureFix
     assert said[0].startswith("usage: rankframe")
 
 
-def test_the_list_of_metrics_has_no_links_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_metrics_has_no_links_of_the_documentation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
     assert main(["metrics"]) == 0
     said = capsys.readouterr().out
     assert ":func:" not in said
@@ -154,6 +157,7 @@ def test_the_page_shows_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     for name, content in re.findall(r"^```text\n# (\S+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
         Path(name).write_text(content)
     for name in ("bm25.run",):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import json
 import os
@@ -34,6 +35,7 @@ DENSE = "".join(f"q{q} Q0 {d} 0 {s} t\n" for q in (1, 2, 3) for d, s in zip("ab"
 TABLES = {
     "evaluate": "evaluate bm25.run --qrels qrels.txt -m rr",
     "compare": "compare bm25.run dense.run --qrels qrels.txt -m rr -m precision@1 --resamples 99",
+    "gate": "gate bm25.run dense.run --qrels qrels.txt --budget rr=0.01",
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
     "fuse": "fuse bm25.run dense.run",
@@ -42,6 +44,7 @@ TABLES = {
     "gaps": "gaps market.csv -m rr --by market --resamples 99",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
+    "convert": "convert bm25.run --qrels qrels.txt",
     "metrics": "metrics",
 }
 """A line of every command that prints a table."""
@@ -213,6 +216,44 @@ def test_the_format_that_is_said_wins_over_the_name(out: Out) -> None:
     assert "nothing found" not in out("check bm25.run --qrels qrels.txt -o t.csv")
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "ndjson", "md", "tex", "txt"])
+def test_text_in_a_file_with_the_ending_of_gzip_is_compressed(ending: str, out: Out) -> None:
+    out(f"{TABLES['evaluate']} -o t.{ending}")
+    out(f"{TABLES['evaluate']} -o t.{ending}.gz")
+    assert gzip.decompress(Path(f"t.{ending}.gz").read_bytes()) == Path(f"t.{ending}").read_bytes()
+
+
+def test_a_fused_table_that_is_compressed_is_the_table_of_its_inner_ending(out: Out) -> None:
+    out(f"{TABLES['fuse']} -o t.csv.gz")
+    assert gzip.decompress(Path("t.csv.gz").read_bytes()).startswith(b"query_id,doc_id,score\n")
+    out(f"{TABLES['fuse']} -o t.run.gz")
+    assert gzip.decompress(Path("t.run.gz").read_bytes()).startswith(b"q1 Q0 ")
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        ("tsv", "metric\tmean\tqueries\nrr\t0.6666666666666666\t3\n"),
+        ("jsonl", '{"metric":"rr","mean":0.6666666666666666,"queries":3}\n'),
+        ("txt", "metric    mean  queries\nrr      0.6667        3\n"),
+    ],
+)
+def test_a_table_has_the_formats_that_are_read(ending: str, text: str, out: Out) -> None:
+    out(f"{TABLES['evaluate']} -o t.{ending}")
+    assert Path(f"t.{ending}").read_text() == text
+    out(f"{TABLES['evaluate']} -o t.feather")
+    assert pl.read_ipc("t.feather").rows() == [("rr", 2 / 3, 3)]
+
+
+@pytest.mark.parametrize("line", [f"{TABLES['evaluate']} -o", f"{TABLES['fuse']} -o", "evaluate market.csv -o"])
+def test_a_file_that_is_read_is_not_written_over(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("link.csv").symlink_to(line.split()[1])
+    before = Path(line.split()[1]).read_bytes()
+    assert main([*line.split(), "link.csv"]) == 2
+    assert capsys.readouterr().err == "rankframe: error: -o link.csv: the command reads this file; write another one\n"
+    assert Path(line.split()[1]).read_bytes() == before
+
+
 def test_a_file_is_replaced_whole_or_stays_as_it_is(
     out: Out, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,3 +357,82 @@ def test_groups_of_items_are_compared_on_the_command_line(out: Out) -> None:
     values = {row["metric"]: row["value"] for row in rows}
     # a, of x, is relevant to all and first for one of three: attention 1/3, relevance 1; nothing of y is relevant
     assert values == {"reo@1": 0.0, "attention_relevance_gap@1": pytest.approx(4 / 3)}
+
+
+def test_power_prints_its_answer_first(out: Out) -> None:
+    # differences 1/2, 1/2 and 0: their standard deviation is 1 / sqrt(12) = 0.288675
+    first, blank, head, row = out(f"{TABLES['power']}").splitlines()
+    needed, chance = (row.split()[i] for i in (-1, -2))
+    assert (blank, head.split()[0], row.split()[3]) == ("", "metric", "0.2887")
+    assert first == (
+        f"Detecting a difference of 0.1 between `bm25` and `dense` on rr with a probability of 0.8 takes {needed} queries "
+        f"(t-test at level 0.05); the 3 here detect it with a probability of {float(chance):.2g}"
+    )
+    several = out(f"{TABLES['power']} --difference 0.2 --difference 0.3 --difference 1.5").splitlines()
+    numbers = [int(line.split()[-1]) for line in several[3:]]
+    assert several[0] == (
+        f"Detecting these 4 differences with a probability of 0.8 takes {min(numbers)} to {max(numbers)} queries (t-test at "
+        f"level 0.05); 3 queries are there, enough for {sum(n <= 3 for n in numbers)} of them"
+    )
+    assert out(f"{TABLES['power']} --format markdown").startswith("**Detecting a difference of 0.1 between ")
+
+
+def test_power_of_equal_runs_says_that_there_is_no_answer(out: Out) -> None:
+    Path("same.run").write_text(BM25)
+    line = "power bm25.run same.run --qrels qrels.txt -m rr"
+    none = "No number of queries can be computed"
+    said = out(f"{line} --difference 0.1").splitlines()[0]
+    assert said == f"{none} for a difference of 0.1 between `bm25` and `same` on rr: their differences are all equal"
+    several = " --difference ".join([line, "0.1", "0.2", "0.3", "0.4"])
+    assert out(several).splitlines()[0] == f"{none}; 4 differences have no spread to go by"
+    Path("one.txt").write_text("q1 0 a 1\n")
+    alone = out("power bm25.run dense.run --qrels one.txt -m rr --difference 0.1").splitlines()[0]
+    assert alone == f"{none} for a difference of 0.1 between `bm25` and `dense` on rr: 1 query has no spread"
+    mixed = "power bm25.run same.run dense.run --qrels qrels.txt -m rr --difference 0.1 --difference 0.2"
+    assert out(mixed).splitlines()[0].endswith("enough for 0 of them; 2 differences have no spread to go by")
+
+
+def test_gaps_print_their_answer_first(out: Out) -> None:
+    # markets: x has the value 1; y 0, 1 and 1, of which the second user has the relevant document second: (0.5 + 1) / 2
+    lines = out(TABLES["gaps"]).splitlines()
+    assert lines[0].startswith("No significant gap of rr between groups of market: ")
+    assert (lines[1], lines[2].split()[:2]) == ("", ["metric", "gap"])
+
+
+GATE = "gate bm25.run dense.run --qrels qrels.txt"
+FORMATS_OF_GATE = ("text", "github", "table", "csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "safe-csv")
+
+
+@pytest.mark.parametrize("format", FORMATS_OF_GATE)
+@pytest.mark.parametrize(("budget", "code"), [("rr=1", 0), ("rr=0.01", 1)])
+def test_a_gate_has_one_exit_code_in_every_format(
+    format: str, budget: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*GATE.split(), "--budget", budget, "--format", format]) == code
+    printed = capsys.readouterr().out
+    assert "dense" in printed
+    assert main([*GATE.split(), "--budget", budget, "-o", "t", "--format", format]) == code
+    assert Path("t").read_text() == printed
+
+
+def test_a_gate_tells_people_the_verdict_and_programs_its_table(out: Out) -> None:
+    line = f"{GATE} --budget rr=1"
+    assert out(line) == out(f"{line} --format text")
+    (row,) = json.loads(out(f"{line} --format json"))
+    assert (row["metric"], row["run"], row["baseline"]) == ("rr", "dense", "bm25")
+    assert (row["verdict"], row["passed"], row["n_queries"]) == ("passed", True, 3)
+    assert row["difference"] == pytest.approx(1 / 3)
+    lines = out(f"{line} --format table").splitlines()
+    assert lines[:2] == ["passed: 1 of 1 within the budget", ""]
+    assert lines[3].split()[:7] == ["passed", "rr", "dense", "bm25", "0.6667", "1.0000", "+0.3333"]
+    assert out(f"{line} --format markdown").startswith("**passed: 1 of 1 within the budget**\n\n| verdict ")
+    assert Cells(out(f"{line} --format html")).rows[1][:4] == ["passed", "rr", "dense", "bm25"]
+    assert r"passed & rr & dense & bm25 & 0.6667 & 1.0000 & +0.3333" in out(f"{line} --format latex")
+    out(f"{line} -o verdict.txt")
+    assert Path("verdict.txt").read_text() == out(line)
+
+
+def test_names_of_groups_are_escaped_in_the_sentences_of_markdown(out: Out) -> None:
+    Path("odd.csv").write_text("query_id,doc_id,score,label,a|b<i>\n1,a,2,1,x\n2,a,2,0,y\n")
+    said = out("gaps odd.csv -m rr --by a|b<i> --resamples 99 --format markdown").splitlines()[0]
+    assert r"a\|b&lt;i>" in said

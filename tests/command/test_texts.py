@@ -155,6 +155,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
     assert with_csv == {
         "evaluate",
         "compare",
+        "gate",
         "power",
         "curve",
         "fuse",
@@ -163,6 +164,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "gaps",
         "check",
         "conventions",
+        "convert",
         "metrics",
     }
 

@@ -10,6 +10,8 @@ import math
 import os
 import random
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -366,3 +368,16 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_folder_that_is_not_there_is_a_file_not_found_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         rf.write_run(RUN, tmp_path / "no" / "a.run")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux has such a file")
+def test_a_pipe_behind_a_link_is_written_to() -> None:
+    code = "import polars as pl, rankframe as rf; rf.write_run(pl.DataFrame({'query_id': [1], 'doc_id': [2], 'score': [3.0]}), '/dev/stdout')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 Q0 2 1 3.0 rankframe\n"
+
+
+def test_judgments_go_to_an_open_file_too() -> None:
+    text = io.BytesIO()
+    rf.write_qrels(QRELS, text)
+    assert rf.read_qrels(io.BytesIO(text.getvalue())).height == text.getvalue().count(b"\n") > 0

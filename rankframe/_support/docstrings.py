@@ -1,0 +1,21 @@
+"""The sections of a NumPy docstring, and the entries of its parameters."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+__all__ = ["entries", "sections"]
+
+
+def sections(doc: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first section, and the sections by their titles."""
+    pieces = re.split(r"^(\w[\w ]*)\n-+\n", doc, flags=re.MULTILINE)
+    return pieces[0].strip(), {title: text.strip() for title, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def entries(section: str) -> Iterator[tuple[str, str]]:
+    """The names on top of each entry of a section, and the text below them."""
+    for names, body in re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)+)", section, flags=re.MULTILINE):
+        yield names, textwrap.dedent(body)
