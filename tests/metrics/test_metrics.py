@@ -84,7 +84,7 @@ def test_the_declared_bounds_and_direction_are_those_of_the_oracles_values(name:
 @pytest.mark.parametrize(("labels", "which"), LABELS_AND_SHARES)
 def test_values_are_the_oracles(labels: list[float | None], policies: Options, which: str) -> None:
     table = random_table(POLICIES.index(policies), labels=labels, queries=40)
-    calls = part_of(ALL, which, POLICIES.index(policies), 3)
+    calls = part_of(ALL, which, POLICIES.index(policies), 5)
     found = frame(table, seed=None).rank.on(**policies).evaluate(*(spell(*call) for call in calls))
     for name, options in calls:
         assert_equal(
@@ -409,7 +409,7 @@ SHAPES: dict[str, Table] = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("which", SHARES)
 def test_shape(shape: str, policies: Options, which: str) -> None:
-    table, calls = SHAPES[shape], part_of(ALL, which, list(SHAPES).index(shape), 3)
+    table, calls = SHAPES[shape], part_of(ALL, which, list(SHAPES).index(shape), 5)
     found = frame(table, seed=None).rank.on(**policies).evaluate(*(spell(*call) for call in calls))
     assert found["query_id"].to_list() == list(table)
     for name, options in calls:
