@@ -46,9 +46,9 @@ def test_every_metric_of_the_families_has_an_oracle_and_calls() -> None:
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("given_policies", thinned(POLICIES, 2), ids=str)
+@pytest.mark.parametrize("given_policies", thinned(POLICIES, 4), ids=str)
 def test_values_are_the_oracles(given_policies: Options, which: str) -> None:
-    turn = POLICIES.index(given_policies) // 2
+    turn = POLICIES.index(given_policies) // 4
     calls = part_of(list(zip(ALL, TEXTS, strict=True)), which, turn, 3)
     table = random_table(turn, queries=60, labels=FRACTIONAL_LABELS)
     found = ranker(frame(table, seed=None), **given_policies).evaluate(*(text for _, text in calls))
