@@ -219,7 +219,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
     signs = np.array([1 if rf.METRICS[CANONICAL[name]].higher_is_better else -1 for name, _ in monotone])
 
     def merits(ties: str) -> Any:
-        return signs * evaluate(df, ties=ties).sort("query_id").select(texts).to_numpy()
+        return signs * evaluate(df, *texts, ties=ties).sort("query_id").select(texts).to_numpy()
 
     worst, best = merits("worst"), merits("best")
     for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
