@@ -21,8 +21,8 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
         A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
         are those of ``on(items=..., interactions=...)``.
     observed
-        A number that somebody saw, a mean over queries: the rows then say whose it is. A value is this number if it
-        rounds to the digits given; text keeps a last zero, as ``"0.80"``.
+        A mean over queries that was printed elsewhere: the rows then name the tools that print it. A value matches if it
+        rounds to the given digits; text keeps a last zero, as ``"0.80"``.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def conventions(ranker: Runner[R], metric: str, observed: float | str | None = N
     choices that change the value, ``note``, behaviour that no setting reproduces, and ``says``, the choices, or the other
     formula, in words. With `observed` the rows come by closeness, ``difference`` is
     the value less that number, and ``says`` is a sentence about it. Where neither rankframe nor any tool gives the
-    number, rows named ``one choice`` are those of single choices that do, of all policies and of the metric's
+    number, rows named ``one choice`` are single choices that do, among all policies and the metric's
     options; if there is none, the row of rankframe says so. A LazyFrame is collected first.
 
     Raises

@@ -1,4 +1,4 @@
-"""A number that somebody saw, with the digits that were printed."""
+"""A number that was printed elsewhere, with its digits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import Code, InvalidOption, option
 __all__ = ["Seen"]
 
 NOISE = 1e-12
-"""How far two numbers may be apart, of their size, that were computed in another order."""
+"""The relative difference allowed for another order of computation."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Seen:
 
     @classmethod
     def of(cls, given: float | str) -> Seen:
-        """The number of what a user gave, a number or its text."""
+        """Read a number, or its text."""
         try:
             number = Decimal(str(given).strip()) if is_number(given) or isinstance(given, str) else None
         except InvalidOperation:
@@ -49,7 +49,7 @@ class Seen:
 
     @property
     def unit(self) -> Decimal:
-        """One of the last digit."""
+        """The value of 1 in the last digit."""
         return Decimal(1).scaleb(int(self.number.as_tuple().exponent))
 
     def matches(self, value: float | None) -> bool:
@@ -59,7 +59,7 @@ class Seen:
         return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(NOISE)
 
     def like(self, value: float | None) -> str:
-        """A value with as many digits."""
+        """A value rounded to the same digits."""
         if value is None or not math.isfinite(value):
             return "nothing"
         return f"{Decimal(value).quantize(min(self.unit, Decimal(1))):f}"

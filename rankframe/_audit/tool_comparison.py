@@ -40,10 +40,10 @@ SCHEMA = {
 OURS, ONE_CHOICE = "rankframe", "one choice"
 
 NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")
-"""The faults of a table for which no metric has a number by any tool's convention."""
+"""The faults of a table for which no tool's convention defines a number."""
 
 MOST_THRESHOLDS = 20
-"""Of more different labels none is tried as the least one that is relevant."""
+"""The most different labels that are tried as thresholds of relevance."""
 
 
 PLAIN = Resampling(None, "percentile", 1, 0, False)
@@ -54,7 +54,7 @@ PLAIN = Resampling(None, "percentile", 1, 0, False)
 def conventions(
     frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
 ) -> Frame:
-    """One row per tool that has the metric: its mean, and the choices that make it another number, as a front spells them."""
+    """One row per tool that has the metric: its mean, and the choices that change it, with advice in a front's `spelling`."""
     refuse_bounds(setup)
     call, seen = _only(text), None if observed is None else Seen.of(observed)
     numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)
@@ -94,7 +94,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The choice as text."""
         return f"{self.name}={short(self.value)}"
 
     @property
@@ -107,7 +107,7 @@ class Choice:
 class Row:
     """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note.
 
-    A tool that has another formula by the name of the metric has no metric here, but words.
+    For a tool with another formula under the metric's name, `metric` is None, and `formula` describes it.
     """
 
     tool: str
@@ -161,7 +161,7 @@ class _Numbers:
         """The number that a tool with this setup and call prints, with the choices that change it."""
         try:
             here = self.value(setup, call)
-        except RankframeError as error:  # such as tied scores where the tool's way with them is not ours
+        except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
             if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
                 raise
             note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
@@ -169,11 +169,11 @@ class _Numbers:
         choices = list(_choices(setup, call, self.setup, self.call))
         matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]
         if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
-            matter = [choice for choice, _ in choices]  # each makes the difference that another one makes, too
+            matter = [choice for choice, _ in choices]  # several choices make the same difference
         return Row(tool, here, call.text, tuple(matter), note)
 
     def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: Any = None) -> float | None:
-        """The value with our choice in the place of another; NaN where there is none, as it does not go with the rest."""
+        """The value with our choice in place of the tool's; NaN if it does not go with the other choices."""
         try:
             return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
         except RankframeError:
@@ -225,7 +225,7 @@ class _Values:
         return self.numbers.table.select(self.setup.roles.query).n_unique()
 
     def of(self, text: str, items: Any = None) -> float:
-        """The value of a metric at the cutoff that was asked for; NaN where there is none."""
+        """The value of a metric at the call's cutoff; NaN if undefined."""
         (call,) = _named(text)
         k = self.numbers.call.arguments.get("k")
         call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
@@ -296,7 +296,7 @@ def _with(setup: Setup, call: Call, name: str, value: Any) -> tuple[Setup, Call]
 
 
 def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
-    """The sentence of each row, ours first, about the number that somebody saw."""
+    """The sentence of each row, ours first, on the observed number."""
     ours, *others = rows
     defined = f"the definition says {seen.like(ours.value)}"
     if seen.matches(ours.value):
@@ -323,7 +323,7 @@ def _same(a: float | None, b: float | None) -> bool:
 
 
 def short(choice: object) -> str:
-    """A choice as text; thresholds that mean "above" as that."""
+    """A choice as text; a threshold just above a number is written with ``above``."""
     if isinstance(choice, float) and choice in (math.nextafter(0.5, 1), math.nextafter(0, 1)):
         return f"above {choice:.1g}" if choice > 0.1 else "above 0"
     return str(choice)

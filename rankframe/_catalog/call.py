@@ -67,7 +67,7 @@ class Call:
     relevant
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
     said
-        The options that were given, defaults among them: what a convention leaves as it is.
+        The options that were given, also those equal to their defaults; a convention does not change them.
     """
 
     metric: Metric
@@ -101,7 +101,7 @@ class Call:
 
     @property
     def bounds(self) -> Bounds:
-        """The least and the greatest value that the call can have; ``None`` where there is no limit."""
+        """The least and the greatest value that the call can have; ``None`` for no limit."""
         given = {text for name, value in self.options for text in (name, f"{name}={value}")}
         return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
 
@@ -142,13 +142,13 @@ class Call:
 
     @property
     def judging(self) -> Judging:
-        """How the value follows the judgments of unjudged documents."""
+        """How the value reacts to judging unjudged documents."""
         judging = self.metric.judging
         return judging(**self.arguments) if callable(judging) else judging
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether of two values the higher one is that of the better ranking."""
+        """Whether a higher value means a better ranking."""
         higher = self.metric.higher_is_better
         return higher(**self.arguments) if callable(higher) else higher
 
@@ -160,7 +160,7 @@ class Call:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the formula, one of the library's own, gives the same for the same options whenever it is run."""
+        """Whether the formula is the library's own, without functions as options, so that its result may be cached."""
         return self.metric.own and not any(callable(value) for _, value in self.options)
 
     def gains_only(self, setup: Setup) -> bool:
@@ -195,7 +195,7 @@ class Call:
 
 
 def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) -> list[Call]:
-    """The calls that arguments of a method mean: one for each cutoff, if there are several."""
+    """The calls for the arguments of a method: one for each cutoff."""
     first, given = entry.first, {**dict(zip(entry.parameters, args, strict=False)), **options}
     cutoffs = None if first is None else given.get(first)
     if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
@@ -206,7 +206,7 @@ def calls_for(entry: Metric, args: Sequence[Any], options: Mapping[str, Any]) ->
 
 
 def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], relevant: float | None = None) -> Call:
-    """Bind arguments to a metric's options; defaults are left out, so equal calls are equal."""
+    """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning compare equal."""
     signature = inspect.Signature(list(entry.parameters.values()))
     try:
         bound = signature.bind(*args, **options)
@@ -214,8 +214,8 @@ def call_of(entry: Metric, args: tuple[Any, ...], options: Mapping[str, Any], re
         takes = ", ".join(entry.parameters) or "none"
         at = f"; {entry.first} may stand after @" if entry.first else ""
         advice: Text = ""
-        if said := [name for name in options if name in OPTIONS]:
-            advice = ". Columns and policies belong to `on`: ", on(**{said[0]: ...})
+        if misplaced := [name for name in options if name in OPTIONS]:
+            advice = ". Columns and policies belong to `on`: ", on(**{misplaced[0]: ...})
         lacking = [name for name, x in entry.parameters.items() if x.default is x.empty and name not in options]
         write = _text(entry, lacking[0]) if lacking and not args else None
         write = "" if write is None else f"; write {write}"
@@ -262,7 +262,7 @@ def _read(entry: Metric, name: str, value: Any) -> Any:
 
 
 def _text(entry: Metric, name: str, value: Any = None) -> str | None:
-    """A text that gives the option the value, or one that it takes, and all options that have no default."""
+    """An example text that sets the option, to `value` or an example, and all options without a default."""
     needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
     values = {}
     for each in needed:
@@ -294,7 +294,7 @@ class _Pairs(tuple[tuple[Any, Any], ...]):
 
 
 class _Expression:
-    """A frozen expression: equal to another one that says the same."""
+    """A frozen expression, equal to an equivalent one."""
 
     def __init__(self, x: pl.Expr) -> None:
         self.x = x

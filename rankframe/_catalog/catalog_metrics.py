@@ -44,13 +44,13 @@ def catalog_metric(
     display
         The name as people write it. Default: the function's own.
     bounds
-        The least and the greatest value; ``None`` for no limit. Intervals do not pass them.
+        The least and the greatest value; ``None`` for no limit. Intervals stay within them.
     higher_is_better
-        False where the lower of two values is the better one.
+        False if a lower value is better.
     spellings
         Other tools' names that mean this metric with options set.
     labels
-        True if the formula reads labels: a table without them is refused then. A function of the options given may choose.
+        True if the formula reads labels: a table without them is then refused. Or a function of the given options that decides.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from .registry import Metric
 __all__ = ["flat_name", "flat_names", "unflattened"]
 
 RESERVED = frozenset({"precision"})
-"""Names of metrics that are words of SQL's own; a name of several words is none."""
+"""Names of metrics that are keywords of SQL."""
 
 
 def flat_name(text: str) -> str:
@@ -23,7 +23,7 @@ def flat_name(text: str) -> str:
 
 
 def flat_names(texts: Iterable[str]) -> dict[str, str]:
-    """The flat name of each text; refuse texts that would have one name."""
+    """The flat name of each text; refuse two texts with the same one."""
     found: dict[str, str] = {}
     for text in texts:
         name = flat_name(text)
@@ -38,7 +38,7 @@ def flat_names(texts: Iterable[str]) -> dict[str, str]:
 
 
 def unflattened(name: str, among: Mapping[str, Metric]) -> Iterator[str]:
-    """Texts that may have the flat name; their own flat names tell which one has it."""
+    """Candidate texts for a flat name; the caller keeps the one whose own flat name is equal."""
     for entry in among.values():
         if name == flat_name(entry.name):
             yield entry.name
@@ -62,7 +62,7 @@ def _options(entry: Metric, flat: str) -> Iterator[list[str]]:
 
 
 def _values(entry: Metric, option: str, flat: str) -> list[str]:
-    """The value of an option that its part of a flat name may stand for."""
+    """The values of an option that its part of a flat name may mean."""
     kind = entry.kinds.get(option)
     words = [repr(word) for word in ([] if kind is None else kind.words) if flat_name(word) == flat]
     numbers = flat.replace("minus_", "-").split("_")

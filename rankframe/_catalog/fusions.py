@@ -1,4 +1,4 @@
-"""The list of methods of fusion and of normalisations, and the texts that name them."""
+"""The lists of methods of fusion and of normalisations, and the parser of their texts."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Fusion(Metric):
     Attributes
     ----------
     of
-        Whether it adds up scores, which may be normalised, goes by ranks, or does as an engine does, with its own
-        normalisation.
+        ``"scores"``: it adds up scores, which may be normalised; ``"ranks"``: it uses ranks; ``"engine"``: it counts as a
+        search engine does, with its own normalisation.
     absent
-        Whether it looks at the documents that a ranking lacks.
+        Whether it uses the documents that a ranking lacks.
     depth
         The option that says how many documents of each ranking count, and its default.
     """
@@ -90,7 +90,7 @@ class Fusion(Metric):
 
     @property
     def first(self) -> None:
-        """No option of a fusion stands after ``@``."""
+        """No option of a fusion is written after ``@``."""
 
     @property
     def own(self) -> bool:
@@ -115,7 +115,7 @@ class Trained(Fusion):
     Attributes
     ----------
     learn
-        A function of `JudgedRankings`, and of the method's options that it has parameters for, to what is learned.
+        A function from `JudgedRankings`, and the method's options among its parameters, to the learned values.
     """
 
     learn: Callable[..., Learned] = field(kw_only=True)
@@ -136,7 +136,7 @@ def _kind(annotation: object, within: Range = Range()) -> Kind:  # noqa: B008 - 
 def fusion(
     *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
 ) -> Callable[[F], F]:
-    """Declare a function of `Rankings` as a method of fusion; the function stays as it was."""
+    """Declare a function of `Rankings` as a method of fusion; the function is returned unchanged."""
 
     def register(formula: F) -> F:
         name = formula.__name__
@@ -147,7 +147,7 @@ def fusion(
 
 
 def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> Callable[[F], F]:
-    """Declare a function of `Rankings`, and what it learns, as a trained method; the function stays as it was."""
+    """Declare a function of `Rankings`, and the function that trains it, as a trained method; return it unchanged."""
 
     def register(formula: F) -> F:
         name = formula.__name__
@@ -178,7 +178,7 @@ def normalization_of(given: object) -> str:
 
 
 def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, **options: Any) -> Call:
-    """The call of a method of fusion that a text names, with further options, which the text does not give.
+    """The call of a method of fusion that a text names, with further options, which must not be in the text.
 
     Raises
     ------
@@ -229,12 +229,12 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
 
 
 def _plain(name: str) -> str:
-    """A name without case and joints, so that ``CombMNZ`` is ``comb_mnz``."""
+    """A name in lower case without _ and -, so that ``CombMNZ`` is ``comb_mnz``."""
     return re.sub("[_-]", "", name.lower())
 
 
 def _trained_or_not(entry: Fusion, text: str, among: Mapping[str, Fusion]) -> Fusion:
-    """The method if it is in `among`; an error for a trained method where an untrained one is asked for, or the reverse."""
+    """The method if it is in `among`; else the error for a trained method in place of an untrained one, or the reverse."""
     if entry.name in among:
         return entry
     if isinstance(entry, Trained):

@@ -38,8 +38,8 @@ class Mean:
     """The mean of a metric's values over the queries, as its declaration says.
 
     Values are added up on a scale: as they are or, for a geometric mean, as their logarithms. Queries may come in parts:
-    `add` makes the sums of a part, `merge` those of several parts, and `value` makes the mean and its spread of the sums.
-    Both add up by the same steps, as a query is a part of one value.
+    `add` makes the sums of a part, `merge` combines those of several parts, and `value` computes the mean and the standard
+    deviation from the sums. `add` and `merge` share their steps, since a query is a part with one value.
     """
 
     summary: Summary
@@ -68,7 +68,7 @@ class Mean:
         return x.exp() if self.is_geometric else x
 
     def unweighted(self, value: pl.Expr) -> pl.Expr:
-        """The mean of a column where every query counts the same, never beyond its values by rounding."""
+        """The mean of a column with equal weights, never beyond its values by rounding."""
         x = self.scaled(value)
         return self.unscaled(x.mean().clip(x.min(), x.max()))
 
@@ -142,7 +142,7 @@ class Addends:
         return self.weight / pl.col(f"#weights {self.name}")
 
     def _weighing(self, x: pl.Expr) -> pl.Expr:
-        """`x` of rows with a weight: a log of 0 may have weight 0."""
+        """`x` in rows with a positive weight, since log 0 may have weight 0."""
         return pl.when(self.weight > 0).then(x)
 
     def _average(self, x: pl.Expr) -> pl.Expr:

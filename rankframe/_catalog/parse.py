@@ -26,10 +26,10 @@ WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
 """The part of a text before its cutoff, as in ndcg@10 or trec_eval's P_5."""
 
 LONGEST = 500
-"""How many letters of several metrics in one text are looked at."""
+"""The longest text, in letters, that is searched for several metrics or a flat name."""
 
 NUMBER = re.compile(r"@?-?[\d.]+(=-?[\d.]+)?")
-"""A further cutoff or parameter of the metric before a comma; a budget may follow it."""
+"""A further cutoff or parameter after a comma, optionally with a budget."""
 
 _TEXT = re.compile(
     r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
@@ -97,7 +97,7 @@ def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:
 
 
 def _of_flat(name: str, metrics: tuple[Metric, ...]) -> str | None:
-    """The text whose flat name this is."""
+    """The text with this flat name, if any."""
     if len(name) > LONGEST or re.fullmatch(r"[a-z_][a-z0-9_]*", name) is None:
         return None
     for text in unflattened(name, {entry.name: entry for entry in metrics}):
@@ -136,7 +136,7 @@ def texts_of(text: str) -> list[str]:
     return texts
 
 
-@lru_cache(maxsize=1024)  # an eighth of the time that a small table takes
+@lru_cache(maxsize=1024)  # saves an eighth of the time of a small table
 def _read(text: str, metrics: tuple[Metric, ...]) -> list[Call]:
     among = {entry.name: entry for entry in metrics}
     match = _TEXT.fullmatch(text)
@@ -206,7 +206,7 @@ def _call(
 
 
 def _inside(inside: str, text: str) -> list[tuple[str, Any]]:
-    """The options between the parentheses, the other tools' translated."""
+    """The options between the parentheses, with other tools' options translated."""
     given = literals(inside, text, "'err(max_label=4)@20'")
     options = []
     for name, value in given:
@@ -253,7 +253,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def _dotted(entry: Metric, dotted: str, text: str) -> list[dict[str, Any]]:
-    """What stands after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
+    """The options after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
     parts = dotted.split(",")
     if entry.dot is None:
         if entry.first is None:

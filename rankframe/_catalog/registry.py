@@ -1,4 +1,4 @@
-"""The list of metrics, and the canonical text of a call of one: everything else is read from here."""
+"""The lists of metrics: each metric is declared once, and everything else reads its declaration."""
 
 from __future__ import annotations
 
@@ -49,33 +49,33 @@ class Metric:
     Attributes
     ----------
     name
-        The canonical name, as it stands in text and in result columns.
+        The canonical name, used in texts and result columns.
     formula
         The function from a ranking, and options, to one expression.
     aliases
         Other names of the same metric.
     display
-        The name as people write it, for pictures and pages; ``None`` where that is the canonical name.
+        The name as people write it, for pictures and pages; ``None`` if that is the canonical name.
     spellings
         Other tools' names that mean this metric with certain options set.
     bounds
-        The least and the greatest value; ``None`` where there is no limit.
+        The least and the greatest value; ``None`` for no limit.
     beyond
         Options, or single values as ``gain=linear``, that take the value out of the bounds.
     dot
         The option that a number after a dot sets, as in ranx's ``rbp.95``.
     summary
-        What sums the queries' values up: their mean, their sum, or their geometric mean.
+        How queries are summarized: by the mean, the sum, or the geometric mean of their values.
     dtype
         The type of the result column.
     adds_up
-        Whether the value is a sum of what ranks contribute, over something, so that it has a curve.
+        Whether the value is a sum of contributions of ranks over a divisor, so that it has a curve.
     higher_is_better
-        Whether of two values the higher one is that of the better ranking.
+        Whether a higher value means a better ranking.
     judging
-        How the value follows the judgments of unjudged documents; ``None`` where that is not known.
+        How the value reacts to judging unjudged documents; ``None`` if that is not known.
     over
-        What the formula's ranking has a row for: each document, or each subtopic that a document is relevant to.
+        The rows of the formula's ranking: one per document, or per subtopic that a document is relevant to.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
     labels
@@ -119,7 +119,7 @@ class Metric:
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """The values that options take, by their annotations; without options whose annotation says nothing of that."""
+        """The values that options take, by their annotations, without options that take any value."""
         kinds = {}
         for name, parameter in self.parameters.items():
             annotation = annotation_of(name, parameter.annotation, self.formula)
@@ -189,9 +189,9 @@ def metric(
     Parameters
     ----------
     *aliases
-        Other names of the metric, the other tools' among them.
+        Other names of the metric, including other tools'.
     text
-        The canonical name where it is not the function's own.
+        The canonical name, if it is not the function's own.
     display
         The name as people write it, as ``"nDCG"``: pictures and pages show it. Default: the canonical name.
     bounds
@@ -203,31 +203,31 @@ def metric(
     spellings
         Other tools' names that mean this metric with options set.
     summary
-        What sums the queries' values up: ``"mean"``, ``"sum"`` or ``"geometric mean"``.
+        How queries are summarized: ``"mean"``, ``"sum"`` or ``"geometric mean"`` of their values.
     dtype
-        The type of the result column where it is not Float64.
+        The type of the result column, if it is not Float64.
     adds_up
-        False where the value is more than a sum of what ranks contribute, over something: it has no curve then, and no
-        expectation over the orders of tied documents unless it does not go by ranks.
+        False if the value is not a sum of contributions of ranks over a divisor: it then has no curve, and no expectation
+        over the orders of tied documents unless it does not depend on ranks.
     higher_is_better
-        False where the lower of two values is that of the better ranking. A function of the options given may choose.
+        False if a lower value means a better ranking. Or a function of the given options that decides.
     judging
-        What ``unjudged="bounds"`` may rely on: ``"monotone"``, a higher label of a document moves the value in one
-        direction only, or not at all; ``"threshold"``, labels count by whether they are relevant alone, and the same
-        number of relevant documents moves the value in one direction only as they stand further up; ``"gain"``, the
-        value is one of gain over the ideal's, with the options of nDCG. A function of the options given may choose.
+        The property that ``unjudged="bounds"`` relies on: ``"monotone"``, a higher label of a document moves the value in one
+        direction only, or not at all; ``"threshold"``, labels matter only by their relevance, and moving relevant
+        documents up moves the value in one direction only; ``"gain"``, the value is a gain over the ideal gain, with the
+        options of nDCG. Or a function of the given options that decides.
         ``None``: none of these, so that bounds are refused.
     over
-        What the ranking has a row for: ``"documents"``, or ``"subtopics"`` for a metric of diversity, whose words are
-        those of alpha-nDCG.
+        The rows of the ranking: ``"documents"``, or ``"subtopics"`` for a metric of diversity, with the methods that
+        alpha-nDCG uses.
     gains_only
-        True if documents with label 0, negative or missing add nothing to the value: every sum that the formula asks
-        for is a sum of what is 0 there, every product one of what is 1. `evaluate` then leaves those documents out
-        before it adds up, which is several times faster. A function of the options given may choose. The default,
-        False, is right for every formula.
+        True if documents with label 0, negative or missing add nothing to the value: in every sum of the formula their
+        term is 0, in every product their factor is 1. `evaluate` then leaves these documents out before it adds up,
+        which is several times faster. Or a function of the given options that decides. The default, False, is right for
+        every formula.
     labels
-        False if the formula reads no label: a table may lack them then, and ``no_relevant`` does not apply. A function of
-        the options given may choose.
+        False if the formula reads no label: a table may then lack them, and ``no_relevant`` does not apply. Or a function
+        of the given options that decides.
     needs
         The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
 
@@ -273,13 +273,13 @@ def metric(
 
 
 def list_catalog_metric(entry: Metric) -> None:
-    """Put a metric into the list of those of the whole table."""
+    """Register a metric of the whole table."""
     _refuse_name(entry, _catalog_metrics)
     _catalog_metrics[entry.name] = entry
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot stand in text, or that another metric of the list has."""
+    """Refuse a name that cannot be used in text, or that another metric of the list has."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
         raise InvalidOption(
             f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
@@ -288,7 +288,7 @@ def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
 
 
 def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that another metric has, or the same one with other options: case tells no two names apart."""
+    """Refuse a name that another metric has, or this one with other options; names are compared without case."""
     own = [entry.name, *entry.aliases, *entry.spellings]
     for name in own:
         if name.lower() in UNCLEAR:
@@ -317,7 +317,7 @@ def _same_place(a: Callable[..., Any], b: Callable[..., Any]) -> bool:
 
 @called_by_users
 def unregister(metric: str | Callable[..., pl.Expr]) -> None:
-    """Take a metric of your own, of queries or of the whole table, out of its list.
+    """Remove a metric of your own, per query or of the whole table, from its list.
 
     Parameters
     ----------
@@ -368,8 +368,8 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
         if meanings := _meanings(entry, name):
             return entry, meanings[0]
     _refuse_of("evaluate", _metrics, name, text)
-    if said := elsewhere(name, text):
-        raise UnknownMetric(said)
+    if advice := elsewhere(name, text):
+        raise UnknownMetric(advice)
     _refuse_of("agreement", _agreements, name, text)
     _refuse_of("catalog", _catalog_metrics, name, text)
     known = [n for m in among.values() for n in (m.name, *m.aliases, *m.spellings)]
@@ -386,14 +386,14 @@ def _refuse_of(method: str, others: Mapping[str, Metric], name: str, text: str) 
 
 
 def _listed(among: Mapping[str, Metric]) -> str:
-    """The metrics; of many, those asked for most."""
+    """The metrics' names; of many, the most usual ones."""
     usual = [name for name in ("ndcg", "map", "rr", "precision", "recall", "hit_rate", "err", "rbp") if name in among]
     others = f"{', '.join(usual)} and {len(among) - len(usual)} more, all listed by `python -m rankframe metrics`"
     return others if usual else ", ".join(among)
 
 
 def _with_cutoff(name: str, among: Mapping[str, Metric]) -> list[str]:
-    """The text that is meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
+    """The text meant by a name that ends in a cutoff, as ``ndcg10`` and ``ndcg_at_10`` do."""
     base, cutoff = without_digits(name.replace("_at_", "_"))
     near = nearest(base, [n for m in among.values() if m.first == "k" for n in (m.name, *m.aliases, *m.spellings)])
     sure = cutoff and near is not None and (near.lower() == base.lower() or len(base) > 3)

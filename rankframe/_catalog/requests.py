@@ -20,7 +20,7 @@ Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 def calls_of(
     *requests: Request | Call, example: str = "evaluate('ndcg@10')", among: Mapping[str, Metric] = METRICS
 ) -> list[Call]:
-    """The calls that texts and functions name, each once; a call is itself. `example` shows the caller how to ask."""
+    """The calls that texts and functions name, each once; calls are taken as they are. Errors show `example`."""
     calls: list[Call] = []
     for request in requests:
         if isinstance(request, pl.Expr):
@@ -41,7 +41,7 @@ def calls_of(
 
 
 def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
-    """The calls that are named, all of which have a mean."""
+    """The named calls; refuse those without a mean."""
     calls = calls_of(*requests, example=example)
     for call in calls:
         if call.metric.dtype != pl.Float64:
@@ -50,6 +50,6 @@ def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
 
 
 def require_metrics(names: Iterable[object], example: str) -> None:
-    """Refuse a request for nothing."""
+    """Refuse an empty request."""
     if not list(names):
         raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))

@@ -1,4 +1,4 @@
-"""Names of other tools that are no single metric here, and what to write for each."""
+"""Names in other tools that name no single metric here, with the advice for each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
 }
-"""Names of different metrics in different tools, which are read as none of them: each tool with its metric."""
+"""Ambiguous names, which are refused: the tools that use each, with our metric for it."""
 
 WITHOUT_CUTOFF = {"average_relevance_position"}
-"""Those of the metrics that take no cutoff, so that advice names them without."""
+"""The metrics of `UNCLEAR` that take no cutoff, so that advice gives none."""
 
 OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "personalization", "simpson"}
-"""Words in the names of recommenders' metrics that look at all queries at once."""
+"""Words in the names of recommenders' metrics over all queries at once."""
 
 
 def elsewhere(name: str, text: str) -> Text | None:
@@ -69,13 +69,13 @@ CALLS = {
 
 
 def call_with(method: str, name: str, text: str) -> tuple[str, Code]:
-    """Advice for a metric that another method takes than the one that was called."""
+    """Advice for a metric that another method takes."""
     kind, call = CALLS[method]
     call = replace(call, polars=call.polars.format(text), command=call.command.format(shlex.quote(text)))
     return f"{name} {kind}", call
 
 
 def without_digits(name: str) -> tuple[str, str]:
-    """A name without the digits that it ends in, and these."""
+    """A name without its trailing digits, and those digits."""
     base = name.rstrip("0123456789")
     return base.rstrip("_"), name[len(base) :]

@@ -1,6 +1,6 @@
-"""The command line: a module a command, each with a declaration of it; ``rankframe``, or ``python -m rankframe``.
+"""The command line, ``rankframe`` or ``python -m rankframe``: a module per command, each with a declaration.
 
-argparse reads it, since Typer, Click and the like would be a fifth package that everyone installs.
+It uses argparse, since Typer or Click would be a fifth package that everyone installs.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ EXAMPLES = tuple(command.examples[0] for command in COMMANDS)
 
 CLOSED_PIPE = 141
 INTERRUPTED = 130
-"""What shells report of programs that these signals ended."""
+"""The exit codes of programs that these signals ended, as shells report them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and give its exit code."""
-    if sys.stderr is None:  # closed, as by 2>&-; what would be printed there is not to go elsewhere
+    if sys.stderr is None:  # closed, as by 2>&-; its messages must not go elsewhere
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
     try:
         words = sys.argv[1:] if argv is None else list(argv)
@@ -73,46 +73,46 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
             if isinstance(sys.stdout, TextIOWrapper):
-                sys.stdout.reconfigure(encoding="utf-8")  # as the files are, whatever the locale
+                sys.stdout.reconfigure(encoding="utf-8")  # as in files, whatever the locale
             print(text_of(answer.result, vars(arguments).get("format", "table")))
             sys.stdout.flush()
     except BrokenPipeError:
-        # What is left in the buffer must not fail once more when Python exits.
+        # Python flushes the buffer at exit, which must not fail again.
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
     except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
-        print(f"rankframe: error: {visible(said(error))}", file=sys.stderr)
+        print(f"rankframe: error: {visible(in_one_line(error))}", file=sys.stderr)
         return 2
     code: int = answer.code
     return code
 
 
-def said(error: Exception) -> str:
-    """An error in one line, in the words of the command line."""
+def in_one_line(error: Exception) -> str:
+    """An error in one line, with advice for the command line."""
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):  # bytes of an argument, such as a column's name
         return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
-    if isinstance(error, pl.exceptions.PolarsError):  # further lines of it are for programmers
+    if isinstance(error, pl.exceptions.PolarsError):  # the further lines are for programmers
         return str(error).partition("\n")[0]
     return in_options(error.said if isinstance(error, RankframeError) else str(error))
 
 
 FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)
-"""The commands to begin with."""
+"""The commands shown without arguments."""
 
 
 def start(arguments: argparse.Namespace) -> Answer:
-    """Print the commands to begin with."""
+    """Show the commands to begin with."""
     lines = [line for command in FIRST for line in (f"{command.examples[0]}", f"    {command.help}", "")]
     return Answer("\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."]))
 
 
 def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The commands, with their help; those that are none of `words`, if these are given, without their options."""
+    """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
     top = Parser(
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",

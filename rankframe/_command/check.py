@@ -37,20 +37,20 @@ OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
 
 
 def options(sub: Parser) -> None:
-    """What is checked."""
+    """The files to check, and the format of the findings."""
     add_file(sub)
     add_format(sub)
 
 
 def check(arguments: argparse.Namespace) -> Answer:
-    """A row per finding, for people one per kind; the exit code is 1 if one of them is an error, which would stop every metric."""
+    """A row per finding, in formats for people one per kind; the exit code is 1 if a finding is an error."""
     found = findings(arguments).sort("severity", maintain_order=True)
     code = int("error" in found["severity"])
     if arguments.format in ("table", "markdown", "latex", "html"):
         if found.is_empty():
             return Answer("nothing found")
         found = pl.DataFrame(by_kind(found.to_dicts()))
-    if arguments.format == "table":  # the advice stands below, so that rows fit a terminal
+    if arguments.format == "table":  # the advice is printed below, so that rows fit a terminal
         advice = [f"{problem}: {text}" for problem, text in found.select("problem", "advice").rows()]
         return Answer(Table(found.drop("advice"), advice), code)
     return Answer(Table(found), code)
@@ -76,7 +76,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
         warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         joined = join(run, qrels, ("score",), others, arguments.subtopic)
         found = ranker(joined, arguments)._run(verbs.check, None, spelled)
-    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # the finding "judged only" covers these
+    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported as "judged only"
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
     return pl.concat([pair, found], how="diagonal_relaxed")

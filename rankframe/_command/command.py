@@ -33,10 +33,10 @@ INSTEAD = {
     "json": ("--format json",),
     "level": ("--relevant",),
 }
-"""What other words for options mean, of which a command has the first or another; names similar to a word need no place here."""
+"""Other words for options, each with the options it may mean; similar names are found without it."""
 
 ENDINGS = {"md": "markdown", "tex": "latex", "htm": "html"}
-"""The formats that endings of files mean."""
+"""The formats by the endings of files."""
 
 
 class Answer(NamedTuple):
@@ -67,7 +67,7 @@ class Command:
     description
         More help, if one line is not enough.
     other_names
-        Words for the command that are not similar to its name.
+        Other words for the command, unlike its name.
     abbreviated
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
@@ -84,12 +84,12 @@ class Command:
 
     def add_to(self, commands: Any, *, with_options: bool = True) -> None:
         """Add the command to a parser; without its options if another command is to run, as they take longest."""
-        said = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
+        text = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(
             self.name,
             usage=f"rankframe {self.name} {self.usage}".rstrip(),
             help=self.help,
-            description=textwrap.fill(said, get_terminal_size().columns - 2),
+            description=textwrap.fill(text, get_terminal_size().columns - 2),
             epilog=epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=self.abbreviated,
@@ -103,13 +103,13 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line."""
 
     limit = ""
-    """The advice for a word too many."""
+    """The advice for one word too many."""
 
     commands: Sequence[Command] = ()
-    """The commands of the first word, if it is the parser of all of them."""
+    """All commands; set in the top parser only."""
 
     def error(self, message: str) -> NoReturn:
-        """Leave with exit code 2."""
+        """Print the error, and leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
             near = ENDINGS.get(found[1]) or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
@@ -153,5 +153,5 @@ def is_metric(text: str) -> bool:
 
 
 def epilog(examples: tuple[str, ...]) -> str:
-    """The end of a help: examples and exit codes."""
+    """The end of a help text: examples and exit codes."""
     return "\n".join(["examples:", *(f"  {example}" for example in examples), "", EXIT_CODES])

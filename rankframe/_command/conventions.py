@@ -68,7 +68,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     table = pl.DataFrame(
-        [row for tool, convention in CONVENTIONS.items() for row in said(tool, convention)],
+        [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)],
         orient="row",
         schema=COLUMNS,
     )
@@ -76,7 +76,7 @@ def conventions(arguments: argparse.Namespace) -> Answer:
 
 
 def with_notes_below(table: pl.DataFrame, format: str) -> Table:
-    """The table; for people, the note on each tool is a line below it, as the longest would fill the width of a screen."""
+    """The table; for people, with each tool's note on a line below, since the longest would fill a screen's width."""
     if format not in FOR_PEOPLE:
         return Table(table)
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
@@ -86,8 +86,8 @@ def with_notes_below(table: pl.DataFrame, format: str) -> Table:
 COLUMNS = ["tool", "policies", "options", "metrics", "note"]
 
 
-def said(tool: str, convention: Convention) -> list[tuple[str, ...]]:
-    """A row for each set of metrics that the tool counts by the same policies, and with the same options."""
+def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
+    """A row for each set of a tool's metrics with the same policies and options."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name, settings in convention.metrics.items():
         of_metric = {**rf.METRICS, **rf.CATALOG_METRICS}[name].parameters
@@ -113,12 +113,12 @@ def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFram
 
 
 def in_sentences(table: pl.DataFrame, form: str) -> Table:
-    """The table; for people to read, with what it says and its notes below it."""
+    """The table; for people, with its sentences and notes below."""
     if form not in FOR_PEOPLE:
         return Table(table)
     told = table.select("tool", "says", "note").rows()
-    said = [say if "difference" in table.columns else f"{tool}: {say}" for tool, say, _ in told if say]
-    return Table(table.drop("says", "note"), [*said, "", *(f"{tool}: {note}" for tool, _, note in told if note)])
+    sentences = [say if "difference" in table.columns else f"{tool}: {say}" for tool, say, _ in told if say]
+    return Table(table.drop("says", "note"), [*sentences, "", *(f"{tool}: {note}" for tool, _, note in told if note)])
 
 
 COMMAND = Command(

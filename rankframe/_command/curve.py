@@ -42,11 +42,11 @@ HEAD = """<head>
         #vega-chart { padding: 0; }
         #vega-chart svg { max-width: 100%; height: auto; }
     </style>"""
-"""Shrinks a page's picture to the width of the screen, at which its text still reads."""
+"""Shrinks a page's picture to the width of the screen, where its text is still legible."""
 
 
 def options(sub: Parser) -> None:
-    """The ranks, and how the curve is shown."""
+    """The ranks, and the form of the curve."""
     add_files(sub)
     add_metrics(sub, DEFAULT)
     sub.add_argument(

@@ -39,7 +39,7 @@ OF_POWER = (
 
 
 def options_of_compare(sub: Parser) -> None:
-    """What is compared, and how it is tested."""
+    """The runs and metrics to compare, and the test."""
     add_files(sub)
     add_metrics(sub)
     add_parameters(sub, PolarsRanker.compare)
@@ -47,7 +47,7 @@ def options_of_compare(sub: Parser) -> None:
 
 
 def options_of_gate(sub: Parser) -> None:
-    """What is compared, and how much worse it may be."""
+    """The runs to compare, and the budgets."""
     add_files(sub)
     add_budgets(sub, required=True)
     add_parameters(sub, PolarsRanker.gate)
@@ -55,7 +55,7 @@ def options_of_gate(sub: Parser) -> None:
 
 
 def add_budgets(sub: Parser, *, required: bool) -> None:
-    """How much worse a run may be."""
+    """The budgets: how much worse a run may be."""
     sub.add_argument(
         "--budget",
         dest="budgets",
@@ -68,7 +68,7 @@ def add_budgets(sub: Parser, *, required: bool) -> None:
 
 
 def options_of_power(sub: Parser) -> None:
-    """Which difference is to be detected."""
+    """The runs, the metrics, and the difference to detect."""
     add_files(sub)
     add_metrics(sub)
     add_parameters(sub, PolarsRanker.power)
@@ -86,7 +86,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
 
 
 def gate(arguments: argparse.Namespace) -> Answer:
-    """A line per metric, slice and run; the exit code is 1 unless all of them pass: too few queries to tell is no pass."""
+    """A line per metric, slice and run; the exit code is 1 unless all of them pass; too few queries do not pass."""
     verdict = _of_runs(arguments, gate_of(arguments, values_of(arguments, PolarsRanker.gate)))
     return Answer("\n".join(map(visible, verdict.lines(arguments.format))), 0 if verdict else 1)
 
@@ -112,13 +112,13 @@ def _of_runs(arguments: argparse.Namespace, verb: Callable[..., T]) -> T:
 
 
 def gate_of(arguments: argparse.Namespace, options: Mapping[str, Any]) -> Callable[..., Any]:
-    """The gate with the budgets that were given; of files the baseline is the first, unless it is named."""
+    """The gate with the given budgets; for files, the baseline is the first unless it is named."""
     budgets = budgets_of(arguments)
 
     def gate(ranker: Any, **runs: Any) -> Any:
         of_files = (
             len(arguments.files) > 1 and "run" in ranker._frame.columns
-        )  # the columns are asked of an empty frame
+        )  # `columns_read` calls it on an empty frame
         first = {"baseline": ranker._frame["run"][0]} if of_files else {}
         return ranker.gate(budgets, **runs, **{**first, **options})
 
@@ -136,7 +136,7 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def _budget(text: str) -> tuple[str, float]:
-    """A metric and its budget; the metric's own options may have an = too."""
+    """A metric and its budget, split at the last =, since the metric's options may contain one."""
     metric, equals, number = text.rpartition("=")
     if not equals:
         raise InvalidOption(f"--budget {text} has no number; write --budget {text}=0.01")

@@ -72,7 +72,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
 
 
 def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
-    """The first documents of a query, those ranked too high, and the relevant ones ranked too low or not returned."""
+    """The first documents of a query, the documents ranked too high, and relevant ones ranked too low or not returned."""
     found = costs.filter(query_id=row["query_id"]).sort("rank", "doc_id", nulls_last=True)
     digit, top = found["digit"][0], found.filter(pl.col("rank") <= 10)
     same = found.filter(pl.col("label") == 2)
@@ -97,7 +97,7 @@ def some(frame: pl.DataFrame, n: int = 3) -> str:
 
 
 def indented(text: str) -> list[str]:
-    """The lines of a text, moved to the right."""
+    """The lines of a text, indented."""
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 

@@ -36,7 +36,7 @@ EXAMPLES = (
 
 
 def options(sub: Parser) -> None:
-    """What is evaluated, and how it is printed."""
+    """The files, the metrics, and the format of the values."""
     add_file(sub)
     add_metrics(sub)
     sub.add_argument("--per-query", action="store_true", help="one row per query instead of the means")
@@ -71,7 +71,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
 
 
 def asked(arguments: argparse.Namespace) -> list[str]:
-    """The given metrics; by default the usual ones, without those that the convention's tool lacks."""
+    """The given metrics; default: `DEFAULT_METRICS`, without those that the convention's tool lacks."""
     if arguments.metrics is not None or arguments.convention not in CONVENTIONS:
         return list(arguments.metrics or DEFAULT_METRICS)
     has = CONVENTIONS[arguments.convention].metrics

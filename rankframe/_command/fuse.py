@@ -1,4 +1,4 @@
-"""``rankframe fuse`` and ``rankframe tune``: several runs brought to one, and the weights to do it with."""
+"""``rankframe fuse`` and ``rankframe tune``: fuse several runs into one, and tune the weights."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def options_of_tune(sub: Parser) -> None:
 
 
 def numbers(text: str) -> list[float]:
-    """Numbers that are joined by commas."""
+    """Numbers separated by commas."""
     try:
         return [float(number) for number in text.split(",")]
     except ValueError:

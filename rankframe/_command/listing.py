@@ -34,7 +34,7 @@ def metrics(arguments: argparse.Namespace) -> Answer:
 
 
 def without_links(text: str) -> str:
-    """The text with a name in place of each link of the documentation."""
+    """The text with each documentation link replaced by its name."""
     return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"`\1`", text)
 
 

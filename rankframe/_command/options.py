@@ -57,7 +57,7 @@ BESIDE = {
     "features": "the columns of the documents' features",
     "base": "the column of the scores of another ranking",
 }
-"""The roles of columns beside scores and labels, with their help."""
+"""The roles of further columns, with their help."""
 
 READERS: Mapping[str, Callable[[str], pl.DataFrame]] = {
     ".parquet": pl.read_parquet,
@@ -72,7 +72,7 @@ POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 
 
 class Reading(FrameRanker[Any]):
-    """A ranker without a table: its verbs return the columns that they would read."""
+    """A ranker without a table, whose verbs return the columns that they would read."""
 
     _frame = pl.DataFrame()
 
@@ -88,25 +88,25 @@ class Reading(FrameRanker[Any]):
 
 def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
     """The table's ranker, with the given policies."""
-    said = _said(arguments)
+    options = _given(arguments)
     for name in TABLES:
-        other = said.get(name)
+        other = options.get(name)
         if isinstance(other, pl.DataFrame):  # ids of text files are text
-            said[name] = other.cast({x: table.schema[x] for x in ("query_id", "doc_id") if x in other.columns})
-    return rf.rank(table).on(**said)
+            options[name] = other.cast({x: table.schema[x] for x in ("query_id", "doc_id") if x in other.columns})
+    return rf.rank(table).on(**options)
 
 
 def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: Any) -> set[str]:
     """The columns of the files that `verb`, a function of a ranker, reads by its declaration."""
-    found: set[str] = verb(Reading(Setup()).on(**_said(arguments)), **runs)
+    found: set[str] = verb(Reading(Setup()).on(**_given(arguments)), **runs)
     return found
 
 
-def _said(arguments: argparse.Namespace) -> dict[str, Any]:
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """The policies and columns given on the command line."""
-    said = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight", *BESIDE)}
-    said |= {name: _with_our_names(getattr(arguments, name), arguments) for name in TABLES}
-    return {name: value for name, value in said.items() if value is not None}
+    given = {name: getattr(arguments, name) for name in (*POLICIES, "subtopic", "weight", *BESIDE)}
+    given |= {name: _with_our_names(getattr(arguments, name), arguments) for name in TABLES}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _with_our_names(table: Any, arguments: argparse.Namespace) -> Any:
@@ -162,12 +162,12 @@ def add_table(sub: Parser) -> None:
             continue
         words = tuple(CONVENTIONS) if name == "convention" else option.words
         kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
-        said = option.says + (f": {', '.join(words)}" if words else "")
+        text = option.says + (f": {', '.join(words)}" if words else "")
         default = "" if option.default is None else f"; default: {option.default}"
         metavar = (
             "NAME" if name == "convention" else "RULE" if words else "NUMBER" if kind is not _pair else "LEAST,MOST"
         )
-        policies.add_argument(_option(name), type=kind, metavar=metavar, help=said + default)
+        policies.add_argument(_option(name), type=kind, metavar=metavar, help=text + default)
 
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for column in COLUMNS:

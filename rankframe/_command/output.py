@@ -24,20 +24,20 @@ from .words import in_options
 __all__ = ["FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
-"""The formats that round numbers and have notes below the table."""
+"""The formats for people: numbers are rounded, and notes are printed below the table."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""
 
 
 def note(text: str) -> None:
-    """Something worth knowing, on standard error."""
+    """Print a note on standard error."""
     print(f"rankframe: note: {visible(text)}", file=sys.stderr)
 
 
 @contextmanager
 def warnings_as_notes(of: str = "") -> Iterator[None]:
-    """Print the library's warnings as notes, after a word that says of what they are."""
+    """Print the library's warnings as notes, beginning with `of`, such as a run's name."""
     show = warnings.showwarning
 
     def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
@@ -63,7 +63,7 @@ class Table:
     notes
         Lines below it in the formats for people.
     comparison
-        The comparison that the table is of, which has a form of its own in the formats for people.
+        The comparison behind the table, which formats for people print in a form of its own.
     """
 
     frame: pl.DataFrame
@@ -124,7 +124,7 @@ def _shown(frame: pl.DataFrame, format: str) -> str:
 
 
 def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
-    """The table with every text and every name of a column as `how` writes it."""
+    """The table with `how` applied to every text and every column name."""
     return rewritten(frame, how).rename(how)
 
 
@@ -139,7 +139,7 @@ def _no_formula(text: str) -> str:
 def trec_lines(
     scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
 ) -> Iterator[str]:
-    """What trec_eval -q prints: measure, query and value, the queries in the order of their names, then all of them."""
+    """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the line for all."""
     if queries:
         for query in scores["query_id"].cast(pl.String).drop_nulls():
             if CONTROL.search(query):

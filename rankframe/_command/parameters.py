@@ -1,4 +1,4 @@
-"""Options read off the method that a command runs: their words, their defaults, and their help."""
+"""Options derived from the signature and documentation of the method that a command runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELSEWHERE = ("runs", "run", "items", "interactions", "progress", "most_moved", "
 nothing that is printed."""
 
 METAVARS = {"baseline": "RUN", "fusion": "METHOD", "title": "TEXT", "normalize": "NAME"}
-"""The values of texts that name no column."""
+"""The placeholders of text options that do not name a column."""
 
 
 def add_parameters(
@@ -31,7 +31,7 @@ def add_parameters(
     without: Collection[str] = (),
     **defaults: object,
 ) -> None:
-    """Add an option for each keyword of a ranker's method, some with other defaults; `without` some."""
+    """Add an option for each keyword of a ranker's method but those in `without`; `defaults` replace the method's."""
     hints = get_type_hints(method)
     for name, parameter in keywords(method).items():
         if name in without:
@@ -44,9 +44,9 @@ def add_parameters(
         number = float if float in kinds else int if int in kinds else None
         several = any(get_origin(kind) not in (None, Literal) for kind in kinds)
         must = name in required or parameter.default is parameter.empty
-        said = help_of(method, name).replace("None", "none" if "none" in words else "the default")
-        said = re.sub("; the default .*", "", said) if must else said
-        said += "; may be repeated" if several else ""
+        text = help_of(method, name).replace("None", "none" if "none" in words else "the default")
+        text = re.sub("; the default .*", "", text) if must else text
+        text += "; may be repeated" if several else ""
         settings: dict[str, Any] = {"choices": words} if words else {"type": number or spelled}
         if not words:
             settings["metavar"] = "NUMBER" if number else METAVARS.get(name, "COLUMN")
@@ -55,13 +55,13 @@ def add_parameters(
             action="append" if several else "store",
             required=must,
             default=None if several else default,
-            help=(said if must or several or default is None else f"{said}; default: {default}").replace("%", "%%"),
+            help=(text if must or several or default is None else f"{text}; default: {default}").replace("%", "%%"),
             **settings,
         )
 
 
 def values_of(arguments: argparse.Namespace, method: Callable[..., Any]) -> dict[str, Any]:
-    """The values of the options of a method, as its keyword arguments; one that was not given has the method's default."""
+    """The given options of a method as its keyword arguments."""
     given = {name: getattr(arguments, name) for name in keywords(method)}
     return {name: None if value == "none" else value for name, value in given.items() if value is not None}
 
@@ -73,12 +73,12 @@ def keywords(method: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def parts(annotation: Any) -> list[Any]:
-    """The types of a union; of another type, that alone."""
+    """The types of a union, or the single type."""
     return [annotation] if get_origin(annotation) in (Literal, None) else list(get_args(annotation))
 
 
 def help_of(method: Callable[..., Any], name: str) -> str:
-    """The first sentence on a parameter in the documentation of a method, in the words of the command line."""
+    """The first sentence of a parameter in a method's docstring, spelled for the command line."""
     section = (inspect.getdoc(method) or "").partition("Parameters\n----------\n")[2]
     for names, text in re.findall(r"^(\S[^\n]*)\n((?:    [^\n]*\n)+)", section, re.MULTILINE):
         if name in names.replace("*", "").split(", "):

@@ -1,4 +1,4 @@
-"""Reads the files of a command, and makes one table of a run, or of several, and their judgments."""
+"""Read the files of a command as one table of one or several runs and their judgments."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def runs_of(arguments: argparse.Namespace, reads: Collection[str]) -> Judged:
 
 
 def others_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """Further columns that are named, each with the option that names it."""
+    """The further columns that options name, each with its option."""
     named = [("--subtopic", arguments.subtopic), ("--weight", arguments.weight)]
     named += [("--show", name) for name in given(arguments, "show") or ()]
     catalog = given(arguments, "items")
@@ -165,10 +165,10 @@ def runs_and_judgments(
 
 
 def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str]) -> pl.DataFrame:
-    """A table that has labels too."""
+    """Read a table, and refuse it if it has no labels."""
     table = table_of(arguments, path, reads)
     if "label" not in table.columns:
-        names = {column: _said(arguments, column) or column for column in COLUMNS}
+        names = {column: _name_given(arguments, column) or column for column in COLUMNS}
         meant = next((name for name in table.columns if name.lower() in USUAL_NAMES["label"]), None)
         label = "--label COLUMN if one of these is the label" if meant is None else f"--label {shlex.quote(meant)}"
         there = ", ".join(names.get(name, name) for name in table.columns)
@@ -197,38 +197,38 @@ def _read(
     once: Sequence[str] = (),
     reads: Collection[str] | None = None,
 ) -> File:
-    """A file, its columns under the names that the library expects; those that are not in `reads` hold nothing."""
-    names = {column: _said(arguments, column) for column in renamed}
+    """Read a file, with its columns under the library's names; columns that are not in `reads` are null."""
+    names = {column: _name_given(arguments, column) for column in renamed}
 
     def say(name: str, value: Any) -> str:
-        """How an error of the reader proposes an option here."""
+        """Spell an option in the advice of a reader's error."""
         if name == "columns":
             return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
         return f"--{option.replace('_', '-')} {value}"
 
-    said = {column: name for column, name in names.items() if name}
-    if twice := [name for name in said.values() if list(said.values()).count(name) > 1]:
-        both = " and ".join(f"--{column.removesuffix('_id')}" for column, name in said.items() if name == twice[0])
+    named = {column: name for column, name in names.items() if name}
+    if twice := [name for name in named.values() if list(named.values()).count(name) > 1]:
+        both = " and ".join(f"--{column.removesuffix('_id')}" for column, name in named.items() if name == twice[0])
         raise InvalidOption(f"{both} both name the column {twice[0]!r}; each needs a column of its own")
-    must = renamed if arguments.qrels is None else ("score", "label")  # ids may go by another name in the other file
-    columns = {name: column for column, name in said.items()}
+    must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
+    columns = {name: column for column, name in named.items()}
     only = None if reads is None else {*reads, *layout.needed}
     return read_file(
         path, layout, say, once=once, only=only, format=getattr(arguments, option), columns=columns, must=must
     )
 
 
-def _said(arguments: argparse.Namespace, column: str) -> str | None:
-    """The given name, in the files, of one of our columns, if any."""
+def _name_given(arguments: argparse.Namespace, column: str) -> str | None:
+    """The name that the options give to one of our columns, if any."""
     name: str | None = getattr(arguments, column.removesuffix("_id"))
     return name
 
 
 def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> None:
-    """Refuse a given name of a column that no file has."""
+    """Refuse a column name in the options that no file has."""
     stored = dict.fromkeys(name for file in files for name in file.stored)
-    said = [(_said(arguments, column), f"--{column.removesuffix('_id')}") for column in COLUMNS]
-    _require(stored, [(name, option) for name, option in said if name is not None])
+    named = [(_name_given(arguments, column), f"--{column.removesuffix('_id')}") for column in COLUMNS]
+    _require(stored, [(name, option) for name, option in named if name is not None])
 
 
 def read_file(
@@ -240,35 +240,35 @@ def read_file(
     only: Collection[str] | None = None,
     **options: Any,
 ) -> File:
-    """The rows of a file, of standard input, or of a pipe, as of a shell's <(...); see `Rows.read` for the rest."""
+    """Read a file, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `Rows.read`."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
-        elif not Path(path).is_file() and not beir_folder(path):  # an error, most often: no such file, or a folder
+        elif not Path(path).is_file() and not beir_folder(path):  # a pipe; a missing file or a folder raises
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
             return File(found.read(once=once, only=only), found.stored)
-        except OSError as error:  # in which Polars leaves the name out
+        except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
 
 def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
-    """Refuse standard input that is to be read twice."""
+    """Refuse to read standard input twice."""
     twice = [name for name, of_name in paths.items() for path in of_name if path == "-"]
     if len(twice) > 1:
         raise InvalidOption(f"{' and '.join(twice)} cannot both be standard input. Write one of them to a file")
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """The runs' names: the files' without their last ending, or as much more as tells them apart."""
+    """The runs' names; see `run_names`."""
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
 def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with the name of a run as the baseline, where its file was named instead."""
+    """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = given(arguments, "baseline"), given(arguments, "files") or ()
     if baseline is None or len(files) < 2:
         return arguments
@@ -280,7 +280,7 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def forms(path: Path) -> tuple[str, ...]:
-    """The names of a file: its path and its name, each also without the ending of a compression."""
+    """The forms of a file's name: path and name, each also without the ending of a compression."""
     bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return str(path), path.name, str(bare), bare.name
 
@@ -325,7 +325,7 @@ def _joined(
 
 
 def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
-    """Refuse an empty run, and a run without a judged query, which most often belongs to another collection."""
+    """Refuse an empty run, and a run without a judged query, which usually belongs to another collection."""
     require_rows(run, path)
     require_rows(qrels, path_of_qrels, "judgment")
     if run.join(qrels, on="query_id", how="semi").is_empty():
@@ -370,7 +370,7 @@ def _slices(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Mapping[str, str]) -> pl.DataFrame:
-    """The table with the columns of `_slices`, the same in all rows of a query."""
+    """The table with the columns `slices`, the same in all rows of a query."""
     for by, option in slices.items():
         having = [file.select("query_id", by) for file in files if by in file.columns and by != "query_id"]
         require([file.drop("query_id") for file in files], [(by, option)])

@@ -1,4 +1,4 @@
-"""``rankframe catalog`` and ``rankframe gaps``: what all users are shown, and how far groups of users are apart."""
+"""``rankframe catalog`` and ``rankframe gaps``: the items shown to all users, and gaps between groups of users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankframe report``: one HTML file that says how good runs are."""
+"""``rankframe report``: one HTML file on the quality of runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLES = (
 
 
 def options(sub: Parser) -> None:
-    """What the report tells of."""
+    """The files and the contents of the report."""
     add_files(sub)
     sub.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write it: .html")
     add_metrics(sub)

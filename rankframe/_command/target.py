@@ -32,7 +32,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     """Set the format and the target of a command that prints a table, before it runs."""
     arguments.target = None
     pictures = getattr(arguments, "pictures", None)
-    if pictures is None:  # it prints no table
+    if pictures is None:  # the command prints no table
         return
     if arguments.output is None:
         arguments.format = arguments.format or "table"

@@ -1,4 +1,4 @@
-"""``rankframe trec_eval``: trec_eval 10's command line and what it prints, to the byte."""
+"""``rankframe trec_eval``: trec_eval 10's command line and output, to the byte."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
     if arguments.queries:
         of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
         for of_query in values.iter_rows(named=True):
-            printed += [said(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
+            printed += [as_printed(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
     if arguments.summary:
         numbers = [call for call in calls if call.metric.dtype == pl.Float64]
         summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
@@ -145,19 +145,19 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
         for line in lines:
             if line.measure != "relstring":
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
-                printed.append(said(line, "all", value))
+                printed.append(as_printed(line, "all", value))
     return Answer("\n".join(printed) or None)
 
 
 def say(name: str, value: Any) -> str:
-    """The advice of a reader's error for options that the program lacks."""
+    """The advice of a reader's error, without options, since trec_eval has none for columns or formats."""
     if name == "columns":
         return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
     return f"a name that ends in .{value}"
 
 
 def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
-    """The lines for each query, in trec_eval's order, independent of the order of the options."""
+    """The lines in trec_eval's order, whatever the order of the options."""
     wanted: dict[str, str] = {}
     for text in asked:
         name, _, parameters = text.partition(".")
@@ -196,7 +196,7 @@ def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
 
 
 def unknown(text: str, name: str) -> UnknownMetric:
-    """The error for a measure that trec_eval or rankframe does not have, with what to write where that is known."""
+    """The error for a measure that trec_eval or rankframe does not have, with advice if the meant measure is known."""
     if re.search(r",[^\d.=]", text):
         return UnknownMetric(f"unknown measure {text!r}. Say -m for each: -m {text.replace(',', ' -m ')}")
     bare, parameters = re.fullmatch(r"(.*?)(?:[_@]([\d.,]+))?", text, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -213,7 +213,7 @@ def line(name: str, measure: str, *texts: str) -> Line:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text says a number."""
+    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -221,12 +221,12 @@ def is_number(text: str) -> bool:
 
 
 def is_level(text: str) -> bool:
-    """Whether a text says a number of 0 or more, in digits."""
+    """Whether a text is a number of 0 or more, written in digits."""
     return re.fullmatch(r"\d+\.?\d*|\.\d+", text) is not None
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
-    """The gains of all labels as text, given the gains of some labels, as in ndcg.1=3,2=9."""
+    """The gains of all labels as text; labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
@@ -247,8 +247,8 @@ def value_of(line: Line, values: Mapping[str, Any]) -> float | str:
     return value
 
 
-def said(line: Line, query: str, value: float | str) -> str:
-    """The line as trec_eval prints it."""
+def as_printed(line: Line, query: str, value: float | str) -> str:
+    """Format a line as trec_eval prints it."""
     if line.measure == "relstring":
         shown = f"'{value}'"
     elif isinstance(value, float) and line.summary != "sum":

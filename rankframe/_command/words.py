@@ -14,17 +14,17 @@ from ..errors import Advice, Code, InvalidData, Text, Verbatim, shown, worded
 __all__ = ["in_options", "naming_file", "spelled"]
 
 METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
-"""What stands for a method; that of `on` are its options."""
+"""The spelling of a method of the ranker; `on` has none, only its options."""
 
 
 def in_options(said: Text) -> str:
-    """The text in one line, with the advice spelled as options of the command line."""
+    """The message in one line, with its advice spelled as options of the command line."""
     return " ".join(worded(said, spelled).split())
 
 
 @contextmanager
 def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
-    """Begin the errors of rows with the name of their file; those of several runs name the run."""
+    """Begin errors in rows with the name of their file; with several runs, they name the run."""
     try:
         yield
     except InvalidData as error:
@@ -38,7 +38,7 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def spelled(advice: Advice | Code) -> str:
-    """What to write at a prompt."""
+    """The spelling of advice at a prompt."""
     if isinstance(advice, Code):
         return advice.spelled(advice.command)
     options = [f"--{name.replace('_', '-')} {_file_or(name, value)}" for name, value in advice.options.items()]
@@ -46,7 +46,7 @@ def spelled(advice: Advice | Code) -> str:
 
 
 def _file_or(name: str, value: Any) -> str:
-    """A value of an option; of a table that Python names, a file."""
+    """An option's value; a Python variable with a table becomes a file name."""
     return f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
 
 

@@ -1,1 +1,1 @@
-"""From values to decisions: summaries, intervals, runs compared, gates, and how many queries it takes."""
+"""From values to decisions: summaries, intervals, comparisons of runs, gates, and the number of queries needed."""

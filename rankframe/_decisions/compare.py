@@ -1,4 +1,4 @@
-"""Runs compared with each other on the same queries: paired tests, intervals of the differences, effect sizes."""
+"""Compare runs on the same queries: paired tests, intervals of the differences, effect sizes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class Comparison(Generic[R]):
     table
         A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
         ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
-        ``difference`` (the second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high``, ``p_value``,
+        ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
         is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
     per_query
@@ -108,7 +109,7 @@ class Comparison(Generic[R]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for how many there are in a family."""
+    """The test of a difference, and the correction for several tests in a family."""
 
     test: Test
     correction: Correction | None
@@ -138,7 +139,7 @@ def compare(
     resampling: Resampling,
     *requests: Request,
 ) -> Comparison[Any]:
-    """Every two runs, or every run and the baseline, compared on the queries of each slice."""
+    """Compare every two runs, or every run with the baseline, on the queries of each slice."""
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
@@ -163,7 +164,7 @@ def compare(
 
 
 def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, Any]:
-    """The policies that were followed, and the versions that followed them."""
+    """The policies in effect, and the versions of the libraries."""
     return {
         "policies": setup.followed(frame.columns),
         "versions": {name: version(name) for name in ("rankframe", "polars", "numpy")},
@@ -229,7 +230,7 @@ def compared_values(
     resampling: Resampling,
     progress: Progress,
 ) -> tuple[pl.DataFrame, int]:
-    """The figures of a slice's queries, metric by metric and in each pair by pair; how many p-values are exact."""
+    """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
     import numpy as np
 
     from .. import stats
@@ -239,7 +240,7 @@ def compared_values(
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
 
     def side(which: int) -> Floats:
-        """The values of all metrics and, in each, of the first or the second run of all pairs: a column each."""
+        """A column per metric and pair: the values of the pair's first or second run."""
         return np.moveaxis(values[[pair[which] for pair in pairs]], 0, 2).reshape(len(rows), len(of_pairs))
 
     a, b = side(0), side(1)

@@ -27,7 +27,7 @@ class Decider(Runner[R_co], Protocol[R_co]):
     """A ranker as decisions see it: it also makes one table of several."""
 
     def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
 

@@ -36,7 +36,7 @@ PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 LEAST = 50
-"""How many queries an interval takes that trusts the values found: simulated, from there on few runs pass wrongly."""
+"""The fewest queries for an interval other than ``"bounded"``: in simulations, few runs pass wrongly from here on."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,14 @@ class Verdict(Generic[R]):
     passed
         Whether every row of the table passed.
     table
-        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``, ``mean``
-        (of the run), ``difference`` (that less the baseline's), ``bound`` (the confidence bound of the difference, to the worse side;
-        null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"`` or ``"too few queries"`` to
-        tell, which is no pass), ``passed``, ``n_queries`` and ``queries_needed`` (Int64: with fewer, only a run that
-        gains enough passes, and by another method than ``"bounded"`` none does).
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``,
+        ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
+        difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
+        ``"failed"`` or ``"too few queries"`` to tell, which is no pass), ``passed``, ``n_queries`` and
+        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another method than
+        ``"bounded"`` none does).
     failures
-        Those of its rows that did not pass.
+        The rows of the table that did not pass.
     moved
         The queries that moved most, by metric and run: the query, its slice, ``difference``, and, for each document that
         made it, its label, its ``rank`` and ``contribution`` in the run and, as ``baseline_rank`` and
@@ -157,7 +158,7 @@ def gate(frame: Frame, setup: Setup, design: Design, gate: Gate, resampling: Res
     takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
-    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # at best, too
+    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     few = pl.col("n_queries") < takes
     passed = (within if resampling.method == "bounded" else within & ~few).fill_null(False)
     told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
@@ -195,15 +196,15 @@ def _first(design: Design, frame: Frame) -> str:
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:
-    """How many queries it takes until a run that changes nothing passes.
+    """The fewest queries with which a run that changes nothing passes.
 
-    A run that loses all that there is to lose, the `span` of the metric's values, on so many queries that the mean falls
-    by the budget, changes none of n queries with a chance of (1 - budget / span)^n. An interval takes two queries.
+    A run that loses the `span` of the metric's values on a share budget / span of all queries lowers the mean by the
+    budget, and changes none of n queries with probability (1 - budget / span)^n. An interval needs two queries.
     """
     if method != "bounded":
         return LEAST
     share = budget / span if span > 0 else 1.0
-    if share >= 1 or share < NOISE or Mean.of(call).is_geometric:  # no number of queries tells
+    if share >= 1 or share < NOISE or Mean.of(call).is_geometric:  # the formula does not apply
         return 2
     return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
@@ -255,7 +256,7 @@ def _with_documents(
     pair: tuple[int, int],
     schema: Mapping[str, pl.DataType],
 ) -> pl.DataFrame:
-    """The queries with a row per document whose contribution the two runs differ in; at least one."""
+    """The queries, with a row per document whose contribution differs between the two runs; at least one row each."""
     if doc is None or pair[0] not in documents or pair[1] not in documents:
         dtypes = (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64)
         nothing = {name: schema[name] for name in (doc, label) if name is not None} | dict(
@@ -281,17 +282,17 @@ def _line(row: Mapping[str, Any], by: Sequence[str], format: Style) -> str:
     where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
-    said, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
+    outcome, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
     if row["verdict"] == TOO_FEW:
-        said = f"{said}, too few queries to tell: {n}, and a {budget} takes {row['queries_needed']} or more"
+        outcome = f"{outcome}, too few queries to tell: {n}, and a {budget} takes {row['queries_needed']} or more"
     else:
         kept = "within" if row["passed"] else "beyond"
         at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
-        said = f"{said}, {at_worst}, {kept} the {budget} ({n} queries)"
+        outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} queries)"
     if format == "text":
-        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {said}"
+        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {outcome}"
     kind = "notice" if row["passed"] else "error"
-    return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(said)}"
+    return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(outcome)}"
 
 
 def _escaped(text: str, *further: str) -> str:

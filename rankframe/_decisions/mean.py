@@ -35,7 +35,7 @@ class Means:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
+        """The columns to read besides columns with a role."""
         return self.summary.names
 
     @property

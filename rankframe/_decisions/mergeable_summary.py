@@ -1,9 +1,9 @@
 """Means, deviations and bootstrap intervals of a table in parts: the figures of each part, and how they merge.
 
-A part holds whole queries. Of each metric it gives the sums of `means.SUMS`, its weight, mean and spread among them, which
-merge exactly (Chan, Golub, LeVeque, 1979); and of each bootstrap replicate the sum and the weight of its draws. Without
-weights, each query weighs 1. How often a replicate draws a query is Poisson(1) distributed and follows from the query alone,
-so that it is the same wherever the query lies.
+A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean and spread), which merge
+exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the sum and the weight of its draws. Without weights,
+each query weighs 1. The number of times that a replicate draws a query is Poisson(1) distributed and derived from the
+query's id and the seed, so that it is the same in any part.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Summary:
     ci
         The confidence of the intervals; ``None`` for none.
     resamples
-        How many resamples the bootstrap has.
+        The number of resamples.
     seed
-        What tells one bootstrap from another.
+        The seed of the draws.
     weights
         The column of the queries' weights.
     largest_label
@@ -97,7 +97,7 @@ class Summary:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
+        """The columns to read besides columns with a role."""
         named = [name for call in self.calls for name in call.columns]
         return {*named, *self.by, *([] if self.weights is None else [self.weights])}
 
@@ -166,7 +166,7 @@ class Summary:
         weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
         on_scale = np.where(counts, scaled(values, self.calls), 0.0)
-        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # the logarithm of 0 may weigh nothing
+        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
         resamples = 0 if self.ci is None else self.resamples
         draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
@@ -223,10 +223,10 @@ def summary_of(
     weights: str | None = None,
     largest_label: float | None = None,
 ) -> Summary:
-    """The summary of metrics over columns and policies that are bound already, its options checked."""
+    """The summary of metrics under an existing setup, with its options checked."""
     calls = averaged(metrics, "summarize('ndcg@10', 'map')")
     refuse_bounds(setup)
-    Resampling(ci, "percentile", resamples, seed, progress=False)  # checks them
+    Resampling(ci, "percentile", resamples, seed, progress=False)  # checks the options
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
     return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, largest_label)
@@ -255,7 +255,7 @@ def summarize(
     resampling: SummaryResampling,
     *requests: Request | Call,
 ) -> Frame:
-    """One row per slice and metric; see `summary.summarize`, which has all intervals but that of the Poisson bootstrap."""
+    """One row per slice and metric; `summary.summarize` computes all intervals but the Poisson bootstrap's."""
     if resampling.method != "poisson" or resampling.ci is None:
         return summarize_at_once(frame, setup, by, weights, resampling, *requests)
     summary = in_parts(setup, None, by, weights, resampling, *requests)

@@ -1,4 +1,4 @@
-"""The values of several runs on the same queries: the pairs that comparisons, gates and power look at."""
+"""The values of several runs on the same queries: the input of comparisons, gates and power."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Design:
     by, weights
         The columns of the queries' slices and weights.
     missing
-        What becomes of queries that a run lacks.
+        How to treat queries that a run lacks.
     """
 
     runs: Runs
@@ -63,7 +63,7 @@ class Design:
 
     @property
     def names(self) -> set[str]:
-        """The columns that are looked at."""
+        """The columns that the design reads."""
         return {*self.runs.columns, *self.by, *([] if self.weights is None else [self.weights])}
 
     @property
@@ -102,7 +102,7 @@ class PairedValues:
     values: Floats
 
     def slices(self, by: Sequence[str]) -> list[npt.NDArray[np.int64]]:
-        """The queries' numbers in each slice, slices as first seen, queries in their order."""
+        """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
         numbered = self.queries.with_row_index("#row")
         parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
@@ -128,7 +128,7 @@ def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
 
 
 def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
-    """Every run's values on the same queries; values of queries that a run lacks by the design's rule."""
+    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
     import numpy as np
 
     names = [call.text for call in calls]
@@ -170,7 +170,7 @@ RESERVED = ("metric", "baseline", "run")
 
 
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
-    """Which run lacks how many queries, and what can be done about it."""
+    """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
     first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())

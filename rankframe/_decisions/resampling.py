@@ -1,4 +1,4 @@
-"""How intervals and p-values are computed, and the intervals of a table with a row per query."""
+"""The settings of intervals and p-values, and the intervals of a table with a row per query."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Resampling:
 
 @dataclass(frozen=True)
 class SummaryResampling(Resampling):
-    """The same for a summary, which has one more kind of interval."""
+    """The settings for a summary, which may also use the Poisson bootstrap."""
 
     methods: ClassVar[object] = SummaryMethod
 
@@ -78,7 +78,7 @@ class SummaryResampling(Resampling):
 def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
     """The columns as an array, NaN for null, and the queries' weights, in the order of the queries.
 
-    That order makes draws the same whatever the order of the rows.
+    Sorting makes draws independent of the order of rows.
     """
     ordered = per_query.sort(query)
     return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
@@ -97,7 +97,7 @@ def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
 def intervals_of(
     slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
 ) -> dict[str, list[Any]]:
-    """The intervals of the metrics' means, metric by metric and in each by slice."""
+    """The intervals of the metrics' means, by metric and then slice."""
     import numpy as np
 
     bounds = np.empty((2, len(calls), len(slices)))

@@ -1,4 +1,4 @@
-"""Runs and their values, query by query: score columns of the same rows, or rows that a column tells apart."""
+"""Runs and their values, query by query: score columns of the same rows, or a column that names the run of each row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN = "#run"
 
 
 RUN_OF_TABLE = "run"
-"""The column of the runs' names where each run is a table."""
+"""The column of the runs' names if each run is a table."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Runs:
     column
         Instead: the column that names the run of each row.
     tables
-        The tables of the runs by their names, which a front puts below each other, with that column.
+        The tables of the runs by their names; a front concatenates them, with that column.
     """
 
     scores: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Runs:
 
     @classmethod
     def of(cls, runs: Sequence[str] | Mapping[str, object] | None, run: str | None) -> Runs:
-        """The runs that a caller names; labels of pandas may be numbers."""
+        """The runs that a caller names; column labels in pandas may be numbers."""
         if isinstance(runs, Mapping) and runs:
             if run is not None:
                 raise InvalidOption(
@@ -74,7 +74,7 @@ class Runs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The same, for a verb that reads them."""
+        """The same, as `NamesColumns` for verbs."""
         return self.columns
 
     @property
@@ -87,14 +87,14 @@ class Runs:
         return list(self.scores or found[RUN].unique(maintain_order=True))
 
     def queries(self, setup: Setup) -> Setup:
-        """The setup for the queries of one run, which the run's name does not tell apart."""
+        """The setup without the run's column among the query columns."""
         query = tuple(name for name in setup.roles.query if name not in self.key)
         if not query:
             raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
         return setup.changed(query=query)
 
     def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
-        """The setup that ranks each run, by its name, and the slices; one setup, with the run as a slice, for a column."""
+        """A setup per run by its name, and the slices; for a column of runs, one setup, and the run as the first slice."""
         if self.column is not None:
             key = (self.column, *self.queries(setup).roles.query)
             return {"": setup.changed(query=key)}, (self.column, *(name for name in by if name != self.column))
@@ -119,10 +119,10 @@ class Runs:
         by_query: Callable[[Setup], pl.DataFrame],
         only: str | None = None,
     ) -> pl.DataFrame:
-        """The tables that `by_query` makes under the setup for each run, below each other, with the run's name first.
+        """Concatenate the tables that `by_query` makes under each run's setup, with the run's name in the first column.
 
-        Runs that a column tells apart come from one table, as a metric may look at the largest label of all.
-        With `only`, the rows of that run alone.
+        Runs in a column are computed in one call, since a metric may use the largest label of the whole table.
+        `only` keeps the rows of one run.
         """
         self.require(frame, setup)
         if self.column is not None:
@@ -156,12 +156,12 @@ def explained(
 
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
-    """The rows with the column `rank` as ``rank``, in place of a column of that name that the table has."""
+    """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
     return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
 
 
 def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that an option names, one or several or none; labels of pandas may be numbers."""
+    """The columns that an option names, one, several or none; column labels in pandas may be numbers."""
     if columns is None:
         return ()
     return (
@@ -170,7 +170,7 @@ def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
-    """Why rows have no run: documents that no run retrieved, or names that are missing."""
+    """The message for rows without a run: documents that no run retrieved, or missing names."""
     rows = frame.filter(pl.col(run).is_null())
     missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
     null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"

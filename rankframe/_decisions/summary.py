@@ -1,4 +1,4 @@
-"""The values of all queries summed up: one row per slice of the queries, and per metric."""
+"""Summaries of the values of all queries: one row per slice and metric."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ FIGURES = {
     "ci_low": pl.Float64,
     "ci_high": pl.Float64,
 }
-"""The columns beside the slices and the metric: mean and interval last, as a frame that is too wide prints its ends."""
+"""The columns beside the slices and the metric: mean and interval last, since a wide frame prints its first and last columns."""
 
 
 OWN = ("#weight", "#row", "#there")
-"""The plans' names of columns that stand beside those of the query."""
+"""The plans' names of other columns beside the query columns."""
 
 
 def keys(by: Sequence[str]) -> list[str]:
@@ -83,9 +83,9 @@ def keys(by: Sequence[str]) -> list[str]:
 
 
 def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
-    """One row per query: the query, its slices, and its weight; a query that has several of either is an error.
+    """One row per query: the query, its slices, and its weight; a query with several values of either is an error.
 
-    Rows may lack what other rows of their query have, as documents do that `judge` adds because they were missed.
+    Nulls are ignored, since `judge` adds missed documents without these values.
     """
     schema = frame.collect_schema()
     for name in query:
@@ -99,7 +99,7 @@ def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str
     named = [*by, *([] if weights is None else [weights])]
     one = {name: pl.col(name).drop_nulls() for name in named}
     grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
-    found = grouped.agg(  # plain aggregations, which stream; what they say comes after
+    found = grouped.agg(  # plain aggregations stream; faults are derived below
         *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
         *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
         *([] if weights is None else [one[weights].first().alias("#weight")]),
@@ -115,12 +115,12 @@ def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str
 
 
 def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
-    """The queries of each slice, slices as first seen."""
+    """The queries of each slice, slices in order of appearance."""
     return per_query.partition_by(keys(by), maintain_order=True) if by else [per_query]
 
 
 def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
-    """The figures by slice, of plain sums, which stream."""
+    """The figures per slice, from plain sums, which stream."""
     slices = keys(by)
     sums = added(values, calls, slices, ordered=ordered)
     figures = [Mean.of(call).value(sums_of(call)) for call in calls]

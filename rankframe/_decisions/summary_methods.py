@@ -24,7 +24,7 @@ class Summarizer(Runner[R], Protocol[R]):
     _setup: Setup
 
     def _of(self, runs: Runs) -> Summarizer[R]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
     def _with(self, setup: Setup) -> Summarizer[R]:
@@ -32,7 +32,7 @@ class Summarizer(Runner[R], Protocol[R]):
         ...
 
     def _below(self, results: Mapping[str, R]) -> R:
-        """The results below each other, each with its name in a first column."""
+        """Concatenate the results, with the name of each in a first column."""
         ...
 
 
@@ -112,8 +112,9 @@ def summarize(
     runs, run
         As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by
-        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a
-        query that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all queries.
+        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a query
+        that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all
+        queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     method
@@ -135,11 +136,11 @@ def summarize(
 
     Returns
     -------
-    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std``
-    (the standard deviation over the queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum,
-    which trec_eval prints; null for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the
-    geometric mean), ``ci_low`` and ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with
-    ``ci=None``), all Float64.
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std`` (the standard deviation over the
+    queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
+    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
+    ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64.
 
     Raises
     ------

@@ -40,8 +40,8 @@ def arrow_kernel(
 ) -> ArrowKernel:
     """The metrics as a function from an Arrow table that holds whole queries to a ``pyarrow.Table`` of their values.
 
-    It keeps nothing between calls, can be pickled, and knows its output schema without running: what an engine asks of
-    a function that it runs on the parts of a table.
+    It keeps nothing between calls, can be pickled, and knows its output schema without running, as engines require of
+    functions on parts of tables.
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ def arrow_kernel(
 
     Returns
     -------
-    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per query: the query columns in the type they came in (texts that
-    were dictionary-encoded are plain), then a double per metric, null where Polars would have null. ``schema(schema)``
-    is the schema of the result for a table with the given one.
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it gives one row per
+    query: the query columns in the type they came in (texts that were dictionary-encoded are plain), then a double per
+    metric, null where Polars would have null. ``schema(schema)`` is the schema of the result for a table with the given
+    one.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[Any], runs: Sequence[str] |
 
 
 def bound(options: Mapping[str, Any], caller: Callable[..., Any]) -> Setup:
-    """The setup that a caller's options give, as `on` would set it."""
+    """The setup of a caller's options, as `on` sets it."""
     refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
     return Setup().on(**options)
 
@@ -124,7 +125,7 @@ def kernel_of(
     largest_label: float | None = None,
     fusing: OnQueries | None = None,
 ) -> ArrowKernel:
-    """The kernel of metrics over columns and policies that are bound already."""
+    """The kernel of metrics under an existing setup."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
         requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
@@ -146,7 +147,7 @@ class ArrowKernel:
     largest_label
         The largest label of the whole table, if it is known.
     fusing
-        The task that fuses several runs first, if it is asked for.
+        The task that fuses several runs first, if any.
     """
 
     requests: tuple[Call | pl.Expr, ...]
@@ -183,7 +184,7 @@ class ArrowKernel:
         return as_arrow(values, {name: given.field(name).type for name in setup.roles.query})
 
     def _refuse_unknown_runs(self, frame: pl.DataFrame, fusing: OnQueries) -> None:
-        """Refuse a run that is not named among those of the whole table."""
+        """Refuse a run that is not among the named runs of the whole table."""
         known, runs = fusing.known.get("names"), runs_of(fusing)
         if known is None or runs.column not in frame.columns:
             return
@@ -229,7 +230,7 @@ def runs_of(fusing: OnQueries) -> Runs:
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
-    """Columns of a table, as Polars holds them."""
+    """Columns of an Arrow table as a Polars frame."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")

@@ -46,7 +46,7 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
-        """An empty frame with the table's columns; those that are not read may have any type. ``None`` reads all."""
+        """An empty frame with the table's columns; columns that are not read may have any type. ``None`` reads all."""
 
     @abstractmethod
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
@@ -102,7 +102,7 @@ class VerbCall:
 
     @property
     def runs(self) -> Runs:
-        """The runs whose rankings of a query the call brings together; none for most verbs."""
+        """The runs whose rankings of a query the call combines; none for most verbs."""
         return next((x for x in self.args if isinstance(x, Runs) and self.declared.gives in ("list", "query")), Runs())
 
     def work(
@@ -149,7 +149,7 @@ def run(
         judging, key = _joining(engine, sides, setup, empties, verbs.judge, (None, judged_only, run_only))
     calls = asked.calls(setup)
     trial = asked.work(setup, judging, 0.0 if calls else None, frozenset() if asked.runs.key else None)
-    shape = trial(*empties)  # raises errors of columns before anything runs
+    shape = trial(*empties)  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     refuse_row_order(setup, calls, joined.columns, engine.name)
     largest = None
@@ -188,7 +188,7 @@ def _joining(
     if setup.roles.label not in qrels.columns:  # any column may hold labels
         every = engine.schema(sides[1].table, None)
         qrels = every.select(name for name in every.columns if name in qrels.columns or name not in run.columns)
-    joining(run, qrels)  # raises errors of columns before anything runs
+    joining(run, qrels)  # refuses wrong columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
     return replace(joining, runs=runs), key
 

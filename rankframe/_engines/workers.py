@@ -39,9 +39,9 @@ class Guarded:
     function
         The function.
     names
-        The callers' names of each table's columns, which came with others.
+        The callers' names of each table's columns, which arrive as c0, c1 ...
     types
-        The types of the columns that are new.
+        The types of the new columns.
     fault
         The name of the message's column.
     """

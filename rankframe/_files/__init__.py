@@ -1,1 +1,1 @@
-"""Runs and judgments in files: rows of any format, and the faults of files that cannot be read."""
+"""Read and write runs and judgments in files of any format, and find the faults of unreadable files."""

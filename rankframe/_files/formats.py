@@ -1,4 +1,4 @@
-"""The formats of files with runs and judgments: by which name, header or first character each is recognised."""
+"""The formats of files with runs and judgments: the names, headers and first characters that identify them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SUFFIXES: dict[str, Table] = {
     ".ipc": "ipc",
 }
 BINARY: Collection[Table] = ("parquet", "ipc")
-"""The formats that are no text."""
+"""The binary formats."""
 
 CONVERTED = {
     **dict.fromkeys((".pkl", ".pickle"), "pd.read_pickle({}).to_parquet({})"),
@@ -65,7 +65,7 @@ CONVERTED = {
     ".avro": "pl.read_avro({}).write_parquet({})",
     ".orc": "pd.read_orc({}).to_parquet({})",
 }
-"""The endings of tables in formats that are not read, each with the code that makes a file that is."""
+"""The endings of unsupported formats, each with the code that converts such a file."""
 COMPRESSED = (".gz", ".zst", ".zlib")
 
 OTHER_NAMES = {
@@ -77,7 +77,7 @@ OTHER_NAMES = {
 
 
 class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: left out), the columns that other files must have, and the file's content."""
+    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file."""
 
     fields: tuple[str | None, ...]
     line: str
@@ -103,7 +103,7 @@ QRELS = Layout(
 
 
 class Header(NamedTuple):
-    """The columns by which a tool's table is recognised, with our names for them; what it holds, and is read as."""
+    """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
 
     tool: Literal["beir", "quepid"]
     columns: Mapping[str, str]
@@ -143,7 +143,7 @@ HEADERS = (
 
 
 def header_of(columns: Collection[str], layout: Layout, tool: str | None = None) -> Header | None:
-    """The tool's table that has these columns; of a run, no table of BEIR unless `tool` says so."""
+    """The tool's table that has these columns; BEIR's for a run only if `tool` names it, since BEIR's files are judgments."""
     return next(
         (
             header
@@ -156,18 +156,18 @@ def header_of(columns: Collection[str], layout: Layout, tool: str | None = None)
 
 
 def suffix_of(name: str) -> str:
-    """The last ending of a file's name, in small letters, that of a compression left out."""
+    """The last ending of a file's name in lower case, ignoring that of a compression."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED]
     return suffixes[-1] if suffixes else ""
 
 
 def beir_folder(path: object) -> bool:
-    """Whether a path is that of a folder of BEIR, which holds judgments in the folder ``qrels``."""
+    """Whether the path is a folder of BEIR, with judgments in its folder ``qrels``."""
     return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
 
 
 def look(start: str, name: str, layout: Layout) -> Format | Literal["json"]:
-    """The format of a file whose name says none, by its first lines: JSON, a tool's table, or else TREC text."""
+    """The format of a file without a known ending, by its first lines: JSON, a tool's table, or else TREC text."""
     lines = list(islice(filter(None, (line.strip(" \t\r") for line in start.split("\n"))), 2))
     if not lines:
         return "trec"

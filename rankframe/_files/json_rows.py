@@ -18,17 +18,17 @@ from .unreadable import start_of, text_of
 __all__ = ["json_rows"]
 
 BATCH = 100_000
-"""The number of rows that are Python's objects before they become columns."""
+"""The number of rows held as Python objects before they become columns."""
 
 PARTS = ("templates", "requests", "metric", "max_concurrent_searches", "metric_score", "details", "failures")
 """The members of a request of ``_rank_eval`` and of a response."""
 
 BY_COLUMN = {"columns", "index", "data", "schema"}.union(OTHER_NAMES, *OTHER_NAMES.values())
-"""Members of a table that pandas writes column by column, with any orientation."""
+"""Members of a JSON object that pandas writes by column, in any orientation."""
 
 META = "mteb_model_meta"
 LEVELS = ("subset", "split")
-"""The objects around mteb's queries, from the outside."""
+"""The levels of objects around mteb's queries, outermost first."""
 
 
 class Columns:
@@ -40,7 +40,7 @@ class Columns:
         self.batches: list[pl.DataFrame] = []
 
     def add(self, same: Mapping[str, str], **columns: Sequence[Any]) -> None:
-        """Add the rows of a query, of which all have the values `same`; one row without a document if there are none."""
+        """Add a query's rows, with the constants `same`; a query without documents gets one row."""
         n = len(columns["doc_id"])
         for name, values in self.values.items():
             values.extend([same[name]] * max(n, 1) if name in same else columns[name] if n else [None])
@@ -103,19 +103,19 @@ class Numbers:
                 raise self.text.fault(f"{column} {value!r} of document {doc!r} of query {query!r} is not a {kind}")
 
     def _whole(self, query: str, doc: str, value: float) -> int:
-        """The label as a whole number, or the error for another one."""
+        """The label as a whole number within the range of its type; refuse any other."""
         low, high = self.range
         if not low <= value <= high:
-            said = f"number that {self.label} holds"
+            expected = f"number that {self.label} holds"
         elif value != int(value):
-            said = "whole number (label_dtype=pl.Float64 keeps fractions)"
+            expected = "whole number (label_dtype=pl.Float64 keeps fractions)"
         else:
             return int(value)
-        raise self.text.fault(f"label {value!r} of document {doc!r} of query {query!r} is not a {said}")
+        raise self.text.fault(f"label {value!r} of document {doc!r} of query {query!r} is not a {expected}")
 
 
 def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DType) -> pl.DataFrame | None:
-    """The rows of a JSON file of the format `kind`; ``json`` is either, or None for what is a single row of JSON lines."""
+    """The rows of a JSON file of the format `kind`; for ``json``, find out which. None for a single row of JSON lines."""
     text = JsonText(name, text_of(content))
     if text.next() != "{":
         raise text.fault("neither a JSON object nor a list of rows starts here")
@@ -143,7 +143,7 @@ def json_rows(content: Content, name: str, layout: Layout, kind: str, label: DTy
 
 
 def listed_rows(content: Content, name: str) -> bytes | None:
-    """The rows of a JSON list as JSON lines; None for another text."""
+    """The rows of a JSON list as JSON lines; None if the text is no list."""
     if not start_of(content).lstrip("\ufeff \t\r\n").startswith("["):
         return None
     text = JsonText(name, text_of(content))
@@ -161,7 +161,7 @@ def listed_rows(content: Content, name: str) -> bytes | None:
 
 
 def rank_eval(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
-    """The ratings of a request, or the hits of a response with their ratings; None for another object."""
+    """The ratings of a request, or the hits of a response with their ratings; None if it is neither."""
     found, failed = None, None
     for member in text.members():
         if member == "requests" and text.next() == "[":
@@ -204,7 +204,7 @@ def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
 
 
 def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
-    """The hits of each query with their ratings, and the unrated documents that are not among them."""
+    """The hits of each query with their ratings, then the unrated documents that are not hits."""
     found = Columns(
         {
             "query_id": pl.String,
@@ -219,7 +219,7 @@ def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | 
         detail = text.value()
         if not (isinstance(detail, dict) and isinstance(detail.get("hits"), list)):
             if not isinstance(detail, dict) or {*map(type, detail.values())} <= {int, float}:
-                return None  # a query of this name in a dictionary of scores
+                return None  # a dictionary of scores with a query named "details"
             raise text.fault(f"the details of query {query!r} have no list of 'hits'")
         for rated in detail["hits"]:
             if not isinstance(rated, dict) or not isinstance(rated.get("hit"), dict):
@@ -245,7 +245,7 @@ def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | 
 
 
 def documents(text: JsonText, query: str, found: Any, member: str) -> list[dict[str, Any]]:
-    """Documents, each of which has an id."""
+    """The documents, after a check that each has a text id."""
     for doc in found if isinstance(found, list) else [found]:
         index = doc.get("_index") if isinstance(doc, dict) else None
         if not (isinstance(doc, dict) and isinstance(doc.get("_id"), str) and isinstance(index, (str, type(None)))):
@@ -256,7 +256,7 @@ def documents(text: JsonText, query: str, found: Any, member: str) -> list[dict[
 
 
 def in_order(scores: list[float | None]) -> list[float | None]:
-    """The scores if they keep the order of the hits; 1 / rank where they do not, as in results sorted by a field."""
+    """The scores if they fall in the order of the hits; else 1 / rank, as for results sorted by a field."""
     falling = all(x is not None and y is not None and x >= y for x, y in pairwise(scores))
     if falling and None not in scores:
         return scores
@@ -267,7 +267,7 @@ def in_order(scores: list[float | None]) -> list[float | None]:
 
 
 def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame:
-    """The rows of ``{query: {document: number}}``, which may stand in objects by split, and these in objects by subset."""
+    """The rows of ``{query: {document: number}}``, optionally nested by split, or by subset and split."""
     column, dtype, read = (
         ("score", pl.Float64(), numbers.scores)
         if layout.reader == "read_run"

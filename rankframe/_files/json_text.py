@@ -1,4 +1,4 @@
-"""A JSON text read piece by piece, so that no more of it stands in Python's objects than a query's documents."""
+"""Read a JSON text piece by piece, so that only one query's documents are Python objects at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class JsonText:
-    """A JSON text and a place in it. Each method reads what stands there, and moves on behind it."""
+    """A JSON text and a position in it. Each method reads at the position and moves it past the token or value."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -24,13 +24,13 @@ class JsonText:
         self.decoder = json.JSONDecoder(object_pairs_hook=self._object)
 
     def next(self) -> str:
-        """The next character that is not blank; none at the end. It is not passed."""
+        """The next character that is not blank, without passing it; empty at the end."""
         found = BLANK.match(self.text, self.at)
         self.at = self.at if found is None else found.end()
         return self.text[self.at : self.at + 1]
 
     def value(self) -> Any:
-        """The value."""
+        """Read the next value."""
         self.next()
         try:
             value, self.at = self.decoder.raw_decode(self.text, self.at)
@@ -59,7 +59,7 @@ class JsonText:
         return self._parts("[", "]")
 
     def first(self) -> tuple[str, str]:
-        """The name of an object's first member and the character that its value starts with; nothing is passed."""
+        """The name of an object's first member and the first character of its value, without passing them."""
         start = self.at
         try:
             return next(((name, self.next()) for name in self.members()), ("", ""))
@@ -67,12 +67,12 @@ class JsonText:
             self.at = start
 
     def end(self) -> None:
-        """Refuse a text that goes on."""
+        """Refuse further text."""
         if self.next():
             raise self.fault(f"{self.text[self.at : self.at + 40]!r} after the end of the JSON value")
 
     def fault(self, problem: str, at: int | None = None) -> InvalidData:
-        """The error for a problem at a place."""
+        """The error for a problem at a position, by default the present one."""
         place = self.at if at is None else at
         line = self.text.count("\n", 0, place) + 1
         return InvalidData(f"{self.name}, line {line}, column {place - self.text.rfind(chr(10), 0, place)}: {problem}")
@@ -97,7 +97,7 @@ class JsonText:
         self.at += 1
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """The object of these members; two members of one name are refused, so that none is lost."""
+        """The object of these members; a repeated name is refused, so that no value is lost."""
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]

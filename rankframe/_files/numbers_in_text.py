@@ -1,4 +1,4 @@
-"""Numbers read from text, each exactly, and the fault of a text that is none."""
+"""Parse numbers from text exactly, and describe text that is not a number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["numbers"]
 
 
 def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
-    """The columns with numbers parsed from text, and for each of these the fault of the text, or null."""
+    """The columns with numbers parsed from text, and for each numeric column the fault of its text, or null."""
     values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
     if "label" in values and numeric["label"].is_float():
         values["label"] = pl.when(values["label"].is_finite()).then(values["label"])
@@ -43,12 +43,12 @@ def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
 
 
 def number(text: pl.Expr, dtype: DType) -> pl.Expr:
-    """The number that a text represents; null if it is none, as NaN, or beyond the type."""
+    """The number that a text represents; null if it is not a number, NaN, or beyond the type's range."""
     if dtype == pl.String:
         return text
     value = text.cast(pl.Float64, strict=False).fill_nan(None)
     if dtype.is_float():
         return value.cast(dtype)
-    exact = value.abs() < 2**53  # beyond, a float stands for several whole numbers
+    exact = value.abs() < 2**53  # larger floats stand for several whole numbers
     whole = pl.when(exact & (value == value.floor())).then(value).cast(dtype, strict=False)  # such as 2.0 or 2e3
     return pl.coalesce(text.cast(dtype, strict=False), whole)

@@ -48,19 +48,19 @@ PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), an
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a file. Rows read from text have the columns NUMBER and PROBLEM, the fault of the row or null."""
+    """The rows of a file. Rows read from text also have NUMBER and PROBLEM, the fault of the row or null."""
 
     name: str
     content: Content
     kind: Format | Literal["json"]
     table: pl.LazyFrame
     text: Mapping[str, DType]  # the columns read from text, and their dtypes
-    stored: Collection[str]  # the columns by their names in the file
+    stored: Collection[str]  # the columns' names in the file
 
     def read(self, *, once: Sequence[str] = (), only: Container[str] | None = None) -> pl.DataFrame:
-        """The rows, or InvalidData; no two rows may have the same values in the columns `once`, as far as they exist.
+        """Read the rows, or raise InvalidData; `once` lists columns (if present) whose values together must be unique.
 
-        With `only`, the other columns are not read, and hold nothing.
+        With `only`, the other columns are not read, and are null.
         """
         with as_invalid_data(self.name, self.content, self.kind):
             table = self.table
@@ -95,11 +95,11 @@ class Rows:
         )
 
     def scan(self) -> pl.LazyFrame:
-        """The rows as a plan. Every column read from text includes the check, so that a projection cannot drop it."""
+        """The rows as a plan. Each column read from text carries the check, so that no projection can drop it."""
         if not self.text:
             return self.table
         refuse_unreadable(self.name, self.content, self.kind)
-        failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the value, the message
+        failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the message
         checked = (
             pl.when(pl.col(PROBLEM).is_null()).then(column).otherwise(failure.cast(dtype)).alias(column)
             for column, dtype in self.text.items()
@@ -118,9 +118,9 @@ def rows(
     comments: bool = True,
     say: Say = "{}={!r}".format,
 ) -> Rows:
-    """The rows of a file of any format; `say` writes an option with its value for the advice of errors.
+    """The rows of a file of any format; `say` spells an option in the advice of errors.
 
-    A column that `columns` renames to one of `must` has to exist, even if the usual name does. With `comments`, lines of
+    A column that `columns` renames to one of `must` has to exist, even if a column has the default name. With `comments`, lines of
     TREC text that start with # are skipped.
     """
     columns = renaming(columns)
@@ -169,7 +169,7 @@ def rows(
 
 
 def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
-    """The judgments of a folder of BEIR, those of the split ``test`` if there are several, and the texts of the queries."""
+    """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
     if layout.reader == "read_run":
         raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {JUDGMENTS}")
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
@@ -189,7 +189,7 @@ def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
 
 
 def renaming(columns: Mapping[str, str] | None) -> Mapping[str, str]:
-    """New names of columns, each given once."""
+    """Check the new names of columns: each is used once."""
     if columns is None:
         return {}
     if not isinstance(columns, Mapping) or not all(isinstance(x, str) for pair in columns.items() for x in pair):
@@ -201,7 +201,7 @@ def renaming(columns: Mapping[str, str] | None) -> Mapping[str, str]:
 
 
 def of_labels(dtype: DType) -> DType:
-    """A type that labels can be read as."""
+    """Check that labels can be read as the type."""
     is_type = isinstance(dtype, pl.DataType) or (isinstance(dtype, type) and issubclass(dtype, pl.DataType))
     if not is_type or not (dtype.is_integer() or dtype.is_float() or dtype == pl.String):
         raise InvalidOption(
@@ -214,7 +214,7 @@ def of_labels(dtype: DType) -> DType:
 def from_lines(
     content: Content, name: str, layout: Layout, numeric: Mapping[str, DType], say: Say, *, comments: bool
 ) -> Rows:
-    """TREC text: fields separated by white space as C defines it, as in trec_eval; an id may hold a no-break space."""
+    """TREC text: fields separated by C's white space, as in trec_eval; an id may hold a no-break space."""
     fields = pl.col("fields")
     n_fields, n = fields.list.len(), len(layout.fields)
     lines = (
@@ -328,13 +328,13 @@ def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | N
 
 
 def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
-    """The table as stored; for CSV the columns of `text` as text, with NUMBER, the number of the row."""
+    """The table as stored; of CSV, the columns `text` unparsed, and NUMBER, the number of the row."""
     if kind == "parquet":
         return pl.scan_parquet(content, glob=False)
     if kind == "ipc":
         return pl.scan_ipc(content, glob=False)
     if kind == "ndjson":
-        # The first rows alone may suggest a wrong type, or lack a column.
+        # All rows decide the schema: the first ones may suggest a wrong type, or lack a column.
         plain = isinstance(content, bytes) or not can_be_read_again(content)
         return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
     return pl.scan_csv(
@@ -350,7 +350,7 @@ def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
 
 def refuse_twice(name: str, content: Content, kind: Table, stored: Sequence[str], roles: Iterable[str]) -> None:
     """Refuse a header that names a needed column twice."""
-    renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars' name of the second one
+    renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars renames the second one so
     if renamed:
         header = pl.scan_csv(content, separator=delimiter(kind), has_header=False, infer_schema=False, glob=False)
         names = header.head(1).collect().row(0)
@@ -370,7 +370,7 @@ def is_empty(content: Content) -> bool:
 
 def missing(name: str, lacking: list[str], found: list[str], say: Say) -> tuple[Text, ...]:
     """The advice for missing columns: another separator, new names for the likely ones, else how to name columns."""
-    said = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
+    problem = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
     mark = next((mark for mark in "\t;|," if len(found) == 1 and mark in found[0]), None)
     if mark in ("\t", ","):
         return (f"{name} separates its columns by {mark!r}; say {say('format', 'tsv' if mark != ',' else 'csv')}",)
@@ -381,7 +381,7 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> tuple[
     plain = {column.lower().replace("-", "_"): column for column in reversed(found)}
     meant = {plain[other]: new for new in lacking for other in (new, *OTHER_NAMES[new]) if other in plain}
     if len(meant) == len(lacking):
-        return (f"{said}. Say {say('columns', meant)}",)
+        return (f"{problem}. Say {say('columns', meant)}",)
     known = {new: old for old, new in meant.items()}
     named = say("columns", {known.get(new, f"its {new.removesuffix('_id')} column"): new for new in lacking})
-    return (f"{said}. Say {named}, or {say('format', 'trec')} if it is TREC text",)
+    return (f"{problem}. Say {named}, or {say('format', 'trec')} if it is TREC text",)

@@ -1,4 +1,4 @@
-"""A file that is written whole, or not at all."""
+"""Replace a file only when the new content is complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["as_path", "replaced"]
 
 
 def as_path(path: object) -> Path:
-    """The path, of a compression that is written."""
+    """The path, after a check that its compression can be written."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(f"{path!r} is no path; write one, as 'mine.run'")
     found = Path(os.fsdecode(path))
@@ -31,7 +31,7 @@ def as_path(path: object) -> Path:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when it is complete; a pipe or a device is written to directly."""
+    """Open a new file that replaces `path` when it is complete; a pipe or a device is written to directly."""
     path = path.resolve()
     if path.exists() and not path.is_file():
         with path.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Where a file's content comes from: a path, an open file, or several of them."""
+"""The sources of content: a path, an open file, or several of them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def refuse_path(path: str, layout: Layout) -> None:
 
 
 def no_source(given: object, layout: Layout) -> str:
-    """Why something cannot be a source, and what to write instead."""
+    """Why an object cannot be a source, and what to write instead."""
     kind = type(given).__name__
     if isinstance(given, (bytes, bytearray, memoryview)):
         return f"{kind} is the content of a file; write rf.{layout.reader}(io.BytesIO(content))"

@@ -1,4 +1,4 @@
-"""Several files as one table: of runs, in which a column names the run of each row, or of judgments."""
+"""Read several files of runs or of judgments as one table; a column names the run of each row."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FILE = "#file"
 
 KEY_OF_RUNS = ("run", "query_id", "subset", "split")
 KEY_OF_JUDGMENTS = ("query_id", "doc_id", "iteration", "index", "subset", "split")
-"""The columns, as far as they exist, whose values stand in one file only."""
+"""The columns (if present) whose values together may occur in one file only."""
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """The runs' names: the files' without their last ending, or as much more as tells them apart."""
+    """The runs' names: the files' stems, or their names or paths if shorter ones are not unique."""
     files = [Path(path) for path in paths]
     bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
     for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
@@ -35,11 +35,11 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 
 def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
-    """The rows of all files; no query of a run, and no judgment of a document, may stand in two of them."""
+    """The rows of all files; a query of a run, or a judgment of a document, may occur in one file only."""
     table = _concat(found, [rows.read() for rows in found], of_runs=of_runs)
     key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
     there = [name for name in key if name in table.columns]
-    rows = table if of_runs else table.drop_nulls("doc_id")  # a query without judgments has a row, too
+    rows = table if of_runs else table.drop_nulls("doc_id")  # rows of queries without judgments have no document
     places = rows.select(*there, FILE).unique(maintain_order=True)
     again = places.filter(pl.struct(there).is_duplicated())
     if not again.is_empty():
@@ -64,7 +64,7 @@ def scan_together(found: Sequence[Rows], *, of_runs: bool) -> pl.LazyFrame:
 
 
 def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
-    """The tables one below the other, with the number of their file, and of runs with their name."""
+    """Concatenate the tables, with the number of each row's file, and for runs its name."""
     names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
     ids: list[str] = [name for name in ("query_id", "doc_id") if len({schema.get(name) for schema in schemas}) > 1]
@@ -87,7 +87,7 @@ def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
 
 
 def _fit(dtypes: Sequence[pl.DataType]) -> bool:
-    """Whether columns of these types make one column."""
+    """Whether columns of these types can be concatenated."""
     if any(dtype.is_nested() for dtype in dtypes):
         return len({*dtypes}) == 1
     try:

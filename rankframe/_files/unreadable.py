@@ -1,4 +1,4 @@
-"""Find the fault in a file that cannot be read, once reading it has failed."""
+"""Find the fault in a file after reading it has failed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
         raise InvalidData(f"{name}: {AGAIN.format(str(error).splitlines()[0])}") from error
     except pl.exceptions.PolarsError as error:
         fault = failed(error) if isinstance(error, pl.exceptions.InvalidOperationError) else None
-        if fault is not None:  # of a list, once the plan runs
+        if fault is not None:  # a row of lists that is refused when the plan runs
             raise InvalidData(f"{name}: {fault[1]}") from error
         found = None
         if kind not in BINARY and can_be_read_again(content):
@@ -51,9 +51,9 @@ def as_invalid_data(name: str, content: str | Path | bytes, kind: str) -> Iterat
                 found = _first_problem(content, kind)
             except BROKEN as broken:
                 found = f": {AGAIN.format(broken)}"
-        said = str(error).splitlines()[0]
+        message = str(error).splitlines()[0]
         if found is None:
-            found = f": this {NO_UTF_8}" if re.search(r"utf-?8", said) else f": {said}"
+            found = f": this {NO_UTF_8}" if re.search(r"utf-?8", message) else f": {message}"
         raise InvalidData(name + found) from error
 
 
@@ -68,7 +68,7 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
 
 
 def start_of(content: str | Path | bytes) -> str:
-    """The first lines of a file that can be read again, decompressed; as many as 64 KiB hold."""
+    """The first 64 KiB of a file that can be read again, decompressed."""
     with suppress(*BROKEN), _opened(content) as file:
         if data := file.read(1 << 16):
             return data.decode("utf-8-sig", errors="replace")
@@ -76,11 +76,11 @@ def start_of(content: str | Path | bytes) -> str:
 
 
 def text_of(content: str | Path | bytes) -> str:
-    """The whole text of a file, decompressed; Polars' error where it is no text, as for other readers."""
+    """The text of a file, decompressed; Polars' error if it is not text, as other readers raise."""
     if can_be_read_again(content):
         try:
             with _opened(content) as file:
-                if data := file.read():  # none of a compression that Python does not support
+                if data := file.read():  # empty if Python does not support the compression
                     return data.decode("utf-8-sig")
         except (*BROKEN, UnicodeDecodeError) as error:
             raise pl.exceptions.ComputeError(str(error)) from error
@@ -98,7 +98,7 @@ def delimiter(kind: str) -> str:
 
 
 def _first_problem(content: str | Path | bytes, kind: str) -> str | None:
-    """The first line with a problem that Polars does not locate, and the problem, as text after the file's name."""
+    """The first line with a problem that Polars does not locate, and the problem: the text to put after the file's name."""
     with _opened(content) as file:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return UTF_16
@@ -115,7 +115,7 @@ def _first_problem(content: str | Path | bytes, kind: str) -> str | None:
 
 @contextmanager
 def _opened(content: str | Path | bytes) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed; none for a compression that Python does not support."""
+    """Open a file and decompress it; empty if Python does not support the compression."""
     with io.BytesIO(content) if isinstance(content, bytes) else Path(content).open("rb") as file:
         start = file.read(2)
         file.seek(0)

@@ -1,4 +1,4 @@
-"""The table of a run or of judgments as a file can hold it: ids as text, checked, and numbers."""
+"""Turn a frame into a table that a file of a run or of judgments can hold: checked ids as text, and numbers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Frame: TypeAlias = Any
 
 ROW = "#row"
 WHITE = r"[\s\x1c-\x1f]"
-"""White space as Python's str.split has it, which is more than in C."""
+"""White space of Python's str.split, which includes more characters than C's."""
 
 
 class Unfit(NamedTuple):
-    """Text that an id must not have in a file, and what to say of it."""
+    """A pattern that an id must not match in a file, and the message if it does."""
 
     pattern: str
     problem: str
@@ -53,7 +53,7 @@ PADDED = Unfit(
 
 
 def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) -> pl.DataFrame:
-    """The columns of the roles, ids as text, and those of `further` that are there; ROW is the number of the row."""
+    """The columns of the roles and those of `further` that exist, ids as text; ROW is the number of the row."""
     if isinstance(frame, pl.LazyFrame):
         there = frame.collect_schema().names()
     elif isinstance(frame, pl.DataFrame):
@@ -85,7 +85,7 @@ def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) 
 
 
 def numbered(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """The table with a column of numbers as Float64 or whole numbers; another one is refused."""
+    """Cast a column of numbers to Float64 or whole numbers; refuse other types."""
     dtype = table.schema[column]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InvalidData(f"column {name!r} holds {dtype}, and a {column} is a number; make numbers of it")
@@ -109,14 +109,14 @@ def whole_labels(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def refuse_ids(table: pl.DataFrame, column: str, name: str, unfit: tuple[Unfit, ...]) -> None:
-    """Refuse ids that a file cannot hold, and say in which row they are."""
+    """Refuse ids that a file cannot hold, and name the first such row."""
     refuse(table, pl.col(column).is_null() | (pl.col(column) == ""), column, name, "names nothing; write an id there")
     for pattern, problem in unfit:
         refuse(table, pl.col(column).str.contains(pattern), column, name, problem)
 
 
 def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem: str) -> None:
-    """Refuse a table with such a row."""
+    """Refuse a table with rows that are `wrong`, and name the first one."""
     found = table.filter(wrong).select(ROW, column)
     if not found.is_empty():
         row, value = found.row(0)
@@ -125,7 +125,7 @@ def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem:
 
 
 def refuse_repeated(table: pl.DataFrame, key: list[str]) -> None:
-    """Refuse a document that a query has twice."""
+    """Refuse a document that occurs twice in a query."""
     again = table.filter(pl.struct(key).is_duplicated())
     if not again.is_empty():
         first = again.row(0, named=True)
@@ -136,7 +136,7 @@ def refuse_repeated(table: pl.DataFrame, key: list[str]) -> None:
 
 
 def tell_lost(table: pl.DataFrame, kept: pl.DataFrame, done: str) -> None:
-    """Warn of queries that have no line."""
+    """Warn of queries that the file leaves out."""
     lost = (
         table.join(kept, on="query_id", how="anti", maintain_order="left")["query_id"]
         .drop_nulls()

@@ -35,12 +35,12 @@ QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
 
 class Shape(NamedTuple):
-    """A format of judgments: what its ids and labels must be, and how a table with their columns becomes its text."""
+    """A format of judgments: the checks of its ids and labels, and the function that writes a table."""
 
     query: tuple[Unfit, ...]
     doc: tuple[Unfit, ...]
     whole: bool  # whether labels must be whole numbers
-    keeps_empty: bool  # whether a query can stand there without a document
+    keeps_empty: bool  # whether the format can hold a query without documents
     write: Callable[[pl.DataFrame, IO[bytes]], object]
 
 
@@ -172,7 +172,7 @@ def write_qrels(
         table, white space around it in Quepid's; if a label is no number, or has a fraction (which Quepid alone reads); if
         a query has a document twice. The message names the row.
     InvalidOption
-        If there is no such format, or no index for ``"rank_eval"``.
+        If the format is unknown, or ``"rank_eval"`` has no index.
 
     Warns
     -----
@@ -250,7 +250,7 @@ def _beir(table: pl.DataFrame, file: IO[bytes]) -> None:
 
 def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
     names = {"query_id": "query", "doc_id": "docid", "label": "rating"}
-    # Quepid's own exports put a space before what a spreadsheet would compute, and its import takes it off.
+    # Quepid's exports put a space before a spreadsheet's formula, and its import removes it.
     safe = pl.col("query_id", "doc_id").str.replace("^([-=+@])", " ${1}")
     table.with_columns(safe).select(*names).rename(names).write_csv(file)
 

@@ -1,1 +1,1 @@
-"""Several rankings brought to one: their rows in rank order, the fused score of each document, and the verbs."""
+"""Fuse several rankings into one: their rows in rank order, the fused score of each document, and the verbs."""

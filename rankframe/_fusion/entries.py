@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -86,7 +86,7 @@ def entries_of(
 def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
     """All documents with their scores in a run, ``#score``, and the setup to measure them.
 
-    By their ranks, if the tie rule ordered them: it may have gone by the rows of the caller's table.
+    Unless ties are expected, the score is -rank, since the tie rule may use the order of the caller's rows.
     """
     score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
     rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
@@ -140,7 +140,7 @@ def _of_names(
     return documents, found.number.astype("int64"), _columns(frame, table, run)
 
 
-def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.uint32], first: pl.Series) -> pl.Series:
+def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.integer[Any]], first: pl.Series) -> pl.Series:
     """The label of each document; refused if runs give it different ones."""
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):
@@ -177,10 +177,10 @@ def _columns(frame: pl.DataFrame, table: Table, run: pl.Expr) -> pl.DataFrame:
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows with their rank, in its order, so that sums over a ranking do not depend on the table's; cut at the depth."""
+    """The rows with their ranks, in rank order, so that sums do not depend on the order of the table; cut at the depth."""
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
-    setup = Setup(roles).changed(ties=setup.policies.ties)  # who was judged changes no ranking
+    setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking
     order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
     (part,) = order.parts
     found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")
@@ -190,7 +190,7 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
 
 
 def _with_absent(rows: pl.DataFrame, query: NDArray[np.int64], n_runs: int) -> pl.DataFrame:
-    """The rows, and one for each document and ranking that lacks it, of documents that another ranking has."""
+    """The rows, and a row for each document that a ranking lacks but another ranking of the query has."""
     import numpy as np
 
     own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)

@@ -1,4 +1,4 @@
-"""The attention that documents get from several rankings of a query, beside the share that their labels give them."""
+"""The attention that documents get from several rankings of a query, compared with the share that their labels call for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Judgments", "expected_exposure"]
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
 FIGURES = {"ee_d": pl.Float64, "ee_r": pl.Float64, "ee_l": pl.Float64, "n_rankings": pl.UInt32}
-"""The columns of the result after those of the query."""
+"""The columns of the result after the query columns."""
 
 QUERY, LEVEL, N = "#query", "#level", "#n"
 """The number of the query, the label that counts (null for a document that does not), and the number of rankings."""
@@ -58,7 +58,7 @@ def expected_exposure(
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:
-    """The entries of all rankings; without those of unjudged documents, if the policy drops them."""
+    """The entries of all rankings, without unjudged documents if the policy drops them."""
     runs.require(frame, setup)
     of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
     of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run
@@ -120,7 +120,7 @@ def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: f
 
 
 def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
-    """The attention of each document if those of one label share the ranks that an ideal ranking gives to the label."""
+    """The target: documents with one label share the attention of the ranks that an ideal ranking gives to the label."""
     first, n = pl.col(LEVEL).rank("min", descending=True).over(QUERY) - 1.0, pl.len().over(QUERY, LEVEL)
     last = first + n
     if k is not None:

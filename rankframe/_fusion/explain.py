@@ -30,7 +30,7 @@ FIGURES = {
     "fused": pl.Float64,
     "fused_rank": pl.UInt32,
 }
-"""The columns between those of the document and the label."""
+"""The columns between the document and the label."""
 
 
 @verb(gives="list", reads=["runs"])
@@ -46,7 +46,7 @@ def explain_fusion(
     *,
     names: Names | None = None,
 ) -> Frame:
-    """One row per document of a query and run: what the run contributes to the document's fused score."""
+    """One row per document of a query and run: the run's contribution to the document's fused score."""
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return over_runs(_explained, frame, setup, method, runs, options, [*FIGURES], names)
 
@@ -95,10 +95,9 @@ def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
 
 
 def _term(rankings: Rankings, value: pl.Expr) -> str | None:
-    """The column of the first total of which the value is a multiple, or None.
+    """The column of the first total to which the value is proportional, or None.
 
-    The multiple is that of the other columns of the document, so that the value of a term of the total is what the term
-    adds to the value.
+    The factor may depend on the document's other columns; the value of a single term of the total is its contribution.
     """
     for name in rankings.totals:
         others = {other: 3.0 for other in rankings.of_documents if other != name}

@@ -1,4 +1,4 @@
-"""Methods of fusion that were trained on judged rankings: the training, what it gives, and how it is applied."""
+"""Methods of fusion trained on judged rankings: the training, the learned values, and their application."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 @dataclass(frozen=True)
 class FittedFusion(Generic[R]):
-    """A trained method of fusion, and what it has learned.
+    """A trained method of fusion, with its learned values.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class FittedFusion(Generic[R]):
         The names of the runs, as score columns or in the column that names the run.
     learned
         A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse has none), then
-        ``probability`` (Float64; of mapfuse ``map``). A place that is not there counts 0.
+        ``probability`` (Float64; of mapfuse ``map``). A missing place counts 0.
     settings
         How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
         policies and versions.
@@ -80,7 +80,7 @@ class FittedFusion(Generic[R]):
 
     @property
     def call(self) -> Call:
-        """The method, bound to what was learned of each run, in the order of `runs`."""
+        """The method, bound to the learned values of each run, in the order of `runs`."""
         call = fusion_of(self.method, TRAINED_FUSIONS)
         formula, learned = call.metric.formula, self._by_place()
 
@@ -113,7 +113,7 @@ class FittedFusion(Generic[R]):
         return replace(runs, scores=self.runs)
 
     def matched(self, names: Sequence[str]) -> Sequence[str]:
-        """The runs in the order of training; refused if the table has another one."""
+        """The runs in the order of training; a run that was not trained is refused."""
         for name in names:
             if name not in self.runs:
                 near = nearest(name, self.runs)
@@ -124,7 +124,7 @@ class FittedFusion(Generic[R]):
         return self.runs
 
     def to_json(self) -> str:
-        """All of it as JSON, which `from_json` reads: ``Path("fitted.json").write_text(fitted.to_json())``."""
+        """The object as JSON, which `from_json` reads: ``Path("fitted.json").write_text(fitted.to_json())``."""
         rows = records(self.learned)
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ["run"])}
         of_json = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
@@ -195,7 +195,7 @@ def text_of(method: str | FittedFusion[Any]) -> str:
 def runs_for(
     method: str | Call | FittedFusion[Any], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
 ) -> Runs:
-    """The runs that a caller names; by default, of a trained method, those of its training."""
+    """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:
         return method.where
     return Runs.of(runs, run)

@@ -1,4 +1,4 @@
-"""The verb that brings several rankings to one."""
+"""The verb that fuses several rankings into one."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
 def formulated(
     call: Call, entries: Entries, *, expected: bool, beside: Rankings | None = None
 ) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document; those of `beside` are shared."""
+    """The columns that a method needs, and its value for each document; columns of `beside` are shared."""
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
@@ -107,7 +107,7 @@ def formulated(
 
 
 def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
-    """The depth at which a method cuts rankings, and whether it looks at the documents that a ranking lacks."""
+    """The depth at which a method cuts rankings, and whether it uses the documents that a ranking lacks."""
     method, options = cast("Fusion", call.metric), call.arguments
     name, default = method.depth
     absent = method.absent or options.get("missing", "skip") != "skip"
@@ -147,7 +147,7 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
 
 
 def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
-    """A row per document with what its rows come to."""
+    """A row per document, with the aggregates `parts` of its rows."""
     import numpy as np
 
     document = rows["#document"].to_numpy()
@@ -170,7 +170,7 @@ def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) 
     import numpy as np
 
     first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
-    with np.errstate(invalid="ignore"):  # infinite terms, of which the fused score is refused
+    with np.errstate(invalid="ignore"):  # infinite terms, whose fused score is refused
         others = terms - first
     sums = np.bincount(document, first, minlength=height) + np.bincount(document, others, minlength=height)
     return np.asarray(sums, dtype=np.float64)
@@ -186,7 +186,7 @@ def over_runs(
     new: Iterable[str],
     names: Names | None,
 ) -> Frame:
-    """The result of `work`, a function as `fused` is, on whole queries of the table; `new` are its further columns."""
+    """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
     verb = "fuse" if work is fused else "explain_fusion"
     if not runs.columns:
         raise InvalidOption(
@@ -243,7 +243,7 @@ def fuse(
 ) -> Frame:
     """One row per document of a query, with the fused score of its rankings.
 
-    For a part of a table, `names` are those of the runs of the whole table; likewise in `explain_fusion`.
+    For a part of a table, `names` are the runs of the whole table; likewise in `explain_fusion`.
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)

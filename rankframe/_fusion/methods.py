@@ -1,4 +1,4 @@
-"""Fusion as methods of a ranker: their options and documentation, and what they hand to the verbs."""
+"""Fusion as methods of a ranker: their options and documentation, and the arguments for the verbs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fuser(Runner[R_co], Protocol[R_co]):
     """A ranker as fusion sees it: it also makes one table of several."""
 
     def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
 
@@ -45,14 +45,14 @@ def fuse(
     missing: Missing | None = None,
     depth: int | None = None,
 ) -> R:
-    """Bring the rankings of several runs to one, with one fused score per document.
+    """Fuse the rankings of several runs into one, with one fused score per document.
 
     Parameters
     ----------
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
-        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
-        Or what :meth:`fit_fusion` has trained, which is given without options; by default it takes the columns of its training.
+        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may be written in the text instead.
+        Or a result of :meth:`fit_fusion`, without options; default for its runs: those of the training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it.
         Or a table for each run, one of which is that of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
@@ -76,8 +76,8 @@ def fuse(
     document that no ranking has, such as a judged one, so that metrics count it as missed. Lazy frames have no
     defined order.
 
-    Equal scores in a ranking stand by the tie rule; with ``on(ties="expected")`` they share the mean of what their ranks
-    are worth. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
+    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` they share the mean of the values of their
+    ranks. Of equal scores at the depth, the tie rule decides which stay; with ``"expected"``, those with the larger ids.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def fit_fusion(
     """Train a method of fusion on judged rankings.
 
     Every query of the table is a training query; a document is relevant from the label `on(relevant=...)` on, and a document
-    without a label is not. Train on other queries than those that you report.
+    without a label is not. Train on other queries than you report.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def fit_fusion(
     runs, run
         As for :meth:`fuse`.
     normalize, missing
-        For segfuse, which multiplies scores: as for :meth:`fuse`. The same when it is applied.
+        For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is applied.
     depth
         How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
 
@@ -183,13 +183,13 @@ def tune(
     resamples: int = 10_000,
     progress: bool = True,
 ) -> TunedFusion[R]:
-    """Choose the weights and options of a method of fusion, and say what they gain on queries that were not used to choose.
+    """Choose the weights and options of a method of fusion, and measure their gain on queries that were not used to choose.
 
     The queries are cut into folds. For each fold, the setting with the best mean on the other folds fuses its queries; their
     values are the tuned method *out of fold*. The setting that is best on all queries is the one to use, but its mean on the
     same queries is too high, the more so the more settings were tried.
 
-    No label of a query has a part in how it is fused out of fold, unless the metric looks at the largest label of the table, as
+    Out of fold, no label of a query affects how it is fused, unless the metric uses the largest label of the table, as
     err does without `max_label`. The relevant documents of a query are the same for all rankings: those of any run.
 
     Parameters

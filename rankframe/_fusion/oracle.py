@@ -124,7 +124,7 @@ def _best(values: NDArray[np.float64], calls: Sequence[Call]) -> NDArray[np.floa
 
 
 def _with(found: PairedValues, name: str, values: NDArray[np.float64]) -> PairedValues:
-    """The values with those of one more run."""
+    """The values, with one more run."""
     import numpy as np
 
     if name in found.runs:

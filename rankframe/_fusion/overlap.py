@@ -133,7 +133,7 @@ def _in_common(
 
 
 def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], setup: Setup) -> pl.DataFrame:
-    """A row per run: how many documents it retrieves, and how many it alone."""
+    """A row per run: how many documents it retrieves, and how many only it retrieves."""
     counts = [names, *_counts(top)]
     label = setup.roles.label
     if label in entries.documents.columns:
@@ -146,6 +146,6 @@ def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], set
 
 
 def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """The number of documents of each run, and of those that it alone has."""
+    """The number of documents of each run, and of documents that no other run has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()

@@ -1,4 +1,4 @@
-"""The settings of methods of fusion that tuning tries: a grid of all, or one option after the other."""
+"""The settings of methods of fusion that tuning tries: a grid, or one option after the other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHOICES: Mapping[str, tuple[float, ...]] = {
     "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
     "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95),
 }
-"""The values of an option that are tried where the caller gives none, the default first."""
+"""The values of an option that are tried if the caller gives none, the default first."""
 
 WEIGHTS = "weights"
 GRID_RUNS = 3
@@ -38,7 +38,7 @@ MOST = 20_000
 SWEEPS = 10
 """The most times that a coordinate search goes through all options."""
 GAIN = 1e-12
-"""A setting has to be better by more than rounding to take the place of another one."""
+"""The relative gain, more than rounding, by which a setting must beat another to replace it."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class Space:
     start
         The method with the options that its text gives.
     choices
-        The values to try of each other option, the untuned one first; of weights, whole settings.
+        The values to try of each other option, the untuned one first; for weights, full lists.
     tuning, n_runs
-        What is tuned, and for how many runs.
+        The call of `tune`, and the number of runs.
     """
 
     start: Call
@@ -130,7 +130,7 @@ class Space:
         return list(dict.fromkeys(settings))
 
     def best(self, score: Score) -> Call:
-        """The setting with the highest mean; of equal ones that which was tried first."""
+        """The setting with the highest mean; of equal ones the first tried."""
         if self.tuning.searched(self.n_runs) == "grid":
             return _best(self.grid, score)
         chosen = {name: values[0] for name, values in self.choices.items()}
@@ -153,7 +153,7 @@ class Space:
         ]
 
     def _values(self, name: str, run: int | None, now: Any) -> Sequence[Any]:
-        """The values of an option to try; of a run's weight, with the other runs in the ratio that they have."""
+        """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
         if run is None:
             return self.choices[name]
         weights = now or (1.0,) * self.n_runs
@@ -173,7 +173,7 @@ def _best(calls: Sequence[Call], score: Score) -> Call:
 
 
 def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...]:
-    """The weights with another one for a run; the others keep their ratios, and all add up to 1."""
+    """The weights with a new one for a run; the others keep their ratios, and all add up to 1."""
     rest = sum(weights) - weights[run]
     shares = [x / rest if rest > 0 else 1 / (len(weights) - 1) for x in weights]
     return tuple(round(weight if i == run else (1 - weight) * share, 6) for i, share in enumerate(shares))
@@ -220,7 +220,7 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
 
 
 def _call_of(text: str, n_runs: int) -> Call:
-    """The method that a text names; its weights stay open, even if it cannot do without, unless the text gives them."""
+    """The method that a text names; weights that it does not give stay open, even if the method requires them."""
     try:
         return fusion_of(text)
     except InvalidOption:

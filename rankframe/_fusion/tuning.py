@@ -1,4 +1,4 @@
-"""Methods of fusion tuned by cross-validation over the queries: the choice, and its gain on queries not used for it."""
+"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not used for the choice."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class TunedFusion(Generic[R]):
-    """A method of fusion with the options that suit the judged queries best, and what it is worth on other queries.
+    """A method of fusion with the options that suit the judged queries best, and its value on other queries.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class TunedFusion(Generic[R]):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
-        """Fuse another table with the same runs by the chosen method; weights go by the names of the runs.
+        """Fuse another table with the same runs by the chosen method; weights are matched by the runs' names.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ def _shuffled(queries: pl.DataFrame, seed: int) -> Numbers:
 
 
 def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: int) -> Call:
-    """The best setting on some queries; of several methods that which is best out of fold among them."""
+    """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
     import numpy as np
 
     score = values.mean(queries)

@@ -121,7 +121,7 @@ def item_counts(
 def _ends(
     recount: Recount, asked: Asked, values: Sequence[float], resampling: Resampling, progress: Progress
 ) -> Sequence[Sequence[float]]:
-    """The two ends of each interval; NaN for fewer than two users, nothing with ``ci=None``."""
+    """The two ends of each interval; NaN for fewer than two users, empty with ``ci=None``."""
     if resampling.ci is None:
         return ()
     if recount.n < 2:

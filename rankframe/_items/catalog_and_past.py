@@ -1,4 +1,4 @@
-"""The catalog and the past interactions as catalog metrics read them: the items there are, and their popularity."""
+"""The catalog and the past interactions for catalog metrics: the items and their popularity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .lists import ITEM, RANK, item_column
 __all__ = ["Catalog", "CatalogAndPast", "Past", "Unknown", "catalog_and_past"]
 
 Unknown: TypeAlias = Literal["error", "drop"]
-"""The treatment of items that are shown, but are not in the catalog."""
+"""The treatment of shown items that the catalog lacks."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Catalog:
     ids
         The items; ``None`` if only their number is known.
     drops
-        Whether items that are shown, but are not in the catalog, are left out of the lists, and not refused.
+        Whether shown items that the catalog lacks are left out of the lists instead of refused.
     groups
         The group of each item as text, under the names ``#item`` and ``#group``; ``None`` if the catalog has no groups.
     """
@@ -61,7 +61,7 @@ class Catalog:
         return {name: Group(pl.col("#group") == name, n) for name, n in sizes}
 
     def refuse_more(self, n: int) -> None:
-        """Refuse a number of items that are shown that is more than the catalog has."""
+        """Refuse more shown items than the catalog has."""
         if self.size is not None and n > self.size:
             raise InvalidData(
                 option(items=self.size),
@@ -99,11 +99,11 @@ class Past:
     history: History
 
     def popularity(self, items: pl.Series) -> pl.Series:
-        """The number of users who have an item, item by item; 0 for an item that nobody has."""
+        """The number of users of each item; 0 for an item without users."""
         return self.history.popularity(items).fill_null(0.0)
 
     def type_of(self, items: pl.DataType) -> pl.DataType:
-        """The type in which items of lists and those of the past are compared."""
+        """The type in which items of lists and of the past are compared."""
         return common_type(items, self.history.pairs.schema[self.history.doc])
 
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -126,7 +126,7 @@ class Past:
 
 @dataclass(frozen=True)
 class CatalogAndPast:
-    """The catalog, and what users chose before, as formulas know them."""
+    """The catalog and the past interactions, as formulas read them."""
 
     catalog: Catalog
     past: Past | None
@@ -155,7 +155,7 @@ class CatalogAndPast:
         if self.catalog.ids is None or self.past is None:
             return None
         found = self._head_and_tail
-        if (head, tail) not in found:  # asked for again in every resample
+        if (head, tail) not in found:  # every resample needs it
             in_tail = self.past.history.in_tail(pl.col("#users"), head, tail)
             popularity = self.past.popularity(self.catalog.ids).to_frame("#users")
             n = int(popularity.select(in_tail.sum()).item())
@@ -174,7 +174,7 @@ class CatalogAndPast:
 
 
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> CatalogAndPast:
-    """The catalog and the past; counts of items alone are no past, as they do not tell users apart."""
+    """The catalog and the past; mere counts of items are no past, since they do not distinguish users."""
     check_word("unknown_items", unknown_items, Unknown)
     doc = item_column(setup, schema)
     background = setup.background

@@ -1,4 +1,4 @@
-"""Runs compared by metrics of the whole table: users' lists are exchanged between the runs, and items counted anew."""
+"""Compare runs by metrics of the whole table: exchange users' lists between the runs, and count items again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TABLE = {
 }
 
 NOISE = 1e-12
-"""Differences that are apart by less than this count as equal."""
+"""Differences closer than this count as equal."""
 
 
 @verb(gives="table", reads=["design"], labels=reads_labels)
@@ -91,7 +91,7 @@ def compare_catalog(
 
 @dataclass(frozen=True)
 class Lists:
-    """The lists of several runs in one slice of the users, and what they are measured by."""
+    """The lists of several runs in one slice of the users, and their metrics."""
 
     lists: pl.DataFrame
     query: Sequence[str]
@@ -99,19 +99,19 @@ class Lists:
 
     @cached_property
     def users(self) -> pl.DataFrame:
-        """The users of all runs; one whom a run shows nothing has an empty list there."""
+        """The users of all runs; a user to whom a run shows nothing has an empty list there."""
         return users_of(self.lists, self.query)
 
     def counted(self, *runs: str) -> Recount:
-        """The lists of the runs, to be counted with a weight for each user of the first run, then of the next."""
+        """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
         users = pl.concat(self.users.select(pl.lit(run).alias(RUN), *self.query) for run in runs)
         rows = self.lists.filter(pl.col(RUN).is_in(runs))
         return Recount(rows, [RUN, *self.query], users, self.asked)
 
     def difference(self, of_pair: Recount, first: Floats) -> Floats:
-        """The values of the second run less those of the first, each user's first list counting as often as `first` says.
+        """The values of the second run less those of the first, after an exchange of lists.
 
-        A list that does not count for the one run counts for the other.
+        `first` is 1 for users who keep their lists, and 0 for users whose lists count for the other run.
         """
         import numpy as np
 
@@ -159,9 +159,9 @@ def _compared(
 def _p_values(
     of_slice: Lists, of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress
 ) -> Floats:
-    """The share of exchanges of users' lists between two runs that give differences as large as those found.
+    """The share of exchanges of users' lists between two runs that give differences as large as the observed ones.
 
-    All exchanges are tried if there are no more of them than resamples; else random ones, with the one found among them.
+    All exchanges are tried if there are no more of them than resamples; else random ones, the observed one included.
     """
     import numpy as np
 

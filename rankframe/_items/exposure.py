@@ -26,7 +26,7 @@ FIGURES = ("shown", "exposure", "share", "relevant_shown")
 """The columns beside the slices and the item."""
 
 SUMS = ("shown", "exposure", "relevant_shown")
-"""Those that merge by addition."""
+"""The figures that merge by addition."""
 
 WORDS = (*get_args(Weight), "rbp(p=0.8)")
 
@@ -61,7 +61,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class Exposures(Sliced):
-    """The exposure of items to compute in parts, each of which holds all rows of its users: its figures merge by addition."""
+    """The exposure of items, computed in parts that hold all rows of their users; figures merge by addition."""
 
     setup: Setup
     weighing: Weighing

@@ -39,7 +39,7 @@ FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 """The figures of a gap, in the order of rows."""
 
 LEAST = 1e-12
-"""The ratio whose logarithm stands for that of 0."""
+"""The least mean in logarithms, in place of 0."""
 
 TABLE = {
     "metric": pl.String,
@@ -73,7 +73,7 @@ class Groups:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are looked at."""
+        """The columns of the groups."""
         return self.by
 
     @property
@@ -160,7 +160,7 @@ def gaps(frame: Frame, setup: Setup, groups: Groups, resampling: Resampling, *re
 def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call]) -> tuple[Floats, Floats]:
     """The means of the groups, groups by metrics, NaN without a value, and how many values each has.
 
-    The users of a group stand together; `starts` are the first of each.
+    Users are sorted by group; `starts` are the first of each group.
     """
     import numpy as np
 
@@ -238,9 +238,9 @@ def _intervals(
 ) -> tuple[Floats, Floats]:
     """The intervals of the figures: users are resampled inside their groups.
 
-    Means with errors are never further apart, or less far, than the true means by more than the errors themselves are apart;
-    so each figure is the value found, more or less the quantile of the same figure of the errors. That of the ratio is one of
-    the difference of logarithms. The largest of several means is chosen after the fact, and the intervals still hold.
+    The spread of observed means differs from that of the true means by at most the spread of the errors; so the interval is
+    the observed figure plus or minus a quantile of the same figure of the errors, for the ratio on the logarithms. It holds
+    although the best and the worst group are chosen after the fact.
     """
     import numpy as np
 
@@ -280,7 +280,7 @@ def _p_values(
     resampling: Resampling,
     progress: Progress,
 ) -> Floats:
-    """The share of random assignments of users to the groups, the one found among them, with gaps as large as those found."""
+    """The share of random assignments of users to groups, the observed one included, with gaps as large as observed."""
     import numpy as np
 
     from .._support.draws import parts, streams, words

@@ -1,8 +1,8 @@
-"""Intervals of metrics of a whole table: users are resampled, and items counted anew.
+"""Intervals of metrics of a whole table: resample users, and count items again.
 
 A resample has fewer different users than the table, so it shows fewer different items: coverage is lower in every resample,
-concentration higher. The interval therefore takes from the resamples how far values spread about their mean, and puts it
-about the value of the table.
+concentration higher. The interval therefore takes the spread of the resamples' values about their mean, and centres it on
+the value of the table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def resamples_of(
 
 
 def about(value: Sequence[float], found: Floats, ci: float, calls: Sequence[Call] | None) -> tuple[Floats, Floats]:
-    """The interval about each value, as wide as the values of resamples spread about their mean, within a metric's bounds."""
+    """The interval about each value: the spread of the resamples' values about their mean, cut at a metric's bounds."""
     import numpy as np
 
     ends = np.full((2, len(value)), np.nan)

@@ -66,7 +66,7 @@ def lists_of(frame: F, setup: Setup, by: Sequence[str] = (), columns: Set[str] =
 
 
 def _values(setup: Setup, table: Table, name: str) -> pl.Expr:
-    """The labels, or the scores, as numbers; fails for those that cannot be added up."""
+    """The labels, or the scores, as numbers; values that cannot be added up fail."""
     if name == LABEL:
         values, column = table.label, setup.roles.label
         faults = [(fault.rows, fault.message) for fault in table.faults() if fault.at == column]

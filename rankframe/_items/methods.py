@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Worker(Protocol):
-    """A ranker as methods see it whose results are no frames."""
+    """A ranker for methods whose results are not frames."""
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: Any) -> T:
         """Return the result of `work` on the table, a Polars DataFrame."""
@@ -38,7 +38,7 @@ class Worker(Protocol):
 
 
 def _beside(ranker: S, items: object, interactions: object) -> S:
-    """The ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
+    """The ranker with these tables; a table that is None stays as set by `on`."""
     bound: S = cast(Any, ranker)._on({"items": items, "interactions": interactions})
     return bound
 
@@ -68,7 +68,7 @@ def exposure(
     Raises
     ------
     InvalidOption
-        If no column names the items, or the weight or the depth is none.
+        If no column names the items, or the weight or the depth is invalid.
     InvalidData
         If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
 
@@ -119,7 +119,7 @@ def catalog(
     ci
         The confidence of the intervals. ``None`` for no intervals and no resampling.
     unknown_items
-        What becomes of items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` counts
+        How to treat shown items that the catalog lacks: ``"error"`` refuses them, ``"drop"`` counts
         without them; the other items keep their ranks.
     resamples
         The number of resamples of the users of a slice; all metrics share the same draws.
@@ -132,8 +132,8 @@ def catalog(
     -------
     A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
     empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
-    ``n_queries`` (UInt32, the users of the slice, those who are shown nothing among them) and ``n_items`` (Int64, the items
-    of the catalog; null if it is not known). Slices come as first seen.
+    ``n_queries`` (UInt32, the users of the slice, including those who are shown nothing) and ``n_items`` (Int64, the items
+    of the catalog; null if it is not known). Slices come in order of appearance.
 
     Raises
     ------
@@ -199,9 +199,9 @@ def compare_catalog(
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference`` (the
-    second less the first), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided), ``p_adjusted`` (all
-    Float64), ``n_queries`` (UInt32, the users of all runs; one whom a run shows nothing has an empty list there) and
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference`` (``value``
+    less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided), ``p_adjusted`` (all
+    Float64), ``n_queries`` (UInt32, the users of all runs; who is shown nothing by a run has an empty list there) and
     ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected first.
 
     Raises
@@ -276,7 +276,7 @@ def without(ranker: Runner[R], train: object) -> R:
     ----------
     train
         A frame with the columns of users and items, as the table names them. Query columns that it lacks, such as that of
-        the runs, do not matter: its pairs hold for all of them.
+        the runs, do not matter: its pairs apply to all their values.
 
     Returns
     -------

@@ -25,7 +25,7 @@ from .sliced import Sliced
 __all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
-"""The columns of a part's sums beside the slices and the item, which is null for a sum over users; the sum of users."""
+"""The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
 
 TABLE = {
     "metric": pl.String(),
@@ -53,7 +53,7 @@ class Parts(Sliced):
     by
         The columns whose values slice the users.
     unknown_items
-        What becomes of items that are shown, but are not in the catalog.
+        The treatment of shown items that the catalog lacks.
     """
 
     metrics: tuple[Call, ...]
@@ -124,13 +124,13 @@ class Parts(Sliced):
 
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:
-    """The sums of parts, added up."""
+    """Add up the sums of parts."""
     return parts.group_by(pl.exclude(VALUE), maintain_order=True).agg(pl.col(VALUE).sum())
 
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items, which parts of a table add to catalog metrics of the whole; ``df.rank.item_counts`` makes them.
+    """Counts of items in parts of a table, which merge to catalog metrics of the whole; ``df.rank.item_counts`` makes them.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class ItemCounts:
 
     @cached_property
     def _counted_by(self) -> tuple[object, ...]:
-        """The choices that parts must share for their sums to be those of the whole."""
+        """The choices that parts must share for their sums to merge."""
         groups = self._catalog.groups
         of_items = None if groups is None else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
         return self.parts.metrics, self.parts.by, self.parts.setup.policies, self._catalog.size, of_items

@@ -1,4 +1,4 @@
-"""The sums that formulas of a whole table ask for, counted anew for any weights of the users."""
+"""The sums that formulas of catalog metrics need, counted for any weights of the users."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ USER, PLACE, LENGTH = "#user", "#place", "#length"
 
 @dataclass(frozen=True)
 class Asked:
-    """The metrics that are asked for, and what stands beside the lists.
+    """The requested metrics, with the catalog and the past.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Asked:
         return self.known.size
 
     def formulas(self, figures: Mapping[str, float] | None = None) -> tuple[list[pl.Expr], Counted]:
-        """The values as expressions over the items' sums, and the sums that they ask for; `figures` are those over users."""
+        """The values as expressions over the items' sums, and the sums that they need; `figures` are the sums over users."""
         counted, values = Counted(), []
         for call in self.calls:
             relevant = self.relevant if call.relevant is None else call.relevant
@@ -66,7 +66,7 @@ class Asked:
 
     @cached_property
     def counted(self) -> Counted:
-        """The sums that the formulas ask for; raises the error of a formula that lacks something."""
+        """The sums that the formulas need; raises the error of a formula that lacks a table or a column."""
         return self.formulas()[1]
 
     @property
@@ -75,7 +75,7 @@ class Asked:
         return self.counted.columns - {UNSEEN}
 
     def item_type(self, lists: pl.DataFrame) -> pl.DataType:
-        """The type of items in the sums: that of the lists, or one that items of the past have, too."""
+        """The type of items in the sums: that of the lists, or a common one if items of the past count."""
         past, sums = self.known.past, self.counted.items.values()
         counts_past = past is not None and any(x.depth == PAST for x in sums)
         return past.type_of(lists.schema[ITEM]) if past is not None and counts_past else lists.schema[ITEM]
@@ -136,7 +136,7 @@ class Recount:
             self.rows[depth] = Rows(user, starts, place[starts].astype(np.int64))
         for name, x in counted.items.items():
             column = frames[x.depth].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
-            constant = column.size and (column == column[0]).all()  # as where all lists have one length
+            constant = column.size and (column == column[0]).all()  # as if all lists have one length
             self.added[name] = x.depth, float(column[0]) if constant else column
         self.per_user = self._of_users(counted.users, frames, of_users)
         self._formulas: tuple[Asked, dict[str, float], list[pl.Expr]] | None = None
@@ -184,11 +184,11 @@ class Recount:
         return self.values(asked, np.ones(self.n), check=True)
 
     def values(self, asked: Asked, weights: Floats, *, check: bool = False) -> list[float]:
-        """The values of the metrics, NaN where there is none."""
+        """The values of the metrics, NaN if undefined."""
         return evaluated(asked, self.table(weights), self._formulas_of(asked, self.numbers(weights)), check=check)
 
     def _formulas_of(self, asked: Asked, numbers: dict[str, float]) -> list[pl.Expr]:
-        """The formulas; the last ones, if the sums over users are the same, as the number of users is in all resamples."""
+        """The formulas; the last ones, if the sums over users are the same: the number of users is, in all resamples."""
         if self._formulas is None or self._formulas[0] is not asked or self._formulas[1] != numbers:
             self._formulas = asked, numbers, asked.formulas(numbers)[0]
         return self._formulas[2]
@@ -197,7 +197,7 @@ class Recount:
 def rows_of(
     lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, asked: Asked, depths: Set[Depth]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of the table and of the past that any of the depths takes, with the numbers of users."""
+    """The rows of the table and of the past that any depth includes, with the numbers of users."""
     past, of_type = asked.known.past, pl.col(ITEM).cast(asked.item_type(lists))
     rows = lists if TABLE in depths else down_to(lists, deepest(depths))
     rows = rows.join(users, on=query, nulls_equal=True)
@@ -223,7 +223,7 @@ def deepest(depths: Set[Depth]) -> int | None:
 
 
 def evaluated(asked: Asked, table: pl.DataFrame, formulas: list[pl.Expr], *, check: bool = False) -> list[float]:
-    """The values of the metrics from their formulas and the sums of items, NaN where there is none.
+    """The values of the metrics from their formulas and the sums of items, NaN if undefined.
 
     With `check`, a formula that gives a value for each item is refused.
     """

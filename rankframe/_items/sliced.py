@@ -1,4 +1,4 @@
-"""Figures of a table that parts add to, slice by slice: the parts of `Mergeable` that do not depend on the figures."""
+"""The base of figures that merge slice by slice: the members of `Mergeable` that do not depend on the figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Sliced"]
 
 
 class Sliced:
-    """Figures by slices of the users, which are made of no metric of a query's ranking."""
+    """Figures by slices of the users, without metrics of single queries."""
 
     by: tuple[str, ...]
     """The columns whose values slice the users."""
@@ -23,7 +23,7 @@ class Sliced:
 
     @property
     def names(self) -> set[str]:
-        """The columns to read in addition to those with a role."""
+        """The columns to read besides columns with a role."""
         return {*self.by}
 
     @property
@@ -33,5 +33,5 @@ class Sliced:
 
     @property
     def key(self) -> list[str]:
-        """The columns by which parts merge: a share, or a count of all items, is one of a slice."""
+        """The columns by which parts merge: shares and counts of all items are per slice."""
         return [*self.slices]

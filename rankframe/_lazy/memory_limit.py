@@ -34,7 +34,7 @@ def memory_limit(limit: int | None) -> int:
 
 
 def size_of(frame: pl.DataFrame) -> int:
-    """The bytes of a frame, with the 16 bytes per text in its column, which Polars' estimate leaves out."""
+    """The bytes of a frame, plus the 16 bytes of each text's view, which Polars' estimate leaves out."""
     texts = sum(dtype == pl.String for dtype in frame.dtypes)
     return int(frame.estimated_size()) + 16 * texts * frame.height
 

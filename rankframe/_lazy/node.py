@@ -19,9 +19,9 @@ from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
 __all__ = ["Run", "source"]
 
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
-"""A verb over rows of whole queries; it returns the columns named last, or all of them for None.
+"""A verb over rows of whole queries; its last argument lists the columns to return, None for all.
 
-The second argument is the fact of the whole table, if the rows are a part of it and the result depends on it; else None.
+The second argument is a fact of the whole table, if the rows are a part of it and the result depends on it; else None.
 """
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
@@ -48,11 +48,11 @@ def source(
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
-    The columns that it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come back in
-    buckets of whole queries; `run` then also takes the fact of all of them that `whole` gives. Errors are those of `run`.
+    Columns with a role and those it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come
+    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows.
     """
     schema = rows.collect_schema()
-    result = run(schema.to_frame(), None, None).schema  # raises errors of columns at the call
+    result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
     whole_rows, rows = rows, rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def read(
@@ -148,7 +148,7 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
 
 
 class _Seen:
-    """The queries of all batches so far, and their hashes, sorted, in columns that each are longer than the next."""
+    """The queries of all batches so far, and their hashes in sorted columns, each longer than the next: few are searched."""
 
     def __init__(self, query: list[str]) -> None:
         self.query = query

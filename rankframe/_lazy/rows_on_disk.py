@@ -18,7 +18,7 @@ from ..errors import OutOfSpace, on
 __all__ = ["Room", "buckets_of", "hash_of_query", "temporary_folder"]
 
 Room: TypeAlias = Callable[[], int]
-"""The bytes that rows of the next batch may have, by the results so far."""
+"""The bytes that the next batch may have, estimated from the results so far."""
 
 BUCKETS = 32
 """The number of files that rows are split into at a time."""

@@ -1,4 +1,4 @@
-"""Colours of pictures: of the series, and of text, which must read on any background."""
+"""The colours of series, and of text, which must be legible on any background."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ __all__ = ["GREY", "altair", "matplotlib"]
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
 WIDTH = 480
-"""The width of a whole picture in pixels: where a phone shows it 350 pixels wide, text is still 10 pixels high."""
+"""The width of a picture in pixels: scaled to a phone's 350 pixels, its text is still 10 pixels high."""
 TEXT = 14
-"""The size of the smallest text in pixels; that of Matplotlib's default, 10 points, at 100 dots per inch."""
+"""The size of the smallest text in pixels: Matplotlib's default of 10 points at 100 dots per inch."""
 TITLE = 16
 LEGEND = 3
 """The most columns of a legend."""
 STRENGTH = (0.05, 0.6)
-"""The opacity of the weakest and of the strongest cell: text in the colour of the ink reads on both."""
+"""The opacity of the weakest and the strongest cell; text is legible on both."""
 NAME = 24
-"""The most letters of a line of a name beside an axis."""
+"""The most letters per line of a label beside an axis."""
 DRAWN = {"x", "x2", "y", "y2", "size", "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
@@ -47,8 +47,8 @@ def dashes(figure: Figure, name: str) -> tuple[int, ...]:
 def altair(figure: Figure, background: str | None = None) -> Any:
     """The figure as an Altair chart on a background.
 
-    Without one it is transparent, with text in `GREY`, for pages that have SVG in them and colour its text. It must not
-    become a PNG: vl-convert then darkens every colour that is not opaque.
+    Without one it is transparent, with text in `GREY`, for a page that embeds the SVG and colours its text. Do not write
+    it as PNG: vl-convert darkens translucent colours.
     """
     alt = load("altair", "plot")
     background = None if background is None else background_of(background)
@@ -163,7 +163,7 @@ def _altair_axis(alt: Any, axis: Axis) -> dict[str, Any]:
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Any:
-    """The figure on Matplotlib axes, new ones if none are given; without a background, colours are the user's style's."""
+    """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow the user's style."""
     pyplot = load("matplotlib.pyplot", "plot")
     own = ax is None
     if not own and not isinstance(ax, pyplot.Axes):
@@ -221,7 +221,7 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
 
 
 def _below(ax: Any) -> Any:
-    """The place half an inch below the axes; a share of their height would move as the layout changes it."""
+    """The point half an inch below the axes; a share of their height would move with the layout."""
     from matplotlib.transforms import ScaledTranslation
 
     return ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
@@ -239,12 +239,12 @@ def _room(figure: Figure, ax: Any, own: bool, size: float) -> tuple[float, float
 
 
 def _fit(text: str, width: float) -> str:
-    """The text in lines of so many letters, escaped for Matplotlib line by line: an escape must not be cut in two."""
+    """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must not be cut in two."""
     return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
 
 
 def _recolour(ax: Any, ink: str, background: str) -> None:
-    """Put the figure on a background, with text that reads on it."""
+    """Set the background, and text and lines in a colour that contrasts with it."""
     from matplotlib.text import Text
 
     for patch in (ax.figure.patch, ax.patch):
@@ -308,7 +308,7 @@ def _opacity(mark: Mark) -> float:
 
 
 def _largest(mark: Mark) -> float:
-    """The number of queries of the largest dot, with a minimum so that a few queries are not drawn large."""
+    """The largest `size` of a dot; at least 4, so that dots of few queries stay small."""
     return max(float(mark.rows["size"].max() or 0), 4.0)  # type: ignore[arg-type]
 
 
@@ -317,19 +317,19 @@ def _wrapped(text: str, width: float) -> list[str]:
 
 
 def _lines(text: str, width: float) -> str | list[str] | None:
-    """A title as Altair takes it: a text, its lines if they are several, or None if there is none."""
+    """A title as Altair takes it: one text, a list of lines, or None."""
     lines = _wrapped(text, width)
     return lines if len(lines) > 1 else (text or None)
 
 
 def _legend_columns(figure: Figure, letter: float, width: float, mark: float) -> int:
-    """How many names stand side by side in a width, for the width of a letter and that of a mark with its gaps."""
+    """The number of legend columns that fit into a width, for the width of a letter and of a mark with its gaps."""
     longest = max(map(len, figure.series), default=0)
     return max(1, min(LEGEND, len(figure.series), int(width / (longest * letter + mark))))
 
 
 def _without_markup(text: str) -> str:
-    """Text that begins no tag, even in Altair's pages, which escape nothing: U+2060, unseen, after each ``<`` of one."""
+    """Text that cannot open a tag in Altair's pages, which escape nothing: an invisible U+2060 follows such a ``<``."""
     return re.sub(r"<(?=[A-Za-z/!?])", "<\N{WORD JOINER}", visible(text))
 
 

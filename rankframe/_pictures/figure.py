@@ -32,16 +32,16 @@ __all__ = [
 ]
 
 LINES = 12
-"""How many lines a reader tells apart: six colours, each whole and dashed."""
+"""The most lines that can be told apart: six colours, each solid and dashed."""
 ROWS = 40
-"""How many slices or runs stand under each other."""
+"""The most rows in one plot: slices, runs or ranks."""
 
 Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its title and scale; the places of its labels, and its ends, if not left to the library; whether it has a grid."""
+    """An axis: title, scale and grid; the library chooses `ticks` and `limits` that are None."""
 
     title: str
     log: bool = False
@@ -51,31 +51,31 @@ class Axis:
     grid: bool = True
 
     def written(self, how: Callable[[str], str]) -> Axis:
-        """The axis with every text as `how` writes it."""
+        """The axis with `how` applied to each of its texts."""
         ticks = None if self.ticks is None else tuple((place, how(name)) for place, name in self.ticks)
         return replace(self, title=how(self.title), ticks=ticks)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind: a row each, with `x`, `y`, the `series` it belongs to, and optionally `x2`, `y2`, `size` and `label`.
+    """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and `label`.
 
-    A cell is as strong as its `size`, from 0 to 1, and has the `label` in its middle.
+    The opacity of a cell grows with its `size`, from 0 to 1; its `label` is in its middle.
 
-    Further columns are told where a reader points at the mark.
+    Altair shows further columns in tooltips.
     """
 
     kind: Kind
     rows: pl.DataFrame
 
     def written(self, how: Callable[[str], str]) -> Mark:
-        """The marks with every text as `how` writes it."""
+        """The marks with `how` applied to each of their texts."""
         return replace(self, rows=rewritten(self.rows, how))
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series` are told apart by colour."""
+    """A picture before it is drawn; ``series`` differ in colour."""
 
     title: str
     subtitle: str
@@ -87,7 +87,7 @@ class Figure:
     height: int = 300
 
     def written(self, how: Callable[[str], str]) -> Figure:
-        """The figure with every text as `how` writes it."""
+        """The figure with `how` applied to each of its texts."""
         return replace(
             self,
             title=how(self.title),
@@ -102,7 +102,7 @@ class Figure:
 def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None = None) -> pl.DataFrame:
     """The mean of a metric per key as `y`, its 95% interval by Student's t as `low` and `high`, and `queries`.
 
-    An interval goes no further than the metric does.
+    Intervals are cut at the metric's bounds.
     """
     from ..stats import reach  # numpy comes with it
 
@@ -138,14 +138,14 @@ def legible(names: Sequence[str], most: int, what: str) -> None:
 
 
 def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
-    """What a line is called: by its metric, its run, or both, whatever tells it from the others."""
+    """The name of a line: its metric, its run, or both, whichever distinguishes it."""
     if not runs:
         return pl.lit(metric)
     return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if metrics else pl.col(RUN)
 
 
 def count(found: pl.DataFrame) -> str:
-    """How many queries there are behind a picture, a query of several runs counted once."""
+    """The number of queries in a picture, as text; for several runs, the largest number."""
     n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
     return f"{n:,} {'query' if n == 1 else 'queries'}"
 

@@ -43,7 +43,7 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | F
         .with_columns(width / pl.col("queries"))
         .join(order, on=RUN_OF_TABLE)
         .sort("fused_rank", "#order")
-        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # those below 0 to the left
+        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
         .select(
             pl.col(RUN_OF_TABLE).alias("series"),
             x=pl.col("x2") - width,
@@ -63,7 +63,7 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | F
         ticks = dict(
             found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
         )
-    said = (
+    subject = (
         "Contribution to the fused score of each document"
         if one
         else "Mean contribution to the fused score at each rank"
@@ -71,7 +71,7 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | F
     last = max(ticks, default=1)
     return Figure(
         f"What each run contributes to {text_of(method)}",
-        f"{said}, over {n:,} {'query' if n == 1 else 'queries'}",
+        f"{subject}, over {n:,} {'query' if n == 1 else 'queries'}",
         Axis("fused score" if one else "mean fused score"),
         Axis(
             "document (fused rank)" if one else "fused rank",

@@ -27,7 +27,7 @@ __all__ = ["catalog", "long_tail", "lorenz_curve", "trade_off"]
 POINTS = 200
 """The most points of a Lorenz curve."""
 STEP = 1.15
-"""The ratio of two ranks by popularity from which on items of neighbouring ranks are combined."""
+"""The ratio of the ranks at which bands of items begin; the items of a band make one point."""
 SHALLOW = 20
 """The depth to which catalog metrics are drawn by default."""
 EQUAL, PAST = "all items alike", "past interactions"
@@ -55,14 +55,14 @@ def lorenz_curve(
         _lorenz(found.filter(pl.col(RUN) == run)["exposure"], size).with_columns(series=pl.lit(run)) for run in names
     ]
     equal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2})
-    said = "; ".join(
+    subtitle = "; ".join(
         f"{f'{row[RUN]}: ' if len(names) > 1 else ''}Gini {_with_ends(row)}"
         for row in gini.iter_rows(named=True)
         if row["value"] is not None
     )
     return Figure(
         f"Lorenz curve of exposure{at}",
-        said or "no item is shown",
+        subtitle or "no item is shown",
         Axis("share of the catalog's items, the least shown first", limits=(0, 1)),
         Axis("share of exposure", limits=(0, 1)),
         (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
@@ -71,7 +71,7 @@ def lorenz_curve(
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
-    """The corners of the curve of a run, thinned to `POINTS`; items that nobody is shown have no exposure."""
+    """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with exposure 0."""
     missing = pl.zeros(size - len(exposed), pl.Float64, eager=True) if size > len(exposed) else exposed.clear()
     falling = pl.concat([missing, exposed.rename(missing.name).sort()])
     share = (

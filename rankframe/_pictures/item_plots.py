@@ -42,14 +42,14 @@ class ItemPlots(Drawing, ABC):
             The catalog, as for ``df.rank.catalog``: items that nobody is shown are at the left end of the curve. Default: that
             of ``on(items=...)``.
         unknown_items
-            What becomes of items that are shown, but are not in the catalog, as for ``df.rank.catalog``: ``"error"`` or
+            How to treat items that are shown but missing from the catalog, as for ``df.rank.catalog``: ``"error"`` or
             ``"drop"``.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`; at most 11 runs.
 
         Returns
         -------
-        A chart or axes. The line below the curves' title gives the Gini indices, with 95% intervals of resampled users.
+        A chart or axes. The subtitle gives the Gini indices, with 95% intervals of resampled users.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class ItemPlots(Drawing, ABC):
         k, weight
             As for :meth:`exposure`.
         interactions
-            What users chose before, as for ``df.rank.catalog``; default: that of ``on(interactions=...)``.
+            The users' past choices, as for ``df.rank.catalog``; default: those of ``on(interactions=...)``.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`; at most 11 runs.
 
@@ -129,7 +129,7 @@ class ItemPlots(Drawing, ABC):
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """Metrics of the whole table, such as coverage, at every cutoff: it shows how much deeper lists show of the catalog.
+        """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class ItemPlots(Drawing, ABC):
         background: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """Two metrics against each other, a point per run: it shows what a run pays in one for what it gains in the other.
+        """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class ItemPlots(Drawing, ABC):
 
     @abstractmethod
     def _beside(self, **tables: object) -> ItemPlots:
-        """The plots of the ranker with the tables that an argument gives; one that is not given stays as `on` has set it."""
+        """The plots of the ranker with these tables; a table that is None stays as set by `on`."""
 
     @abstractmethod
     def _draw(

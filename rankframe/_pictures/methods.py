@@ -1,4 +1,4 @@
-"""The report of a ranker's table, as its method."""
+"""The method `report`, and the base class of objects with plots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Picture = TypeVar("Picture")
 F = TypeVar("F", bound=Callable[..., Any])
 
 ENDINGS = (".html", ".htm")
-"""How the files of reports end."""
+"""The endings of report files."""
 
 
 class Worker(Protocol):
@@ -31,7 +31,7 @@ class Worker(Protocol):
 
     @property
     def _examples(self) -> Sequence[tuple[str, str]]:
-        """The texts of Polars in examples, each with the text that replaces it."""
+        """Texts of examples written for Polars, each with its replacement for this ranker."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Worker(Protocol):
         ...
 
     def _of(self, runs: Runs) -> Worker:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         ...
 
     def _on(self, options: Mapping[str, object]) -> Worker:
@@ -53,7 +53,7 @@ class Worker(Protocol):
 
 
 class Drawn(NamedTuple):
-    """What a library draws: the type, and the texts of the help that differ from those for Altair."""
+    """The type that a library draws, and replacements in docstrings written for Altair."""
 
     kind: str
     examples: Sequence[tuple[str, str]]
@@ -69,11 +69,11 @@ DRAWN = {
         ],
     ),
 }
-"""The libraries, by their names."""
+"""The drawing libraries by name."""
 
 
 class Drawing:
-    """An object with plots, whose help tells what the library draws."""
+    """Base of objects with plots; their docstrings name the type that the library draws."""
 
     _ranker: Worker
     _library: str
@@ -93,7 +93,7 @@ class Drawing:
 
 
 def drawing(plot: F) -> F:
-    """A plot as users call it: it refuses arguments that it does not have, and the lack of those that it needs."""
+    """Make a plot refuse unknown and missing arguments."""
 
     @wraps(plot)
     def call(plots: Any, /, *args: object, **options: object) -> object:
@@ -126,7 +126,7 @@ def report(
     path
         Where to write it, a file that ends in ``.html`` or ``.htm``.
     *metrics
-        Texts, as for :meth:`summarize`; plots and worst queries are those of the first.
+        Texts, as for :meth:`summarize`; the first is shown in plots and worst queries.
     by
         The columns whose values slice the queries; each column gets its own section.
     runs, run
@@ -153,17 +153,18 @@ def report(
     Returns
     -------
     The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
-    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices that
-    lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and the settings: policies,
-    versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and loads no other file.
+    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices
+    that lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and
+    the settings: policies, versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and
+    loads no other file.
 
     Raises
     ------
     MissingExtra
         If Altair, vl-convert or Jinja is not installed.
     InvalidOption
-        If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number from 0 on, and
-        if there is a `baseline` or a `fusion` without runs.
+        If `path` is not a path of such a file, `title` not a text, `gate` not a verdict, or `worst` not a whole number
+        from 0 on, and if there is a `baseline` or a `fusion` without runs.
 
     Examples
     --------

@@ -39,17 +39,17 @@ BARS = 400
 BINS = 20
 """The number of bars of a histogram."""
 MARGIN = 0.03
-"""The room beside a histogram, as a share of its width: a median at the rim stands apart from the frame."""
+"""The margin beside a histogram, as a share of its width: it keeps a median at the edge off the frame."""
 GAP = 13
 """The distance of runs in a slice in pixels; between slices it is twice that."""
 CELLS = 30
-"""The number of rows and columns of cells in which dots are combined."""
+"""The number of rows and columns of the grid whose cells combine dots."""
 
 
 def curve(
     frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
 ) -> Figure:
-    """The mean of metrics at every cutoff; beyond 20, at cutoffs that stand at equal distances on the axis."""
+    """The mean of metrics at every cutoff; beyond 20, at cutoffs evenly spaced on the log axis."""
     asked = averaged(metrics, "plot.curve('ndcg', 'recall')")
     for call in asked:
         if "k" not in call.metric.parameters:
@@ -310,10 +310,10 @@ def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
         rows = means(both, ["part"], call, "value").join(xs, on="part").sort("x").drop("part")
         line = banded(rows.with_columns(series=pl.lit(call.display)))
     points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.display))
-    line_said = ". Line: mean, with 95% intervals (Student's t)" if line else ""
+    legend = ". Line: mean, with 95% intervals (Student's t)" if line else ""
     return Figure(
         f"{call.display} against the number of judged documents",
-        f"Dots: {count(both)}, larger where several share a place{line_said}",
+        f"Dots: {count(both)}, larger where several share a place{legend}",
         Axis("judged documents of a query", whole=True),
         Axis(call.display),
         (Mark("point", points), *line),
@@ -322,7 +322,7 @@ def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:
-    """The middle of the cell that a value falls into, of `CELLS` from the least to the greatest; few values stay."""
+    """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct values."""
     if of[name].n_unique() <= CELLS:
         return pl.col(name)
     low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]

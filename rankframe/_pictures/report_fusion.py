@@ -35,7 +35,7 @@ class OfFusion:
 
 
 def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | None:
-    """The section on the fusion that is asked for; ``None`` if none is."""
+    """The section on `contents.fusion`, or ``None``."""
     if contents.fusion is None:
         return None
     if not contents.runs.columns:

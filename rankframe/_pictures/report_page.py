@@ -35,7 +35,7 @@ from .report_tables import of_settings
 __all__ = ["Contents", "write"]
 
 SENTENCES = 10
-"""The number of comparisons told at the top; further ones are folded away."""
+"""The number of comparisons shown at the top; further ones are folded away."""
 
 
 def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Contents) -> Path:
@@ -78,7 +78,7 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
 
 
 def _rendered(jinja: Any, page: dict[str, Any]) -> str:
-    """The page, of a template that escapes every text."""
+    """Render the page from its template, which escapes all text."""
     html, style, script = (
         files("rankframe").joinpath("_pictures", "page", f"report.{kind}").read_text("utf-8")
         for kind in ("html", "css", "js")
@@ -98,12 +98,12 @@ def _legible(value: Any) -> Any:
 def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iterable[Call]) -> dict[str, Any]:
     """All settings that the numbers depend on."""
     design, gate = contents.design, contents.gate
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
         "metrics": [call.text for call in calls],
         "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
         "policies": setup.followed(frame.columns),
-        "intervals": {**_said(contents), "of plots": "Student's t"},
+        "intervals": {**_of_resampling(contents), "of plots": "Student's t"},
         **({} if design is None else {"comparison": {**design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
         **({} if contents.fusion is None else {"fusion": text_of(contents.fusion)}),
@@ -111,11 +111,13 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
     if gate is not None:  # the gate may have been made with other policies
-        said["gate"] = {name: x for name, x in gate.settings.items() if name != "progress" and said.get(name) != x}
-    return said
+        settings["gate"] = {
+            name: x for name, x in gate.settings.items() if name != "progress" and settings.get(name) != x
+        }
+    return settings
 
 
-def _said(contents: Contents) -> dict[str, Any]:
+def _of_resampling(contents: Contents) -> dict[str, Any]:
     return {name: value for name, value in asdict(contents.resampling).items() if name != "progress"}
 
 

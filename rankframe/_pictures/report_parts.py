@@ -45,7 +45,7 @@ __all__ = [
 SLICE = "#slice"
 """The column of the slices' names as text."""
 COVERED = (1, 2, 5, 10, 20)
-"""The cutoffs of the plot of coverage: few, as lists are counted anew for each."""
+"""The cutoffs of the plot of coverage: few, because each counts the lists again."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Contents:
     Attributes
     ----------
     metrics
-        Texts; plots and worst queries are those of the first.
+        Texts; the first is shown in plots and worst queries.
     runs
         The runs of the table.
     baseline
@@ -113,7 +113,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot: title and subtitle, the name, colour and dashes of its series, and the drawing; or why there is none."""
+    """A plot: title, subtitle, name, colour and dashes of each series, and the drawing; without one the subtitle tells why."""
 
     title: str
     subtitle: str
@@ -229,7 +229,7 @@ def _without_cutoff(call: Call) -> str:
 
 
 def picture(make: Callable[..., Figure], *args: Any) -> Picture:
-    """A plot as SVG, with text in the page's colour; or the reason why there is none."""
+    """A plot as SVG, with text in the page's colour; or the reason for its absence."""
     try:
         figure = make(*args)
     except MissingExtra:
@@ -238,18 +238,18 @@ def picture(make: Callable[..., Figure], *args: Any) -> Picture:
         return Picture(f"No plot of {make.__name__.replace('_', ' ')}", str(error))
     chart = altair(replace(figure, legend=False)).to_dict(
         validate=False
-    )  # half of the time of a report; tests validate
+    )  # validation takes half of a report's time; tests do it
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
-    svg = svg.replace(f'="{GREY}"', '="currentColor"')  # the attributes alone: names of runs may have that text
+    svg = svg.replace(f'="{GREY}"', '="currentColor"')  # only attributes: a run's name may contain the colour
     lines = figure.series if figure.legend and len(figure.series) > 1 else ()
     legend = tuple((name, colour(figure, name), " ".join(map(str, dashes(figure, name)))) for name in lines)
     return Picture(figure.title, figure.subtitle, legend, svg)
 
 
 def found_by_check(frame: pl.DataFrame, setup: Setup, runs: Runs) -> list[dict[str, Any]]:
-    """The kinds of findings of the check, errors first, each with its runs if it is not one of all."""
+    """The kinds of findings of the check, errors first, each with its runs unless all runs have it."""
     query = (*runs.key, *runs.queries(setup).roles.query)
     scores = runs.scores or (setup.roles.score,)
     found: dict[tuple[str, str], dict[str, Any]] = {}

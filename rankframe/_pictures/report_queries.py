@@ -49,7 +49,7 @@ def worst_queries(
 def _documents(
     frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
-    """The documents of the chosen queries in a run, with what each adds if the metric is such a sum."""
+    """The documents of the chosen queries in a run, with the contribution of each if the metric is a sum over documents."""
     query = runs.queries(setup).roles.query
     try:
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])

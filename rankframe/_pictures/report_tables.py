@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 TOGETHER = 3
-"""The number of runs in one table beside the run that they are compared with."""
+"""The most runs in one table, without the run that they are compared with."""
 DIGITS = 3
-"""The number of decimals, unless they would show a value that is not 0 as 0."""
+"""The number of decimals; more where a value that is not 0 would read as 0."""
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -64,7 +64,7 @@ class Line(NamedTuple):
 
     @property
     def queries(self) -> Cell:
-        """On how many queries the means are taken; the fewest and the most where runs differ."""
+        """The number of queries behind the means: one number, or a range where runs differ."""
         n = sorted({row["n_queries"] for row in self.means.values()})
         return counted(n[0]) if len(n) == 1 else Cell(f"{n[0]:,} to {n[-1]:,}", n[0])
 
@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 def shown(value: Any) -> Cell:
-    """A value of the user's table."""
+    """The cell of a value of the user's table."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else None
     text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
     return Cell(text, number)
@@ -103,7 +103,7 @@ def estimate(row: Row | None, name: str) -> Cell:
         return Cell()
     value, sign = row[name], "+" if name == "difference" else ""
     digits = decimals(value) if 0 < abs(value) < 0.5 * 10**-DIGITS else DIGITS
-    number = float(f"{value:.12g}")  # further digits are those of the order of a sum
+    number = float(f"{value:.12g}")  # further digits depend on the order of summation
     return Cell(f"{value:{sign}.{digits}f}", number, interval(row["ci_low"], row["ci_high"], digits).strip())
 
 
@@ -156,10 +156,10 @@ def of_tests(table: Sequence[Row], settings: Mapping[str, Any]) -> Table:
     return Table(head, tuple(rows), 6, (note,))
 
 
-def of_settings(said: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Groups of settings and their values; what is not set is left out."""
+def of_settings(settings: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Groups of settings and their values, without unset ones."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    for name, value in plain(said).items():
+    for name, value in plain(settings).items():
         inner = value if isinstance(value, dict) else {name: value}
         group = groups.setdefault(name if isinstance(value, dict) else "report", [])
         group += [(key, written(item)) for key, item in inner.items() if item is not None and item != []]

@@ -4,13 +4,13 @@ Each bound is attained by one of a few ways to judge them. A way is a column of 
 under each way, and the least and the greatest of a query's values are its bounds.
 
 - A metric that moves in one direction when a label rises ("monotone"): all at the least label; all at the greatest.
-- A metric of relevant or not ("threshold"): of the ways to have m relevant ones, the first m in rank order are one
-  extreme and the last m the other; so these two, for every m. The average relevance position goes by gains, and its
-  extremes by the same ways: a ratio of two sums over the documents is extreme where each gain is.
+- A metric of binary relevance ("threshold"): with m relevant documents, the first m in rank order give one extreme and
+  the last m the other; so these two, for every m. The average relevance position uses gains, and the same ways serve:
+  a ratio of two sums over documents is extreme where each gain is the least or the greatest.
 - nDCG ("gain"): `bounds_of_ndcg` finds one way for each bound.
 
-Where a query without relevant documents counts by `no_relevant`, a bound may be that of the others: the last document
-in rank order just relevant, the others at the least label, is the worst of those.
+Where `no_relevant` sets the value of a query without relevant documents, the bound may come from a way with one: the
+worst of these makes the last document in rank order just relevant and gives the others the least label.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The judgments of the unjudged documents for which nDCG is least, and for which it is greatest.
 
-Split at the possible gains into levels, both DCG and the DCG of the best order are sums over levels: a level between
-two neighbouring gains adds its width times the discounts of the ranks of the documents above it, and for the best order
-times the discounts of as many ranks from the top. Of m open documents above a level the first m are best, the last m
-worst; so a way to judge is a number of documents for each level, and its value a ratio of two sums over levels.
+DCG and ideal DCG are sums over levels, the intervals between neighbouring gains: a level adds its width times the sum
+of the discounts at the ranks of the documents above it; for the ideal, at as many ranks from the top. Of m open
+documents above a level, the first m make DCG greatest, and the last m least; so a way to judge is a number of documents
+for each level, and nDCG a ratio of two sums over levels.
 
 The value is a linear function of the gains over a convex one, so it is least where each gain is the least or the
-greatest: the same number for all levels. The greatest is found by Dinkelbach's method: for a value v, each level has the
-number that makes its DCG - v (its best DCG) greatest; the value of those numbers is the next v, until none is greater.
+greatest: the same number for all levels. The greatest is found by Dinkelbach's method: for a value v, each level gets
+the number that maximizes its DCG less v times its ideal DCG; their nDCG is the next v, until it no longer rises.
 
 References: Dinkelbach, On nonlinear fractional programming, Management Science 13, 1967.
 """
@@ -74,7 +74,7 @@ def extreme_labels(
     least, greatest = labels
     # whether the label changes any gain
     counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
-    # where a query without relevant documents counts by `no_relevant`, one at least is to be relevant
+    # where `no_relevant` would set the value, at least one document stays relevant
     threshold = threshold_of(call, policies)
     free = policies.no_relevant == "zero" or not least < just_relevant <= greatest
     relevant = (pl.col("open") & ~counts) | (~pl.col("open") & (pl.col("label") >= threshold)).fill_null(False)
@@ -116,7 +116,7 @@ def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.Da
 
 
 class _Sums:
-    """DCG and best DCG of some queries, as sums over levels, for each number of open documents above a level."""
+    """DCG and ideal DCG of some queries, as sums over levels, for each number of open documents above a level."""
 
     def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Array) -> None:
         import numpy as np

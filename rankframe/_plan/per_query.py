@@ -21,7 +21,7 @@ from . import shortcuts
 from .bounds import bounds, bounds_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
 from .rank_order import Part, fault_of, in_rank_order
-from .shortcuts import few_rows, in_threads, largest_whole_label, side_by_side, with_gain
+from .shortcuts import fewer_rows, in_threads, largest_whole_label, side_by_side, with_gain
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 
@@ -189,18 +189,22 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     ranked = with_gain(frame, table) if large and not any(asked.looks_at_all for asked in plans) else frame
     faults = partial(refuse_faults, frame, setup, table)
     whole = any(asked.whole_table for asked in plans)
-    cutoffs = [asked.of_top.cutoff or 0 for asked in plans if asked.of_top and asked.of_top.falling]
-    in_order = partial(in_rank_order, ranked, table, whole=whole, top=top, cutoff=min(cutoffs, default=None))
+    in_order = partial(in_rank_order, ranked, table, whole=whole, labels=top is not None)
     _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
-    few = partial(few_rows, queries=queries.height, rows=ranked.height)
-    plans = [asked.of_top if asked.of_top and few(asked.of_top.cutoff) else asked for asked in plans]
+    plans = [fewer_rows(asked, queries.height, ranked.height) for asked in plans]
     sources = [in_frame_order(ranked, table, asked.source) for asked in plans]
     run = partial(collect, frame=frame, setup=setup)
 
     def sums_of(part: Part) -> list[pl.DataFrame]:
-        rows = {cutoff: part(cutoff) for cutoff in {asked.cutoff for asked in plans}}
+        kept = dict.fromkeys((asked.kept, asked.falling is not None) for asked in plans)
+        rows = {(some, falling): part(some, falling=falling) for some, falling in kept}
         return [
-            add_up(with_rank(rows[asked.cutoff], table, source, complete=complete), asked, table, run)
+            add_up(
+                with_rank(rows[asked.kept, asked.falling is not None], table, source, complete=complete),
+                asked,
+                table,
+                run,
+            )
             for asked, source in zip(plans, sources, strict=True)
         ]
 
@@ -219,7 +223,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
-    """The rank of each row, in the frame's order; null for a document that was not retrieved. Faults are refused."""
+    """Refuse faults, and return the rank of each row, in the frame's order; null for a document that was not retrieved."""
     import numpy as np
 
     refuse_faults(frame, setup, table, label=False)
@@ -256,7 +260,7 @@ def names_of(setup: Setup, call: Call) -> Sequence[str]:
 
 
 def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
-    """The result with the columns of its metrics named as the setup says."""
+    """Rename the metrics' columns for SQL if the setup is `flat`."""
     if not setup.flat:
         return result
     flat = flat_names(name for call in calls for name in names_of(setup, call))

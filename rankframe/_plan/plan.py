@@ -147,8 +147,9 @@ def _run_formulas(
         asked.values[text] = call.value(ranking, no_relevant)
     if answer == "query":
         asked.settle()
-        if setup.policies.unretrieved == "missed" and not setup.policies.drops_after_cut:
-            asked.cut()
+        plain = setup.policies.unretrieved == "missed" and setup.policies.ties != "expected"
+        if plain and not setup.policies.drops_after_cut:
+            asked.leave_out()
     return asked
 
 
@@ -194,8 +195,10 @@ def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl
 def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
     """Compute the columns that formulas asked for, and drop rows that add nothing."""
     rows = rows.with_columns(**asked.early) if asked.early else rows
-    if asked.gains_only and asked.cutoff is None:
-        # the first row stands for a query in which nothing is relevant
+    if asked.kept is not None and asked.top is not None:
+        return asked.compute(rows)
+    if asked.gains_only and asked.kept is None:
+        # the first row represents a query without relevant documents
         listed = (RAW > 0).fill_null(False) | (POSITION == 1)
         if table.setup.policies.ties == "expected":  # each tied document may be at any rank of its group
             listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)

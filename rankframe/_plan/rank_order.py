@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.table import Fault, Table
+from .._words.asked import Kept
 from .._words.pairs import starts_of
 from .shortcuts import parts_of
 from .sort import differ, sort_rows
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["InOrder", "Part", "fault_of", "in_rank_order"]
 
 Part: TypeAlias = Callable[..., pl.LazyFrame]
-"""A function that returns the rows of some queries in rank order, down to a cutoff if it is given one."""
+"""A function that returns the rows of some queries in rank order, as `PackedRows.of` does."""
 
 
 def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True, documents: bool = True) -> Fault | None:
-    """The first fault found in the frame, or None; without `label`, of what ranking reads alone.
+    """The first fault found in the frame, or None; without `label`, only faults that affect ranks.
 
-    Without `documents`, those of a query are known to differ.
+    ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
     """
     faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
     plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
@@ -65,18 +66,16 @@ class InOrder(NamedTuple):
     complete: bool
 
 
-def in_rank_order(
-    frame: pl.DataFrame, table: Table, *, whole: bool = False, top: int | None = None, cutoff: int | None = None
-) -> InOrder:
+def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False, labels: bool = False) -> InOrder:
     """The frame in rank order, in parts of whole queries; in a single part if `whole`.
 
-    With `top`, the largest of few whole labels, the rows down to a cutoff come with the labels of the ideal ranking.
+    With `labels`, which are whole numbers up to 255, parts that leave out rows come with them (see `PackedRows.of`).
     """
-    ordered = sort_rows(frame, table, top, cutoff)
+    ordered = sort_rows(frame, table, labels=labels)
     score = pl.lit(ordered.score).gather("#row").alias("#score")
 
-    def part(start: int, length: int, cutoff: int | None = None) -> pl.LazyFrame:
-        return ordered.of(start, length, cutoff).lazy().with_columns(score)
+    def part(start: int, length: int, kept: Kept = None, *, falling: bool = False) -> pl.LazyFrame:
+        return ordered.of(start, length, kept, falling=falling).lazy().with_columns(score)
 
     cuts = _cuts(ordered.ends, 1 if whole else parts_of(frame.height))
     return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())

@@ -13,10 +13,11 @@ from typing import TypeVar
 import polars as pl
 
 from .._table.table import Table
+from .._words.asked import Asked
 
 __all__ = [
     "ROWS_OF_SMALL_TABLE",
-    "few_rows",
+    "fewer_rows",
     "in_threads",
     "largest_whole_label",
     "parts_of",
@@ -28,7 +29,7 @@ ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
 
 LOOKED_UP_LABELS = 256
-"""The most different whole labels, from 0 on, for which their functions are looked up."""
+"""Labels below this number, if all are whole, have their functions looked up."""
 
 SHARE_WITH_GAIN = 1 / 64
 """The largest share of rows with a label above 0 for which dropping queries without one pays."""
@@ -40,14 +41,14 @@ ROWS_OF_PART = 3 * 2**16
 """The most rows of a part, so that memory for their columns does not grow with the table."""
 
 ROWS_OF_THREAD = 2**17
-"""The least rows for each thread."""
+"""The fewest rows worth a thread."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 def largest_whole_label(frame: pl.DataFrame, table: Table) -> int | None:
-    """The largest label, at least 0, if all are whole numbers that few that functions of them can be looked up."""
+    """The largest label, at least 0, if labels are whole numbers small enough for look-ups; else None."""
     label = frame[table.setup.roles.label]
     if not label.dtype.is_integer() and (not label.dtype.is_float() or (label - label.floor() != 0).any()):
         return None
@@ -63,16 +64,20 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
-    gains = frame.select(table.label > 0).to_series()
+    label = frame[table.setup.roles.label]
+    gains = label if label.dtype == pl.Boolean else label > 0
     if gains.sum() > SHARE_WITH_GAIN * frame.height:
         return frame
     query, relevant = pl.col(name), frame[name].filter(gains).unique()
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def few_rows(cutoff: int | None, queries: int, rows: int) -> bool:
-    """Whether the rows of all queries down to a cutoff, if there is one, are so few that leaving out the others pays."""
-    return cutoff is not None and cutoff * queries < SHARE_OF_TOP * rows
+def fewer_rows(asked: Asked, queries: int, rows: int) -> Asked:
+    """The same values from fewer rows, where that pays."""
+    top = asked.of_top
+    if top is not None and isinstance(top.kept, int) and top.kept * queries < SHARE_OF_TOP * rows:
+        return top
+    return asked.of_gains if asked.of_gains and rows > ROWS_OF_SMALL_TABLE else asked
 
 
 def parts_of(rows: int) -> int:
@@ -81,8 +86,8 @@ def parts_of(rows: int) -> int:
 
 
 def _at_once() -> int:
-    """The number of concurrent plans: two per Polars thread, so that one runs while another waits."""
-    return 1 if pl.thread_pool_size() == 1 else 2 * pl.thread_pool_size()
+    """The number of concurrent plans: one more than Polars has threads, so that one runs while another waits."""
+    return 1 if pl.thread_pool_size() == 1 else pl.thread_pool_size() + 1
 
 
 def in_threads(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:

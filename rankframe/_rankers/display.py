@@ -14,7 +14,7 @@ from ..errors import option
 __all__ = ["Shown", "shown_of", "spelled"]
 
 FEW = 12
-"""The most further columns that are named."""
+"""The most further columns that are listed."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """The display of a ranker; `columns` are those of its table, None if it has none or they are not known.
+    """The display of a ranker; `columns` are its table's, None without a table or if they are not known.
 
-    `levels` are those of `columns` that are levels of an index.
+    `levels` are the `columns` that are index levels.
     """
     roles = {name: getattr(setup.roles, name) for name in ROLES}
     roles["doc"] = setup.roles.doc_name if columns is None else setup.roles.doc_in(columns)

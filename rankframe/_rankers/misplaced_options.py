@@ -1,4 +1,4 @@
-"""Errors for options that a ranker or a method does not have, with advice what to write instead."""
+"""Errors for options that a ranker or a method does not have, with the call to write instead."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _meant(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def _down_to(name: str, cutoff: object) -> str:
-    """The text of a metric down to a cutoff; the name alone if the metric, or any, does not take it."""
+    """The text of a metric with a cutoff; the name alone if that is no valid text."""
     text = f"{name}@{cutoff}"
     with suppress(UnknownMetric, InvalidOption):
         calls_of(text)
@@ -79,7 +79,7 @@ def _down_to(name: str, cutoff: object) -> str:
 
 
 def _usual(name: str, value: object) -> str | None:
-    """The option of `on`, or the role of a column, that is often called so; columns are named by texts."""
+    """The option of `on`, or the role of a column, with this usual name; a column's name must be text."""
     option = USUAL_OPTIONS.get(name) or next(
         (role for role, names in USUAL_NAMES.items() if name.lower() in names), None
     )
@@ -89,7 +89,7 @@ def _usual(name: str, value: object) -> str | None:
 def refuse_misplaced(
     verb: Callable[..., object], setup: Setup, args: Sequence[object], options: Mapping[str, object]
 ) -> None:
-    """Refuse tables among the metrics of a verb, options that it does not have, and the lack of those that it needs."""
+    """Refuse tables among the metrics of a verb, and unknown and missing options."""
     _, *parameters = inspect.signature(verb).parameters.values()  # without the ranker
     first = next((i for i, parameter in enumerate(parameters) if parameter.name in METRICS_OF), None)
     metrics = None if first is None else args[first:]
@@ -144,9 +144,9 @@ def _instead(
 
 
 def advice_for_name(name: str, methods: Sequence[str]) -> str:
-    """The method to write instead of an unknown name: the metric that other tools call so, or the nearest name."""
-    if (said := elsewhere(name, name)) is not None:
-        return f"; {worded(said)}"
+    """The method to write instead of an unknown name: the metric with this name in other tools, or the nearest name."""
+    if (advice := elsewhere(name, name)) is not None:
+        return f"; {worded(advice)}"
     if name in ("average", "avg") and "mean" in methods:
         return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
     base, cutoff = WITH_CUTOFF.fullmatch(name).groups()  # type: ignore[union-attr] # matches every name

@@ -30,7 +30,7 @@ T = TypeVar("T")
 class PandasRanker(FrameRanker[pd.DataFrame]):
     """The rankings of a pandas frame; results are pandas frames in memory of their own.
 
-    Those per query are indexed by the query, those per document by the caller's own index.
+    Results per query are indexed by the query, results per document by the caller's own index.
     """
 
     _examples: Sequence[tuple[str, str]] = (
@@ -49,7 +49,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
-        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # a label may be no text
+        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # labels may be numbers
         try:
             return super()._on(named)
         except RankframeError as error:
@@ -96,7 +96,7 @@ class RankMethod(PandasRanker):
         self._method = MethodType(method, frame)
         self.__doc__ = method.__doc__
         self.__module__ = method.__module__
-        self.__annotations__ = method.__annotations__  # a class has some of its own as soon as they are asked for
+        self.__annotations__ = method.__annotations__  # else the annotations of the class are found
 
     if not TYPE_CHECKING:
 
@@ -140,7 +140,7 @@ def _as_text(label: Any) -> Any:
 
 
 def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
-    """The error with the code that it advises as pandas spells it."""
+    """The error, with its advice completed from the frame and in pandas' spelling."""
     if isinstance(error, InvalidData) and error._advise is not None:
         error = error._among(Source(frame, (), others=True).polars)
     if isinstance(error, MissingColumn):

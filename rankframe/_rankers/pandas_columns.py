@@ -1,4 +1,4 @@
-"""How a column of pandas crosses over to Polars."""
+"""Convert columns of pandas to Polars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text_of(label: object) -> str:
 
 
 def cross(column: pd.Series[Any], name: str) -> pl.Series:
-    """A column as Polars holds it, copied only where it must be; what pandas calls missing is null."""
+    """Convert a column to Polars, copied only where needed; missing values become null."""
     try:
         return _cross(column, name)
     except UnicodeEncodeError:
@@ -30,7 +30,7 @@ def cross(column: pd.Series[Any], name: str) -> pl.Series:
 
 
 def _no_utf_8(column: pd.Series[Any], name: str) -> str:
-    """Which row holds half a character, which no UTF-8 has, and how to write it otherwise."""
+    """The message for a row with half a character (a lone surrogate), which UTF-8 cannot encode."""
     values = column.to_list()
     row = next(i for i, value in enumerate(values) if text_of(value) != str(value))
     return (
@@ -68,7 +68,7 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
 
 
 def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
-    """A column of lists, tuples, sets or arrays, or None where it holds anything else."""
+    """Convert a column of lists, tuples, sets or arrays; None if it holds anything else."""
     values = [] if column.dtype.kind != "O" else column.to_list()
     there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
     if not any(there) or not column[[not is_list for is_list in there]].isna().all():
@@ -100,7 +100,7 @@ def in_lists(elements: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
 
 
 def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
-    """Python objects of one kind; texts, most of the time."""
+    """Convert Python objects of one kind, usually texts."""
     try:
         texts = pl.Series(name, values, dtype=pl.String)
         return texts if texts.null_count() < len(texts) else texts.cast(pl.Null)
@@ -115,7 +115,7 @@ def _cross_objects(values: np.ndarray[Any, Any], name: str) -> pl.Series:
         return pl.Series(name, values.tolist(), dtype=pl.String)
     if kind in ("datetime", "datetime64", "timedelta", "timedelta64"):
         return _cross(pd.Series(values).infer_objects(), name)
-    if all(isinstance(value, UUID) for value in there):  # in the order of their texts
+    if all(isinstance(value, UUID) for value in there):  # sorted as text
         return pl.Series(name, [None if value is None else str(value) for value in values])
     if kind not in ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "date", "bytes"):
         first = {type(value).__name__: value for value in there[::-1]}

@@ -1,4 +1,4 @@
-"""A pandas frame as the verbs see it, and their results as pandas frames, by the shape of the result."""
+"""Convert a pandas frame for the verbs, and their results to pandas, by the shape of the result."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
 
 
 class Source:
-    """A pandas frame, and the Polars frame that the verbs see of it.
+    """A pandas frame, and the Polars frame that verbs read.
 
-    Only the needed columns cross over, and those named in `tried` if they can. The others are there by their names, and
-    hold nothing; or, where a selector of Polars may mean any of them, cross over if they can.
+    The columns `needed` are converted, and those in `tried` if they can be; all other columns are null. With `others`, as
+    for selectors of Polars, every column is converted if it can be.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **know
     """A row per query, indexed by the query."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
-    query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may bring runs together
+    query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may combine runs
     return _indexed(result, setup.changed(query=query), source)
 
 
@@ -149,7 +149,7 @@ def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: Any, *args: An
 
 
 def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """The caller's rows in another order, with their index, the columns that matter and further ones."""
+    """The caller's rows in another order, with their index, the columns of the result and further ones."""
     source = _source(frame, setup, verb, args)
     result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
     own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
@@ -158,7 +158,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **k
 
 
 def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known: Any) -> pd.DataFrame:
-    """New rows, query by query, with ids and labels as the caller's frame holds them, numbered anew."""
+    """New rows, query by query, with ids and labels in the types of the caller's frame, and a new index."""
     source = _source(frame, setup, verb, args)
     result = verb(source.polars, setup, *args, **known)
     ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
@@ -167,7 +167,7 @@ def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any, **known
 
 
 def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: Any, **known: Any) -> pd.DataFrame:
-    """The rows of two frames, numbered anew; dtypes change as they do when pandas merges."""
+    """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
@@ -185,7 +185,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
     both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
-    missed = both.filter(pl.col(ROW).is_null())  # these have a value in the run's columns only if those tell runs apart
+    missed = both.filter(pl.col(ROW).is_null())  # in these rows, only columns that name the run have values
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
     for name in keys:
         key: Any = run.back(name, both[name]) if name not in judged.columns else None
@@ -201,7 +201,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: Any, *args: An
 
 
 def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: Any) -> pd.DataFrame:
-    """A separate table, such as that of `check`, with ids as Polars holds them."""
+    """A separate table, such as that of `check`, with ids converted by `as_pandas`."""
     source = _source(frame, setup, verb, args)
     args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
     spell = [spelled] if "spelling" in verb_of(verb).parameters else []
@@ -232,7 +232,7 @@ def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[Any]) 
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
-    """A table as pandas holds it, its rows numbered."""
+    """Convert a table to pandas, with its rows numbered."""
     return pd.DataFrame({x.name: _values(x) for x in result})
 
 

@@ -1,4 +1,4 @@
-"""The rankers behind `.rank`, as a table of contents: every verb and every metric is a method, documented where it is."""
+"""The rankers behind `.rank`, as a table of contents: every verb and every metric is a method, documented where it is defined."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ class FrameRanker(Ranker[R]):
         """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
 
     def _of(self, runs: Runs) -> FrameRanker[R]:
-        """The ranker of the table with the runs: its own, or one of the runs' tables."""
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
         if not runs.tables:
             return self
         ranker = self._with(self._setup)
@@ -307,7 +307,7 @@ class FrameRanker(Ranker[R]):
         return ranker
 
     def _below(self, results: Mapping[str, R]) -> R:
-        """The results below each other, each with its name in a first column, ``run``."""
+        """Concatenate the results, with the name of each in a first column ``run``."""
         return below(results)
 
     def _measure(self, *calls: Call) -> R:

@@ -12,7 +12,7 @@ __all__ = ["in_polars"]
 
 
 def in_polars(given: object) -> object:
-    """A pandas frame or Series as Polars holds it, without columns that do not cross over; anything else unchanged."""
+    """Convert a pandas frame or Series to Polars, without columns that cannot be; return anything else unchanged."""
     if type(given).__module__.partition(".")[0] != "pandas":
         return given
     import pandas as pd  # imported late, to keep other calls fast

@@ -1,4 +1,4 @@
-"""Runs that are tables, below each other in one, with a column that names the run of each row."""
+"""Concatenate the tables of runs, with a column that names the run of each row."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ R = TypeVar("R")
 
 
 def _kinds() -> dict[type, str]:
-    """The tables that are put below each other; those of pandas only where it is imported."""
+    """The types of tables that can be concatenated; pandas' only if it is imported."""
     kinds: dict[type, str] = {pl.DataFrame: "Polars DataFrame", pl.LazyFrame: "LazyFrame"}
     return kinds | ({sys.modules["pandas"].DataFrame: "pandas DataFrame"} if sys.modules.get("pandas") else {})
 
 
 def stacked(own: object, setup: Setup, runs: Runs) -> Any:
-    """One table of those of the runs, one of which is the ranker's own: the columns that all have, and the run."""
+    """Concatenate the runs' tables, one of which is the ranker's own: their common columns, and the run."""
     kinds = _kinds()
     kind = next((kind for kind in kinds if isinstance(own, kind)), None)
     if kind is None:
@@ -62,7 +62,7 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
 
 
 def below(results: Mapping[str, R]) -> R:
-    """Results of the runs as one, in which the first column names the run of each row."""
+    """Concatenate the runs' results; the first column names the run of each row."""
     found: Any = dict(results)
     first = next(iter(found.values()))
     if isinstance(first, (pl.DataFrame, pl.LazyFrame)):
@@ -93,7 +93,7 @@ def _of_polars(tables: Any) -> pl.DataFrame | pl.LazyFrame:
 
 
 def _sort_of(dtype: pl.DataType) -> object:
-    """Types of one sort have values in common."""
+    """The sort of a type; types of the same sort have comparable values."""
     if dtype.is_numeric() or dtype == pl.Boolean:
         return "numbers"
     return "text" if is_text(dtype) else dtype.base_type()

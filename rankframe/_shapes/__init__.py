@@ -1,1 +1,1 @@
-"""Judged rankings in other shapes, brought into the long table: lists, dictionaries, arrays."""
+"""Convert judged rankings in lists, dictionaries and arrays into the long table."""

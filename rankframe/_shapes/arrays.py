@@ -1,4 +1,4 @@
-"""Arrays of scores and labels, brought into the long table."""
+"""Convert arrays of scores and labels into the long table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def from_arrays(
     ----------
     scores
         A matrix with a row per query and a column per document; or a flat array, with `group` or `query`. NumPy
-        arrays, all that has ``__array__`` (tensors of PyTorch or JAX in main memory, data frames), lists of lists of equal
+        arrays, objects with ``__array__`` (tensors of PyTorch or JAX in main memory, data frames), lists of lists of equal
         length, and SciPy's sparse matrices, whose stored elements are the retrieved documents. Masked elements and
         NaN were not retrieved.
     labels
@@ -45,7 +45,7 @@ def from_arrays(
     -------
     pl.DataFrame
         ``query_id``, ``doc_id`` (Int64: the column of a matrix, the place in a flat array; from 0), ``score`` and ``label``
-        (in the type of the arrays; null as said above). Elements with neither score nor label are left out; a query
+        (in the type of the arrays; null as above). Elements with neither score nor label are left out; a query
         without any has one row, whose document is null, so that it counts.
 
     Raises
@@ -93,7 +93,7 @@ ROW = "#row"
 class Elements:
     """The elements of an array: row, column and value of each; `missing` ones have no value.
 
-    A flat array has one row for all. A dense array has all elements, in their order; a sparse one the stored ones.
+    A flat array has a single row. A dense array lists all elements, in their order; a sparse one the stored ones.
     """
 
     row: np.ndarray[Any, Any]
@@ -105,7 +105,7 @@ class Elements:
 
     @classmethod
     def of(cls, given: Any, what: str) -> Elements:
-        """Read an array, and refuse one that holds other things than numbers or has other dimensions."""
+        """Read an array; refuse one that does not hold numbers, or has neither one nor two dimensions."""
         if hasattr(given, "tocoo"):
             stored = given.tocoo()
             if len(stored.shape) != 2:
@@ -123,7 +123,7 @@ class Elements:
         return cls(row, column, value.reshape(-1), missing.reshape(-1), value.shape, dense=True)
 
     def best(self, k: int | None) -> Elements:
-        """The k best elements of each row, and those tied with the last of them; the others are missing."""
+        """Keep the k best elements of each row, and any tied with the last of them; mark the others as missing."""
         if k is None:
             return self
         if self.dense and len(self.shape) == 2:
@@ -138,7 +138,7 @@ class Elements:
         )
 
     def table(self, name: str, of_element: np.ndarray[Any, Any] | None) -> pl.DataFrame:
-        """The elements as rows, their value under a name; `of_element` has the query of each in a flat array."""
+        """The elements as rows, with values in the column `name`; `of_element` is the query of each in a flat array."""
         row = self.row if of_element is None else of_element
         missing = pl.Series(self.missing)
         table = pl.DataFrame({ROW: row, "doc_id": self.column, name: self.value})
@@ -146,7 +146,7 @@ class Elements:
 
 
 def _array(given: Any, what: str) -> Any:
-    """The given object as an array of NumPy, masked or not."""
+    """Convert the object to a NumPy array, masked or not."""
     if isinstance(given, np.ma.MaskedArray):
         return given
     try:

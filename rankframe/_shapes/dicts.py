@@ -1,4 +1,4 @@
-"""Dictionaries of runs and judgments, brought into the long table."""
+"""Convert dictionaries of runs and judgments into the long table."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _table(given: Any, name: str, number: str) -> pl.DataFrame:
 
 
 def _listed(query: object, documents: object, name: str, number: str) -> list[Any]:
-    """The documents of a query that are given without numbers."""
+    """The documents of a query whose documents have no numbers."""
     if isinstance(documents, TEXT) or not isinstance(documents, Collection):
         raise InvalidData(
             f"{name} has {shown(documents)} for query {shown(query)}; write a dictionary {{document: {number}}}, or a list of "
@@ -151,7 +151,7 @@ def _ids(values: Sequence[Any], of: str, at: Any) -> pl.Series:
 
 
 def _numbers(values: Sequence[Any], number: str, at: Any) -> pl.Series:
-    """Scores as floats; labels as whole numbers where all are."""
+    """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
     if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
         odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))

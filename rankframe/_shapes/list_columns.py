@@ -1,4 +1,4 @@
-"""Columns of lists: documents, and a number for each, with the faults that they may have."""
+"""Columns of lists, of documents and of a number for each: their checks, and the faults of their rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LISTS = (pl.List, pl.Array)
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column of lists: its name, its lists as an expression, the type of their elements; or of `single` values."""
+    """A column of lists, or of `single` values: its name, the lists as an expression, and the type of their elements."""
 
     name: str
     lists: pl.Expr
@@ -53,7 +53,7 @@ class ListColumn:
 
     @classmethod
     def of(cls, schema: pl.Schema, name: str, role: str, *, single: bool = False) -> ListColumn:
-        """Check that a column holds lists, or where it may, `single` values."""
+        """Check that a column holds lists, or, if allowed, `single` values."""
         if name not in schema:
             raise missing(schema, name, role)
         dtype, column = schema[name], pl.col(name)
@@ -72,13 +72,13 @@ class ListColumn:
         return cls(name, pl.when(column.is_not_null()).then(pl.concat_list(column)), dtype, dtype != pl.Null)
 
     def field(self, name: str) -> ListColumn:
-        """The lists of a field of the structs."""
+        """A column with the lists of one field of the structs."""
         (inner,) = (x.dtype for x in self.inner.fields if x.name == name)  # type: ignore[attr-defined]
         return ListColumn(self.name, self.lists.list.eval(pl.element().struct.field(name)), inner)
 
     @property
     def fields(self) -> list[str]:
-        """The fields of the structs, if it holds structs."""
+        """The fields of the structs; empty if the elements are no structs."""
         return [x.name for x in self.inner.fields] if isinstance(self.inner, pl.Struct) else []
 
     @property
@@ -96,13 +96,13 @@ class ListColumn:
         return self if inner == self.inner else replace(self, lists=self.lists.cast(pl.List(inner)), inner=inner)
 
     def normalized(self, name: str) -> ListColumn:
-        """The lists as a column of a name."""
+        """The lists as the plan's column `name`."""
         return replace(self, lists=pl.col(name))
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Lists of documents, and beside them lists of a number for each: scores, labels."""
+    """Lists of documents, and lists of their scores or labels."""
 
     role: str
     ids: ListColumn
@@ -110,7 +110,7 @@ class Documents:
 
     @classmethod
     def of(cls, schema: pl.Schema, role: str, name: str, numbers: Mapping[str, str | None]) -> Documents:
-        """Check the names and types of the columns; `numbers` names a column, a field, or neither."""
+        """Check the names and types of the columns; each of `numbers` is a column, a field, or None."""
         single = role == "relevant"
         ids, found = ListColumn.of(schema, name, role, single=single), {}
         structs = ids if ids.fields else None
@@ -145,7 +145,7 @@ class Documents:
 
     @property
     def columns(self) -> list[pl.Expr]:
-        """The lists under names of the plan, see `normalized`."""
+        """The lists under the plan's names; see `normalized`."""
         return [
             self.ids.lists.alias(f"#{self.role}"),
             *(x.lists.alias(f"#{name} of {self.role}") for name, x in self.numbers.items()),
@@ -153,7 +153,7 @@ class Documents:
 
     @property
     def normalized(self) -> Documents:
-        """The same lists as columns of the plan."""
+        """The same lists, read from the plan's columns."""
         numbers = {name: x.normalized(f"#{name} of {self.role}") for name, x in self.numbers.items()}
         return Documents(self.role, self.ids.normalized(f"#{self.role}"), numbers)
 
@@ -206,8 +206,8 @@ def _braced(name: str) -> str:
 
 
 def missing(schema: pl.Schema, name: str, role: str) -> MissingColumn:
-    """The error of a missing column, with the one that may be meant."""
+    """The error for a missing column, with the column that may be meant."""
     there = list(schema)
     near = next((x for x in there if x.lower() in USUAL[role]), None) or nearest(name, there)
-    said: Text = ("Write ", Code(f"rf.from_lists(df, {role}={near or '...'!r})"))
-    return MissingColumn(f"no column {name!r} for {role}; the table has {', '.join(there) or 'no columns'}. ", said)
+    advice: Text = ("Write ", Code(f"rf.from_lists(df, {role}={near or '...'!r})"))
+    return MissingColumn(f"no column {name!r} for {role}; the table has {', '.join(there) or 'no columns'}. ", advice)

@@ -1,4 +1,4 @@
-"""One row per query with lists of documents, brought into the long table."""
+"""Convert tables with one row per query and lists of documents into the long table."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Lists:
     carry
         Columns to repeat on each row of a query.
     retrieved, relevant
-        The documents; ``None`` for the latter where labels are those of the retrieved documents, or missing.
+        The documents; ``relevant`` is None if labels belong to the retrieved documents, or are missing.
     """
 
     query: Mapping[str, str]
@@ -197,7 +197,7 @@ class Lists:
         return [self.retrieved, *([] if self.relevant is None else [self.relevant])]
 
     def rows(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows with their number and the lists as columns of the plan."""
+        """The rows with their number, and the lists under the plan's names."""
         query = [pl.col(name).alias(new) for name, new in self.query.items()]
         lists = [column for part in self.parts for column in part.columns]
         rows = frame.select(*query, *self.carry, *lists).with_row_index(ROW)
@@ -248,7 +248,7 @@ def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
-    """The type of the ids of both columns."""
+    """The common type of the ids of both columns."""
     one, other = (pl.String() if x.inner in (pl.Categorical, pl.Enum) else x.inner for x in (run, truth))
     if one == other or other == pl.Null:
         return one

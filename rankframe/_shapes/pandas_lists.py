@@ -1,4 +1,4 @@
-"""Columns of lists in pandas, whose cells are Python objects, as Polars holds them."""
+"""Convert pandas columns of lists, whose cells are Python objects, to Polars."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..errors import InvalidData
 __all__ = ["crossed"]
 
 NUMBER = {"retrieved": "score", "relevant": "label"}
-"""The field of a dictionary's values."""
+"""The struct field for the values of a dictionary."""
 
 
 def crossed(frame: pd.DataFrame, columns: Sequence[str], lists: Mapping[str, str | None]) -> pl.DataFrame:
-    """The frame in Polars: its `columns`, those of `lists` by their roles; the other columns hold nothing."""
+    """Convert the frame to Polars: `columns` as they are, `lists` by role; all other columns become null."""
     roles = {name: role for role, name in lists.items() if name is not None}
     found: dict[str, pl.Series] = {}
     for place, label in enumerate(frame.columns):
@@ -52,7 +52,7 @@ def _lists(column: pd.Series[Any], name: str, role: str) -> pl.Series:
 
 
 def _items(cell: object, number: str) -> object:
-    """A dictionary as a list of dictionaries, an array as a list, another cell as it is."""
+    """Convert a dictionary to a list of dictionaries, and an array to a list; return other cells unchanged."""
     if isinstance(cell, Mapping):
         return [{"id": doc, number: x} for doc, x in cell.items()]
     return cell.tolist() if isinstance(cell, np.ndarray) else cell

@@ -1,4 +1,4 @@
-"""Arguments that a method lacks or does not take, and what to write instead."""
+"""Errors for missing and unknown arguments of a method, with the call to write instead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["refuse_unfit"]
 def refuse_unfit(
     spelled: str, function: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
 ) -> None:
-    """Refuse arguments that a method, whose call is spelled so, lacks, and those that it has no place for."""
+    """Refuse missing, unknown and surplus arguments of a method; advice spells its call as `spelled`."""
     _, *parameters = inspect.signature(function).parameters.values()  # without the object of the method
     places = [x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD]
     several = any(x.kind is x.VAR_POSITIONAL for x in parameters)
@@ -29,11 +29,11 @@ def refuse_unfit(
     lacking = [name for name in known if defaults[name] is inspect.Parameter.empty and name not in given]
     if lacking:
         named = {name: _written(over.pop(0)) if over else "..." for name in lacking}
-        said = [*map(_written, args[: len(args) if several else len(places)])]
-        said += [f"{name}={_written(value)}" for name, value in options.items()]
-        said += [f"{name}={value}" for name, value in named.items()]
+        written = [*map(_written, args[: len(args) if several else len(places)])]
+        written += [f"{name}={_written(value)}" for name, value in options.items()]
+        written += [f"{name}={value}" for name, value in named.items()]
         needs = ", ".join(f"{name} ({_about(function, name)})" for name in lacking)
-        raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(said)})")
+        raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(written)})")
     if over:
         rest = [name for name in known if name not in given]
         takes = ", ".join(places) or "nothing"
@@ -42,7 +42,7 @@ def refuse_unfit(
 
 
 def _about(function: Callable[..., object], name: str) -> str:
-    """The first sentence about a parameter in the text of its function."""
+    """The first sentence on a parameter in its function's docstring."""
     found = re.search(rf"(?m)^{name}\n    (.*?)\.?$", inspect.getdoc(function) or "")
     text = found[1].partition("; ")[0].replace("``", "") if found else "which has no default"
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
@@ -50,5 +50,5 @@ def _about(function: Callable[..., object], name: str) -> str:
 
 
 def _written(value: object) -> str:
-    """An argument as code writes it, `...` for one that is no plain value."""
+    """An argument as code; `...` if it is no plain value."""
     return repr(value) if isinstance(value, (str, int, float, list, tuple, Mapping)) else "..."

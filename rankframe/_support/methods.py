@@ -1,4 +1,4 @@
-"""Functions as methods of objects: calls of users come in here, and errors of the package go out."""
+"""Functions as methods of objects: users' calls enter the package here, and its errors leave it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETURNS = re.compile(r"(?ms)^Returns\n-+\n(.*?)(?=\n\n|\Z)")
 
 
 class Documented(Protocol):
-    """An object whose methods' help names what this object returns."""
+    """An object whose methods name its result type in their help."""
 
     @property
     def _gives(self) -> str:
@@ -28,7 +28,7 @@ class Documented(Protocol):
 
     @property
     def _examples(self) -> Sequence[tuple[str, str]]:
-        """The texts of Polars in the help, each with the text that replaces it."""
+        """Texts of help written for Polars, each with its replacement for this object."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Lifted:
 
 
 class Method:
-    """A method of one object: as Python's own, and its signature and text name what this object returns."""
+    """A method of one object: like Python's own, with the object's result type in its signature and help."""
 
     def __init__(self, function: Callable[..., object], returns: object, ranker: Documented) -> None:
         self.__func__, self.__self__ = function, ranker
@@ -117,7 +117,7 @@ class Method:
         return getattr, (self.__self__, self.__name__)
 
 
-Method.__name__ = "method"  # as tools call Python's own; completion then goes by what the method says that it returns
+Method.__name__ = "method"  # the name of Python's own methods; completion then uses the declared return type
 
 
 def function_as_method(function: F) -> F:

@@ -137,7 +137,7 @@ def fits(given: object, annotation: object) -> bool:
 
 
 def annotation_of(name: str, annotation: object, formula: Callable[..., Any]) -> object:
-    """The annotation of a formula's option, a text resolved where the formula was written; ``Any`` if it cannot be."""
+    """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if that fails."""
     holder = SimpleNamespace(__annotations__={name: annotation})
     try:
         found: object = get_type_hints(holder, getattr(formula, "__globals__", {}), include_extras=True)[name]

@@ -19,14 +19,14 @@ SCREEN = Lock()
 
 
 class Shown(Protocol):
-    """What rich shows until it is stopped."""
+    """A display of rich, shown until it is stopped."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
 
 
 class Bar(Shown, Protocol):
-    """A bar of rich, which shows how far one task has come."""
+    """A progress bar of rich for one task."""
 
     task_ids: list[int]
 

@@ -1,4 +1,4 @@
-"""The words for tests, corrections and intervals, and what each is called in a sentence."""
+"""The words for tests, corrections and intervals, and their names in sentences."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ CORRECTIONS: Mapping[Correction, str] = {
 }
 
 Family: TypeAlias = Literal["all", "metric"]
-"""The p-values that are corrected together: all, or those of each metric."""
+"""The p-values that are corrected together: all of them, or each metric's."""

@@ -31,25 +31,25 @@ __all__ = [
 ]
 
 COUNT = "n"
-"""The column of counts, where interactions are given as counts of items."""
+"""The column of counts, if interactions are given as counts of items."""
 
 SIZE = "#n"
-"""The number of users of an item, in counts of our own."""
+"""The column of an item's number of users in `History.counts`."""
 
 LISTED = "#item"
-"""The column of items that came as ids in a list."""
+"""The column of ids that were given as a list."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A table beside the ranker's own, equal to itself alone; what is computed of it is kept.
+    """A table beside the ranker's own, compared by identity; it caches what is computed from it.
 
     Attributes
     ----------
     frame
         Its rows.
     kept
-        Results by their arguments; another process computes them anew.
+        Cached results by their arguments; pickling leaves them out.
     """
 
     frame: pl.DataFrame
@@ -77,7 +77,7 @@ class Interactions(Side):
         return cls(_rows(given, "interactions", "of users and items, or of items with their counts as n").collect())
 
     def named(self, query: Sequence[str], doc: str) -> History:
-        """The interactions by the names of the columns of users and items."""
+        """The interactions, with the names of their columns of users and items."""
         key = tuple(query), doc
         if key not in self.kept:
             self.kept[key] = History.of(self.frame, query, doc)
@@ -100,7 +100,7 @@ class History:
     counts
         A row per item: the item, and the number of its users.
     kept
-        What else is computed of them, by name.
+        Further cached frames, by name.
     """
 
     pairs: pl.DataFrame
@@ -149,7 +149,7 @@ class History:
         return float(self.pairs.select(self.key).n_unique())
 
     def need_users(self, what: str) -> None:
-        """Refuse counts of items where users count."""
+        """Refuse counts of items where a metric needs users."""
         if not self.key:
             raise InvalidOption(
                 f"it needs {what}, which counts of items do not tell; give the rows of users and items, as ",
@@ -158,7 +158,7 @@ class History:
 
     @cached_property
     def sizes(self) -> pl.Series:
-        """The numbers of users that items have, ascending, an item each."""
+        """The number of users of each item, ascending."""
         return self.counts[SIZE].sort()
 
     def percentiles(self) -> dict[float, float]:
@@ -171,13 +171,13 @@ class History:
         return dict(zip(self.sizes.unique().sort(descending=True).to_list(), itertools.count(1.0)))
 
     def tail_below(self, head: float) -> float:
-        """The popularity below which items are in the long tail: the most popular others have `head` of all interactions."""
+        """The popularity below which items are in the long tail: the more popular ones have the share `head` of interactions."""
         falling = self.sizes.reverse()
         reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
         return float(falling[reached[0]]) if len(reached) else 0.0
 
     def least_popular(self, tail: float) -> float:
-        """The popularity above which items are not among the `tail` of all items, at least one, that are the least popular."""
+        """The largest popularity in the long tail, if that is the share `tail` of all items, at least one."""
         return float(self.sizes[max(int(tail * len(self.sizes)), 1) - 1]) if len(self.sizes) else 0.0
 
     def in_tail(self, popularity: pl.Expr, head: float, tail: float | None) -> pl.Expr:
@@ -185,20 +185,20 @@ class History:
         return popularity < self.tail_below(head) if tail is None else popularity <= self.least_popular(tail)
 
     def place(self, docs: pl.Series) -> pl.Series:
-        """The number of each item's row in `counts`; null for one that is in no interaction."""
+        """The number of each item's row in `counts`; null for an item without interactions."""
         return place_in(self.counts[self.doc], docs)
 
     def popularity(self, docs: pl.Series) -> pl.Series:
-        """The number of users of each item; null for one that is in no interaction."""
+        """The number of users of each item; null for an item without interactions."""
         return self.counts[SIZE].gather(self.place(docs))
 
 
 class Items(Side):
-    """The catalog: a row for each item, with what is known of it."""
+    """The catalog: a row for each item, with its properties."""
 
     @classmethod
     def of(cls, given: object) -> Items | int:
-        """A frame with a row for each item, the ids of items in a list, an array or a Series, or the number of items alone."""
+        """Read a catalog: a frame with a row per item; a list, an array or a Series of ids; or the number of items."""
         if isinstance(given, Items):
             return given
         if isinstance(given, Integral) and not isinstance(given, bool):
@@ -228,7 +228,7 @@ class Items(Side):
         return found
 
     def check(self, schema: pl.Schema, doc: str) -> None:
-        """Refuse items whose ids cannot be compared with those of the ranker's table."""
+        """Refuse items whose ids cannot be compared with the ranker's table."""
         if not self.listed:
             if doc in self.frame.columns:
                 _comparable(doc, schema, self.frame.schema, "items")
@@ -247,7 +247,7 @@ class Items(Side):
             )
 
     def rows(self, doc: str) -> pl.DataFrame:
-        """The table, which has one row for each item."""
+        """The frame, after a check that each item has one row."""
         key = "rows", doc
         if key not in self.kept:
             self.ids(doc)
@@ -275,7 +275,7 @@ class Background:
         return isinstance(self.items, Items) and name in self.items.frame.columns
 
     def check(self, schema: pl.Schema, query: Sequence[str], doc: str | None) -> None:
-        """Refuse tables whose columns of users and items cannot be compared with those of the ranker's table."""
+        """Refuse tables whose columns of users and items cannot be compared with the ranker's table."""
         if doc is None:
             return
         if self.interactions is not None:
@@ -287,7 +287,7 @@ class Background:
 
 
 def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Series:
-    """The last column of `known` for the key of each row; null for a key that it does not have."""
+    """The last column of `known` for the key of each row; null for a missing key."""
     rows, known = of_common_types(rows, known, key)
     value = known.columns[-1]
     found = rows.select(key).join(known.rename({value: "#value"}), on=list(key), how="left", maintain_order="left")
@@ -295,7 +295,7 @@ def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl
 
 
 def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Two tables with the columns of a key in types in which they can be compared."""
+    """Cast the key columns of two tables to common types."""
     for name in key:
         if one.schema[name] != other.schema[name]:
             both = common_type(one.schema[name], other.schema[name])
@@ -304,7 +304,7 @@ def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) 
 
 
 def place_in(ids: pl.Series, given: pl.Series) -> pl.Series:
-    """The place, from 0 on, of each given id among ids that all differ; null for one that is not there."""
+    """The place, from 0 on, of each given id among the distinct `ids`; null if missing."""
     known = pl.DataFrame({"#id": ids, "#place": pl.int_range(len(ids), dtype=pl.UInt32, eager=True)})
     return looked_up(given.to_frame("#id"), known, ["#id"])
 
@@ -352,7 +352,7 @@ def pairs_of(
 ) -> tuple[pl.LazyFrame, list[str]]:
     """The pairs of user and item of another table, each once, with its columns of users.
 
-    Columns that only tell runs or days apart may be missing there: its pairs then hold for each of them.
+    Query columns such as a run or a day may be missing there; its pairs then apply to every run or day.
     """
     rows = _rows(given, whose, "with a row per user and item")
     others = rows.collect_schema()
@@ -363,7 +363,7 @@ def pairs_of(
 
 
 def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, counts: bool = False) -> tuple[str, ...]:
-    """The columns of users in another table, which must have one, or counts of items in their place, and that of items."""
+    """The user columns of another table; it must have one (or, with `counts`, a column of counts) and the item column."""
     users = tuple(name for name in query if name in others)
     lacking = [] if users or (counts and COUNT in others) else [(query[-1], "query")]
     require_all(others, [*lacking, (doc, "doc")], whose)
@@ -371,7 +371,7 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
 
 
 def _frame(given: Any) -> Any:
-    """A table of another library with the Arrow PyCapsule interface as a Polars frame; anything else as it is."""
+    """Turn a table with the Arrow PyCapsule interface into a Polars frame; return anything else unchanged."""
     if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
         return given
     return pl.DataFrame(cast("Any", given)) if hasattr(given, "columns") else given

@@ -32,7 +32,7 @@ from .telling_apart import repeated_document, repeats, telling_apart, usual_runs
 
 __all__ = ["check", "fault_in", "findings"]
 
-SAYS = ("severity", "problem", "rows", "tied_fraction", "advice")
+COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
 
 
@@ -46,9 +46,9 @@ def check(
 ) -> pl.LazyFrame:
     """One row per finding: severity, problem, place, number of rows, and advice, as `spelling` writes it."""
     found = findings(frame, setup, qrels, spelling, in_memory=in_memory)
-    where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in SAYS}
+    where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in COLUMNS}
     for name in where.values():
-        if name in SAYS:
+        if name in COLUMNS:
             raise InvalidOption(
                 f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table",
                 renamed({name: "..."}),
@@ -61,7 +61,7 @@ def findings(
 ) -> pl.LazyFrame:
     """The findings, with the caller's columns under `carried` names.
 
-    Of rows `in_memory`, the advice for repeated documents names the columns that tell them apart.
+    With `in_memory`, the rows are searched for columns that tell repeated documents apart, to name in the advice.
     """
     note, finding = partial(_note, spelling), partial(_finding, spelling)
     schema = frame.collect_schema()
@@ -87,7 +87,7 @@ def findings(
         rest = findings(
             documents(frame, table, ordered=True, check=False), of_docs, qrels, spelling, in_memory=in_memory
         )
-        if table.lists_subtopics:  # the lists tell what is relevant
+        if table.lists_subtopics:  # a document's subtopics are the relevant ones
             rest = rest.filter(pl.col("problem") != "no labels")
         parts.append(rest)
         return pl.concat(parts, how="diagonal")
@@ -321,7 +321,7 @@ def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
     found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
     at: Text = ""
     if not found.is_empty():
-        where = [name for name in found.columns if name not in SAYS]
+        where = [name for name in found.columns if name not in COLUMNS]
         places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
         at = found_in(places, int(found["rows"].sum()), CHECK)
     if kind != "repeated document":
@@ -331,7 +331,7 @@ def fault_in(frame: pl.DataFrame, setup: Setup, kind: str) -> InvalidData:
 
 
 def _text_of(kind: str, setup: Setup, frame: pl.LazyFrame, *, in_memory: bool) -> tuple[Text, ...]:
-    """The message of a fault; that of a repeated document names the columns that tell its rows apart, as far as known."""
+    """The message of a fault; for a repeated document, with the columns that tell its rows apart, if known."""
     if kind != "repeated document":
         return TEXTS[kind](setup)
     key = [*setup.roles.query, str(setup.roles.doc_name)]

@@ -1,4 +1,4 @@
-"""The convention of a tool: what it sets, and what it prints by the names of metrics that it has otherwise."""
+"""The convention of a tool: its policies and options, and the metrics that it defines differently."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["LIST_ONLY", "Convention", "Otherwise", "Settings", "Values"]
 Settings: TypeAlias = Mapping[str, Any]
 
 LIST_ONLY: Settings = {"unretrieved": "drop"}
-"""Of tools that see nothing but the list they are given."""
+"""The policies of tools that see only the list they are given."""
 
 
 class Values(Protocol):
-    """The values of metrics for a table, by the policies of a tool and at the cutoff that was asked for."""
+    """The values of a table's metrics, under a tool's policies and at the call's cutoff."""
 
     @property
     def past_items(self) -> pl.Series:
@@ -30,23 +30,23 @@ class Values(Protocol):
         ...
 
     def of(self, text: str, items: object = None) -> float:
-        """The value of a metric without cutoff in its text; NaN where there is none. With `items` that is the catalog.
+        """The value of a metric, named without a cutoff; NaN if it has none. `items` replaces the catalog.
 
-        Of the items that are shown, those that such a catalog lacks are left out.
+        Shown items that this catalog lacks are left out.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Otherwise:
-    """The number that a tool prints by the name of a metric, where no option of that metric gives it.
+    """A number that a tool prints under a metric's name, and that no option of our metric gives.
 
     Attributes
     ----------
     says
-        What it is, as a clause.
+        Its definition, as a clause.
     value
-        Its value from those of other metrics; ``None`` if they do not tell it.
+        Computes it from other metrics; ``None`` if they do not determine it.
     """
 
     says: str
@@ -60,15 +60,15 @@ class Convention:
     Attributes
     ----------
     policies
-        What :meth:`on` sets for all metrics of the tool.
+        The policies that :meth:`on` sets for all of the tool's metrics.
     metrics
-        The tool's metrics by canonical name, each with what it has otherwise: options of the metric, or policies.
+        The tool's metrics by canonical name, each with options and policies of its own.
     note
-        What of the tool no setting can repeat.
+        Behaviour of the tool that no setting reproduces.
     also
         Other tools that count the same, and other names of the tool, for the hint in an error.
     otherwise
-        What the tool prints by the names of metrics that it has otherwise than any option says.
+        The tool's numbers that no option gives, by our metrics' names.
     """
 
     policies: Settings = field(default_factory=dict)

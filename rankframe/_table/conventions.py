@@ -1,4 +1,4 @@
-"""How other tools count: the policies and options that each of them has, as data."""
+"""The conventions of other tools as data: the policies and options of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOVE_HALF = math.nextafter(0.5, 1)
 """The least number that is above one half."""
 
 ANY_GAIN: Settings = {"relevant": math.nextafter(0, 1)}
-"""Of metrics that ask whether a query has any gain, not whether it has a relevant document."""
+"""The threshold of metrics that need any gain in a query, not a relevant document."""
 
 
 OF_TREC_EVAL: Mapping[str, Settings] = {
@@ -244,7 +244,7 @@ PRODUCTS: Mapping[str, Convention] = {
         "where nothing was retrieved",
     ),
 }
-"""The conventions of products that print metrics beside what they are for."""
+"""The conventions of products that report metrics beside their main purpose."""
 
 CONVENTIONS: Mapping[str, Convention] = {**TOOLS, **PRODUCTS, **RECOMMENDERS}
 """Every tool's convention by its name."""

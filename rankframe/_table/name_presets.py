@@ -1,4 +1,4 @@
-"""Names of columns as presets for `on(names=...)`: those of other tools' tables, and those of results for SQL."""
+"""Presets of column names for `on(names=...)`: other tools' names, and names of results for SQL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import InvalidOption, nearest, option
 __all__ = ["FLAT", "PRESETS", "presets_for", "roles_of", "texts_of_presets"]
 
 FLAT = "flat"
-"""The preset that names no column of a table, but those of results."""
+"""The preset that names the columns of results only."""
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "beir": {"query": "query-id", "doc": "corpus-id"},
@@ -31,11 +31,11 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "replay": {"query": "query_id", "doc": "item_id", "score": "rating", "label": "relevance"},
     "xgboost": {"query": "qid", "label": "label"},
 }
-"""The names that a tool has for a role; roles that it does not name keep theirs."""
+"""Each tool's column names by role; other roles keep theirs."""
 
 
 def texts_of_presets(names: object) -> list[str]:
-    """The presets that are named, one or several."""
+    """Check one or several names of presets, and list them."""
     given: list[Any] = list(names) if isinstance(names, (list, tuple)) else [names]
     for name in given:
         if not isinstance(name, str) or name not in PRESETS:
@@ -46,10 +46,10 @@ def texts_of_presets(names: object) -> list[str]:
 
 
 def roles_of(names: object) -> Mapping[str, str]:
-    """The roles of a preset, or of several, of which the last has precedence."""
+    """The roles of one or several presets; the last preset has precedence."""
     return {role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()}
 
 
 def presets_for(columns: Collection[str]) -> list[str]:
-    """The presets of which a table has the columns of queries and documents."""
+    """The presets whose columns of queries and documents the table has."""
     return [name for name, roles in PRESETS.items() if "doc" in roles and {roles["query"], roles["doc"]} <= {*columns}]

@@ -193,7 +193,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "float32": "scores are compared as 32-bit floats",
     },
 }
-"""The effect of each value of a policy, as a clause; ``...`` stands for any other value, which takes the place of {}."""
+"""The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces {}."""
 
 
 def check_threshold(relevant: object) -> None:

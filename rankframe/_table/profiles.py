@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 USER, ITEM = "#user", "#item"
-"""The number of a user, in the order of the interactions; that of an item, the number of its row in their counts."""
+"""Columns: a user's number, by first interaction; an item's number, that of its row in `History.counts`."""
 
 
 def in_lists(values: pl.Series) -> pl.Series:
@@ -76,7 +76,7 @@ def categories_of(history: History, categories: pl.DataFrame) -> pl.DataFrame:
 
 
 def seen(rows: pl.DataFrame, history: History) -> pl.Series:
-    """1.0 for a row whose user, by number, had its item, by number, before; else 0.0."""
+    """1.0 for a row whose user has interacted with its item, both given by number; else 0.0."""
     import numpy as np
 
     n_items = history.counts.height
@@ -105,7 +105,7 @@ def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
     asked = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
     had = numbers(history).rename({ITEM: "#other"})
     both = asked.join(had, on=USER).join(similar, on=[ITEM, "#other"], how="left")
-    # Sorted rows, as a sum depends on its order in the last bit; the optimizer drops a sort inside of the mean.
+    # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
     terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
     sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
     return asked.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
@@ -147,16 +147,16 @@ def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def feature_profiles(history: History, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
-    """A row per user, in the order of their numbers: the mean of the features of the user's items, which `ids` names."""
+    """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
     places = place_in(ids, history.pairs[history.doc])
     had = _rows_at(features, places).with_columns(numbers(history)[USER])
     return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
 
 
 def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
-    """The mean cosine of the features of each row's item and of the items of its user, both by number; null without a user.
+    """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
 
-    `features` and `profiles` have a row for each item and user; an item that is not there has the cosine 0.
+    `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
     """
     own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
     products = pl.DataFrame([profile[name] * own[name] for name in features.columns])

@@ -72,7 +72,7 @@ def require(
 
 
 def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where: str = "the table") -> None:
-    """Refuse a table that lacks a column, given with its role, and say what to write for all that it lacks."""
+    """Refuse a table without one of the columns, given with their roles; the advice covers all missing columns."""
     lacking = [(name, role) for name, role in roles if name not in schema]
     if len(lacking) == 1:
         require(schema, *lacking[0], where)
@@ -87,7 +87,7 @@ def require_all(schema: Collection[str], roles: Sequence[tuple[str, str]], where
 
 
 def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
-    """What to write for columns that are lacking, given with their roles."""
+    """The advice for missing columns, given with their roles."""
     there = _of_caller(schema)
     meant: dict[str, Any] = {role: _meant(there, name, role) for name, role in lacking}
     unknown = None in meant.values()
@@ -97,15 +97,15 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]]) -> Text:
         meant = {("rank" if role == "score" else role): near for role, near in meant.items()}
     elif least_first is not None and least_first.lower() in DISTANCES:
         meant["ascending"] = Verbatim(True)
-    said: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()})]
+    advice: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()})]
     if preset is not None:
-        said += [", or ", on(names=preset)]
+        advice += [", or ", on(names=preset)]
     if unknown:
-        said.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
+        advice.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
     if isinstance(schema, Mapping):
         lists = [name for name in there if isinstance(schema[name], (pl.List, pl.Array))]
-        said += [part for name in lists[:1] for part in of_lists(name, str(schema[name]))]
-    return (*said, JUDGE if "label" in meant else "")
+        advice += [part for name in lists[:1] for part in of_lists(name, str(schema[name]))]
+    return (*advice, JUDGE if "label" in meant else "")
 
 
 def of_lists(name: str, kind: str) -> tuple[Text, Text]:
@@ -116,7 +116,7 @@ def of_lists(name: str, kind: str) -> tuple[Text, Text]:
 
 
 def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None], there: Collection[str]) -> bool:
-    """Whether a preset names the columns that are meant and one more, and the table has all of them; a run has no label."""
+    """Whether a preset names the columns meant and one more, and the table has all of them but, for a run, the label."""
     lacking = {role for role, name in preset.items() if name not in there}
     if lacking and (lacking != {"label"} or "label" in there):
         return False

@@ -35,18 +35,18 @@ UNMATCHED = "no retrieved document is judged; write the ids alike in both tables
 
 
 class Refusal(NamedTuple):
-    """Why two tables do not join.
+    """A reason to refuse a join.
 
     Attributes
     ----------
     message
         The message.
     places
-        Where it is seen: the columns that say so, and in the last one the number of rows; nothing where all is well.
+        The keys of the rows at fault, and in the last column their number; empty if there is no fault.
     listed
         The call that lists the places.
     error
-        A function that makes the error, of the first places; ``None`` for the message with these places.
+        Makes the error from the text of the first places; ``None``: the message followed by this text.
     """
 
     message: Text
@@ -74,7 +74,7 @@ class Tables:
     setup
         The roles of columns, and the policies.
     named
-        The query column that names the run of each row; ``None`` where there is one run, or none was named.
+        The query column that names the run of each row; ``None`` if there is one run, or no such column was named.
     all_relevant
         Whether the judgments have no column of labels, so that each of their rows counts 1.
     """
@@ -193,9 +193,9 @@ class Tables:
     # reasons to refuse the join
 
     def refusals(self, judged_only: Missing, run_only: Missing, apart: Apart | None) -> Iterator[Refusal]:
-        """The reasons to refuse a join that hold for whole tables as well as for tables with some of the queries.
+        """The reasons to refuse a join that can be found in some of the queries alone, as in a plan in parts.
 
-        Where the run repeats documents, one of `apart`, each one or two columns, may name the run; ``None`` where none repeats.
+        `apart` lists the columns, or pairs of them, that may name the run of repeated documents; ``None``: none repeats.
         """
         if self.named is not None:
             yield self._nameless(self.named)
@@ -276,9 +276,9 @@ class Tables:
     # checks that compare both tables in memory
 
     def told_apart(self) -> tuple[Tables, Apart | None]:
-        """The tables, runs told apart by the one column that does; or as they are, with the columns that would.
+        """The tables with the one usual column of runs that tells repeated documents apart; else unchanged, with the candidates.
 
-        ``None`` for these columns where no document repeats.
+        ``None`` for the candidates if no document repeats, or if the column is set.
         """
         if not self._repeats:
             return self, None
@@ -311,7 +311,7 @@ class Tables:
                 option(run_only="keep"),
                 f" to count them as having nothing relevant (found in the run: {first_of(left_out)})",
             )
-        # The first rows tell, most often; a join of all rows takes as long as a sort.
+        # The first rows usually suffice; a join of all rows takes as long as a sort.
         of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
             on, both = self.query, (self.run.select(self.keys), self.qrels.select(self.keys))

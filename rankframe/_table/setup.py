@@ -216,7 +216,7 @@ class Setup:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of `on` that make this setup of the default one, as lists, texts and numbers."""
+        """The options of `on` that turn the default setup into this one, as lists, texts and numbers."""
         convention = {} if self.convention is None else {"convention": self.convention}
         usual = Setup().on(**convention)
         found: dict[str, Any] = {}

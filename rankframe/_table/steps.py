@@ -26,19 +26,19 @@ __all__ = [
 
 
 def renamed(new: Mapping[str, str], *, frame: str = "df") -> Code:
-    """Columns under new names; ``...`` for one that the reader chooses."""
+    """Rename columns; ``...`` is a name that the reader chooses."""
     pairs = (f"{old!r}: {name if name == '...' else repr(name)}" for old, name in new.items())
     names = f"{{{', '.join(pairs)}}}"
     return Code(f"{frame}.rename({names})", f"{frame}.rename(columns={names})", phrase=", as with {}")
 
 
 def computed() -> Code:
-    """Further columns."""
+    """Add computed columns."""
     return Code("df.with_columns(...)", "df.assign(...)", phrase=", with {}")
 
 
 def cast(name: str, dtype: pl.DataType, *, frame: str = "df", of_words: bool = False) -> Code:
-    """A column as another type; that of categories, which are words, by way of text."""
+    """Cast a column; categories are cast by way of text."""
     text = ".cast(pl.String)" if of_words else ""
     in_pandas = "str" if dtype == pl.String else repr(_in_pandas(dtype))
     return Code(
@@ -51,7 +51,7 @@ def _in_pandas(dtype: pl.DataType) -> str:
 
 
 def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]:
-    """A column of ids of two frames, given with their types, as one type, in which all ids of both have a place."""
+    """Cast an id column of two frames, given with their types, to a type that holds the ids of both."""
     if any(dtype.is_nested() for dtype in types.values()):
         return ("make both of one type",)
     try:
@@ -65,7 +65,7 @@ def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]
 
 
 def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
-    """A column with a number in the place of each word."""
+    """Replace each word of a column by a number."""
     return Code(
         f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",
         f"df.assign(**{{{name!r}: df[{name!r}].map({numbers})}})",
@@ -74,7 +74,7 @@ def mapped(name: str, numbers: Mapping[str, float | None], phrase: str) -> Code:
 
 
 def without_nan() -> Code:
-    """Null in the place of NaN, which pandas does not tell apart."""
+    """Replace NaN by null; no code for pandas, which does not distinguish them."""
     return Code("df.fill_nan(None)", "", phrase=", as {} does")
 
 
@@ -101,7 +101,7 @@ def one_kept(key: Sequence[str | None], phrase: str = "{}", then: str = "", *, f
 
 
 def best_kept(score: str, key: Sequence[str], phrase: str, *, ascending: bool = False) -> Code:
-    """Of the rows with the same values of `key` the first in rank order."""
+    """Keep the first row in rank order for each value of `key`."""
     polars = "" if ascending else "descending=True, "
     return Code(
         f"df.sort({score!r}, {polars}nulls_last=True).unique({key}, keep='first', maintain_order=True)",
@@ -111,7 +111,7 @@ def best_kept(score: str, key: Sequence[str], phrase: str, *, ascending: bool = 
 
 
 def last_kept(name: str, key: Sequence[str], phrase: str, *, frame: str = "df") -> Code:
-    """Of the rows with the same values of `key` the one with the largest value of a column."""
+    """Keep the row with the largest value of a column for each value of `key`."""
     return Code(
         f"{frame}.sort({name!r}).unique({key}, keep='last')",
         f"{frame}.sort_values({name!r}, na_position='first').drop_duplicates({key}, keep='last')",

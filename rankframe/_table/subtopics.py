@@ -16,8 +16,8 @@ def documents(
 ) -> pl.LazyFrame:
     """One row per document, with its largest label; unchanged rows if each holds a list of subtopics.
 
-    In order of first appearance where `ordered`. Other columns are carried from the row of the largest label. With `check`, rows of one document that contradict or
-    repeat each other fail.
+    If `ordered`, documents keep the order of first appearance. Columns of `carry` come from the row of the largest label.
+    With `check`, rows of one document that contradict or repeat each other fail.
     """
     setup = table.setup
     if setup.roles.subtopic is None or table.lists_subtopics:

@@ -96,7 +96,7 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         " to keep the order of the rows",
     ),
 }  # fmt: skip
-"""The message for each kind of fault: a table for which no metric is defined."""
+"""The message for each kind of fault, which leaves metrics undefined."""
 
 
 def message_of(kind: str, setup: Setup) -> str:
@@ -247,7 +247,7 @@ class Table:
         return self.compared(pl.col(name))
 
     def compared(self, doc: pl.Expr) -> pl.Expr:
-        """A document's id as it is compared."""
+        """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
         as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc

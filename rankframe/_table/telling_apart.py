@@ -1,4 +1,4 @@
-"""Rows on which a query holds the same document: the columns that tell them apart, and the advice to name them."""
+"""Repeated documents of a query: find the columns that tell their rows apart, and advise to name them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .table import TEXTS
 __all__ = ["Apart", "repeated_document", "repeated_in_run", "repeats", "telling_apart", "usual_runs"]
 
 Apart: TypeAlias = Sequence[tuple[str, ...]]
-"""Columns that tell rows apart, each alone; or two of them that do together."""
+"""Sets of one or two columns, each of which tells the rows apart."""
 
 SAMPLE = 1_000
 """The number of repeated keys on which a column is tried before it is tried on all rows."""
@@ -28,7 +28,7 @@ TOGETHER = 2
 
 
 Advise: TypeAlias = Callable[[Apart], tuple[Text, ...]]
-"""Gives the message for columns that tell the rows apart, which may be none."""
+"""Makes the message from the columns that tell rows apart, possibly none."""
 
 
 def repeats(key: Sequence[str], setup: Setup, advise: Advise, apart: Apart, found: Text) -> InvalidData:
@@ -49,7 +49,7 @@ def _repeats_among(
 
 
 def usual_runs(names: Sequence[str], key: Sequence[str]) -> list[tuple[str, ...]]:
-    """The names that columns of runs usually have, without those of `key`."""
+    """The columns with a usual name for runs, except columns of `key`."""
     return [(name,) for name in names if name.lower() in USUAL_NAMES["run"] and name not in key]
 
 
@@ -94,7 +94,7 @@ def repeated_in_run(setup: Setup, key: Sequence[str], named: str | None, apart: 
 def telling_apart(rows: pl.LazyFrame, key: Sequence[str], setup: Setup) -> Apart:
     """The columns that, added to `key`, leave no two rows alike: each alone, else two together; none if no row repeats.
 
-    Columns with a usual name for runs come first, then those with few values. A column that numbers the rows of a query,
+    Columns with a usual name for runs come first, then columns with few values. A column that numbers the rows of a query,
     so that each would be a ranking of its own, is left out.
     """
     schema = rows.collect_schema()
@@ -124,7 +124,7 @@ def telling_apart(rows: pl.LazyFrame, key: Sequence[str], setup: Setup) -> Apart
 
 
 def _may_name(dtype: pl.DataType, *, usual: bool) -> bool:
-    """Whether values of the type may name runs, folds or days; those of a column with a usual name for runs may be any."""
+    """Whether values of the type may name runs, folds or days; under a usual name for runs, any type but objects may."""
     return dtype != pl.Object and (
         usual or not (dtype.is_nested() or dtype.is_float() or dtype.is_decimal() or dtype == pl.Null)
     )

@@ -1,4 +1,4 @@
-"""trec_eval's measures as data: their names, the metric that each is here, and the parameters that each has by default."""
+"""trec_eval's measures as data: their names, our metrics for them, and their default parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["CUTOFFS", "DEFAULTS", "LEVELS", "MEASURES", "OF_THE_RUN", "SETS", "M
 Parameter: TypeAlias = Literal["rank", "share"]
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""The ranks at which trec_eval cuts off where none is given."""
+"""trec_eval's default cutoffs."""
 
 LEVELS = tuple(tenth / 10 for tenth in range(11))
 """The levels of recall of interpolated precision."""
@@ -28,11 +28,11 @@ class Measure:
     metric
         The canonical name of the metric; empty for facts about the run, which are no metric.
     defaults
-        Its parameters where none is given, each of which makes a line of its own; empty if it prints one line.
+        Its default parameters, each printed on a line of its own; empty if it prints one line.
     parameter
-        What these parameters are: ranks, printed as they are, or shares, printed with two decimals.
+        The kind of its parameters: ranks, printed as they are, or shares, printed with two decimals.
     expands
-        Whether the name alone means all of these parameters in text, too; other names have a meaning of their own there.
+        Whether the bare name stands for all default parameters in a metric's text; others, such as ``P``, mean one metric.
     since
         The first version of trec_eval, 9 or 10, that has the measure.
     """
@@ -103,7 +103,7 @@ MEASURES: Mapping[str, Measure] = {
 """The measures by their names, in the order in which trec_eval prints them."""
 
 DEFAULTS: Mapping[str, tuple[float, ...]] = {x.name: x.defaults for x in MEASURES.values() if x.expands}
-"""The names that text reads as several measures, and their parameters."""
+"""The names that stand for several measures in a metric's text, and their parameters."""
 
 OF_THE_RUN = tuple(x.name for x in MEASURES.values() if not x.metric)
 """The names of facts about the run, which are no metric."""

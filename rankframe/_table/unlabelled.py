@@ -16,9 +16,9 @@ __all__ = ["all_ones"]
 
 
 def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.LazyFrame | None:
-    """The judgments with the label 1 in every row; ``None`` if they have labels, or others than labels are lacking.
+    """The judgments with the label 1 in every row; ``None`` if they have labels, or lack other columns too.
 
-    `lacking` are the roles without a column. A column that was named has to exist.
+    `lacking` are the roles without a column. A label column that was named has to exist.
     """
     roles, schema = setup.roles, qrels.collect_schema()
     if roles.label in schema or roles.label != Roles.label:
@@ -40,7 +40,7 @@ def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.La
 
 
 def _may_be_labels(schema: pl.Schema, others: Collection[str]) -> list[str]:
-    """The columns of judgments that may hold labels, beside those of `others`: any with numbers, or with a usual name."""
+    """The columns of judgments, except `others`, that may hold labels: any with numbers, or with a usual name."""
     elsewhere = {name for role in ("query", "doc", "subtopic", "run") for name in USUAL_NAMES[role]}
     beside = [
         name

@@ -39,7 +39,7 @@ MOST_ROWS = 30
 def comparison_text(of: Any, most: int | None = MOST_ROWS) -> str:
     """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
 
-    Where the names of the runs make the table wider than `WIDTH`, letters stand for them, as in Markdown.
+    If the names of the runs make the table wider than `WIDTH`, letters replace them, as in Markdown.
     """
     rows = records(of.table)
     lines = [visible(line) for line in headlines(rows, of.settings)]
@@ -135,7 +135,7 @@ def verdict_text(of: Any) -> str:
 
 
 def verdict_html(of: Any) -> str:
-    """A verdict as HTML in the colours of the page: what did not pass comes first."""
+    """A verdict as HTML in the colours of the page: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
     head = ("verdict", *by, "metric", "run", "baseline", "baseline mean", "mean", "difference", "at worst", "budget")
@@ -154,9 +154,9 @@ def verdict_html(of: Any) -> str:
 
 
 def with_display(found: F) -> F:
-    """The findings of a check with a display of their own in notebooks: a row for each kind, and what to write.
+    """Give the findings of a check a display in notebooks: a row for each kind, with the advice.
 
-    The frame is one of its library: only this object has the display, so print and frames made of it are as usual.
+    Only this object has the display: print, and frames made from it, are as usual.
     """
     if not hasattr(found, "collect"):
         vars(found)["_repr_mimebundle_"] = partial(_findings, found)
@@ -174,7 +174,7 @@ def _findings(found: Any, include: object = None, exclude: object = None) -> dic
 
 
 def fitted_text(of: Any) -> str:
-    """A trained method of fusion as plain text: what it was trained on, and a row per rank or segment with a column per run."""
+    """A trained method of fusion as plain text: its training data, and a row per rank or segment with a column per run."""
     return f"{visible(_trained(of))}\n{text(_of_places(of))}"
 
 
@@ -206,7 +206,7 @@ def _of_places(of: Any) -> Grid:
 
 
 def tuned_text(of: Any) -> str:
-    """A tuned fusion as plain text: what was chosen and what it is worth, then the comparison with the other rankings."""
+    """A tuned fusion as plain text: the chosen method and its means, then the comparison with the other rankings."""
     compared = SimpleNamespace(table=of.comparison, settings=of.settings)
     return "\n".join([*map(visible, _tuned(of)), "", text(_of_rankings(of)), "", comparison_text(compared)])
 
@@ -231,7 +231,7 @@ def _tuned(of: Any) -> list[str]:
 
 
 def _of_rankings(of: Any) -> Grid:
-    """A row per ranking with its mean, then what was chosen for each fold."""
+    """A row per ranking with its mean, then the method chosen for each fold."""
     ci = f"{100 * of.settings['ci']:.6g}% interval"
     body = []
     for row in records(of.table):

@@ -1,4 +1,4 @@
-"""Grids as Markdown, LaTeX, HTML and great_tables' HTML; every text of the user's is escaped."""
+"""Grids as plain text, Markdown, LaTeX, HTML and great_tables' HTML; every text of the user's is escaped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def markdown(grid: Grid) -> str:
 
 
 def text(grid: Grid) -> str:
-    """Plain text for a terminal: columns that line up, and the notes below, in lines of `WIDTH` letters."""
+    """Plain text for a terminal: aligned columns, and the notes below, in lines of `WIDTH` letters."""
     rows = [[visible(cell.text) for cell in row] for row in grid.rows]
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

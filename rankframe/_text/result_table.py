@@ -72,7 +72,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells under a head; the last `numbers` columns hold numbers. The notes stand below."""
+    """Rows of cells under a head; the last `numbers` columns hold numbers. The notes come below."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -249,12 +249,12 @@ def higher_is_better(metric: str) -> bool:
 
 
 def number(value: Any, digits: int) -> str:
-    """A figure with so many decimals; whole numbers in full, nothing for null."""
+    """A figure with `digits` decimals; whole numbers in full, nothing for null."""
     if value is None:
         return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
 
 
 def name_of(value: Any) -> str:
-    """A value that names a slice or a run."""
+    """The name of a slice or a run as text."""
     return "null" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The result of a comparison in one sentence of plain text; names of runs and slices stand there as the user wrote them."""
+"""The result of a comparison in one sentence of plain text; names of runs and slices are not escaped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ IN_TEXT = ("`", "`")
 """The quotation marks before and after the name of a run."""
 
 IN_HTML = ("“", "”")
-"""The same on pages, which would show a backtick as it is."""
+"""The same for HTML, which would show a backtick as it is."""
 
 
 def sentence(
@@ -49,8 +49,8 @@ def sentence(
 ) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
-    `comparisons` are the rows of the table. The difference and its interval are those of the winner; without a significant difference, those of the run less the
-    baseline.
+    `comparisons` is the number of rows of the table. The difference and its interval are those of the winner; without a
+    significant difference, those of the run less the baseline.
     """
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
     better_if_higher = higher_is_better(row["metric"])
@@ -197,7 +197,7 @@ def p_value(p: float) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int) -> str:
-    """An interval in brackets after a space; nothing where there is none."""
+    """An interval in brackets after a space; empty without an interval."""
     return "" if low is None or high is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
 
 

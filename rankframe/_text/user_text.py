@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def rewritten(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
-    """The frame with every text as `how` writes it; lists, bytes and the like become texts."""
+    """The frame with `how` applied to every text; lists, bytes and the like become texts."""
     texts = frame.select(~(cs.numeric() | cs.boolean() | cs.temporal())).iter_columns()
     return frame.with_columns(
         pl.Series(text.name, [None if value is None else how(str(value)) for value in text.to_list()], dtype=pl.String)

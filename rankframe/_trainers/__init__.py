@@ -1,1 +1,1 @@
-"""Hooks of trainers: what boosters and neural trainers call between their steps, and a sum of batches."""
+"""Hooks that boosters and neural trainers call between their steps, and an accumulator of batches."""

@@ -18,7 +18,7 @@ __all__ = ["Accumulator"]
 class Accumulator:
     """Metrics of scores that come in batches, computed over all of them: `update`, `compute` and `reset`.
 
-    It needs no PyTorch, takes its tensors on any device, and computes what ``df.rank`` computes on the table of all rows.
+    It needs no PyTorch, takes its tensors on any device, and gives the same values as ``df.rank`` on the table of all rows.
     The rows of a query may come in several batches, in any order.
 
     Parameters
@@ -38,7 +38,7 @@ class Accumulator:
     >>> import rankframe as rf
     >>> metrics = rf.Accumulator("ndcg@10", "rr")
     >>> metrics.update([0.9, 0.1, 0.5], [0, 1, 0], query=["a", "a", "b"])
-    >>> metrics.update([0.4], [1], query=["b"])  # query b goes on
+    >>> metrics.update([0.4], [1], query=["b"])  # query b continues
     >>> metrics.compute()
     {'ndcg@10': 0.6309297535714574, 'rr': 0.5}
     >>> metrics.per_query()["query_id"].to_list()
@@ -54,7 +54,7 @@ class Accumulator:
         self._means = Means.of(Accumulator, metrics, options, table=False)
         self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
-        self._numbered = 0  # how many queries came without a name
+        self._numbered = 0  # the number of unnamed queries so far
 
     @called_by_users
     def update(self, scores: Any, labels: Any, query: Any = None, *, doc: Any = None, mask: Any = None) -> None:
@@ -71,14 +71,14 @@ class Accumulator:
             batch. ``None`` in two dimensions: each row is a query that no other batch has.
         doc
             The ids of the documents, in the shape of the scores, by which ties are ordered. ``None``: ties keep the order
-            in which documents came. Either all batches have them, or none.
+            in which documents came. Either all batches have ids, or none.
         mask
             True for documents that count, in the shape of the scores; false for padding.
 
         Raises
         ------
         InvalidData
-            If shapes differ, or ids are of another kind than those of the batches before.
+            If shapes differ, or ids are of another kind than in earlier batches.
         """
         columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
@@ -164,7 +164,7 @@ class Accumulator:
 
 
 def column_of(name: str, given: Array) -> pl.Series:
-    """A column of an array; whole numbers have 64 bits, as ids of all batches are to have one type."""
+    """A column of an array; whole numbers become Int64, since ids of all batches must have one type."""
     flat = given.reshape(-1)
     column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
     return column.cast(pl.Int64) if column.dtype.is_integer() else column

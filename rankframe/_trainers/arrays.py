@@ -1,4 +1,4 @@
-"""Numbers in the forms in which trainers hold them."""
+"""Convert the numbers of trainers to arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def values(given: Any, what: str) -> Array:
-    """An array of a tensor, an array, a Series or a list, in the main memory."""
+    """Convert a tensor, an array, a Series or a list to an array in main memory."""
     if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its floats
         given = given.detach().cpu()
         given = given.double() if given.is_floating_point() else given
@@ -28,5 +28,5 @@ def values(given: Any, what: str) -> Array:
 
 
 def same(one: Array | None, other: Array | None) -> bool:
-    """Whether two arrays, or their absence, are the same."""
+    """Whether two arrays are equal, or both None."""
     return one is other or (one is not None and other is not None and np.array_equal(one, other))

@@ -25,29 +25,29 @@ def catboost_callback(
 ) -> CatBoostCallback:
     """The metrics of a Pool after each iteration of CatBoost, which they may stop.
 
-    CatBoost shows predictions to its ``eval_metric`` and to nobody else, and shows it no groups. So the callback is given
+    CatBoost passes predictions only to its ``eval_metric``, and without groups. So give the callback
     twice: ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool, callbacks=[callback])``. The
     groups are those of `pool`. CatBoost's own ``early_stopping_rounds`` and ``use_best_model`` go by the first metric.
 
     Parameters
     ----------
     *metrics
-        Texts and functions, as for ``df.rank.evaluate``. The first is the one that CatBoost prints and goes by.
+        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first and stops by it.
     pool
         The ``catboost.Pool`` that is the ``eval_set`` of the training, with group ids.
     table
         The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of `pool`, in its order.
     patience
-        Stop when the first metric has not become better for so many iterations. ``None`` leaves that to CatBoost.
+        Stop when the first metric has not improved for this many iterations. ``None`` leaves stopping to CatBoost.
     **options
         Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
 
     Returns
     -------
-    An object with CatBoost's methods of a metric and of a callback. ``history`` has the mean of each metric after each
+    An object with CatBoost's methods of a metric and a callback. ``history`` has the mean of each metric after each
     evaluation, by the metric's text; ``best_iteration`` the number of the iteration, from 0 on, that is best by the first
-    one. Queries weigh alike: a Pool does not show the weights of its groups. For the rows that are learnt from, which
-    CatBoost asks its metric about as well, it prints -1.
+    one. Queries weigh alike: a Pool does not show the weights of its groups. For the training rows, on which CatBoost
+    calls its metric as well, it prints -1.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def catboost_callback(
 
 
 class CatBoostCallback:
-    """Metrics of a Pool with CatBoost's methods of a metric and of a callback; what :func:`catboost_callback` makes.
+    """Metrics of a Pool with CatBoost's methods of a metric and a callback; :func:`catboost_callback` makes it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class CatBoostCallback:
         The number of the iteration, from 0 on, with the best value of the first metric; ``None`` before the first.
     """
 
-    no_jit = True  # CatBoost would have Numba compile `evaluate`
+    no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
 
     def __init__(self, evaluated: EvaluationSet, labels: Any, patience: int | None) -> None:
         self._evaluated = evaluated
@@ -121,26 +121,26 @@ class CatBoostCallback:
         self._last = 0
 
     def is_max_optimal(self) -> bool:
-        """Whether the first metric is better where it is higher."""
+        """Whether a higher value of the first metric is better."""
         return self._first.higher_is_better
 
     def is_additive(self) -> bool:
-        """That the rows are to come all at once."""
+        """False: CatBoost then passes all rows at once."""
         return False
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        """The first metric of the pool's rows, by their predictions, and the weight 1."""
+        """The first metric under the predictions for the pool, and the weight 1."""
         if not same(np.asarray(target, dtype=np.float32), self._labels):
             return OTHER_ROWS, 1.0
         self._latest = self._evaluated.of(approxes[0])
         return self._latest[self._first.text], 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """The metric, as `evaluate` gave it."""
+        """The metric that `evaluate` returned."""
         return error
 
     def after_iteration(self, info: Any) -> bool:
-        """Note the metrics, and say whether to go on."""
+        """Record the metrics, and return whether to continue."""
         if info.iteration <= self._last:  # another training
             self._start()
         self._last = info.iteration

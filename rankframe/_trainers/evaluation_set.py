@@ -1,4 +1,4 @@
-"""The rows that a trainer predicts for, as a table that is made once and scored anew in each iteration."""
+"""The rows that a trainer predicts, as a table that is made once and gets new scores in each iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
 
-__all__ = ["EvaluationSet", "Kept", "Lists"]
+__all__ = ["EvaluationSet", "Lists", "SetCache"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class EvaluationSet:
     means
         The metrics.
     frame
-        The rows that are predicted for, in the trainer's order, then rows that get no score.
+        The predicted rows, in the trainer's order, then rows without a prediction.
     n
-        The number of rows that are predicted for.
+        The number of predicted rows.
     weights
         The weight of each query of the table, in the order of their first rows; ``None`` weighs them alike.
     """
@@ -39,7 +39,7 @@ class EvaluationSet:
     weights: pl.Series | None = None
 
     def of(self, predictions: Any) -> dict[str, float]:
-        """The metrics' means under these predictions, by their texts."""
+        """The metrics' means under the predictions, by their texts."""
         scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
         if len(scores) != self.n:
             raise InvalidData(f"{len(scores)} predictions for {self.n} rows; a ranker predicts one number for each row")
@@ -49,15 +49,15 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Lists:
-    """How a trainer's labels and groups become an evaluation set.
+    """Makes evaluation sets from a trainer's labels and groups.
 
     Attributes
     ----------
     means
         The metrics.
     table
-        The user's own table of the rows, with ids and with documents that the first stage missed; ``None`` for the
-        trainer's groups alone.
+        The user's table of the rows, with ids, and with documents that the first stage missed; ``None`` uses the
+        trainer's groups only.
     """
 
     means: Means
@@ -65,7 +65,7 @@ class Lists:
 
     @classmethod
     def read(cls, caller: Callable[..., Any], metrics: Any, table: Any, options: dict[str, Any]) -> Lists:
-        """The metrics, options and table of a hook's caller, checked."""
+        """Check the metrics, options and table given to a hook."""
         means = Means.of(caller, metrics, options, table=table is not None)
         if table is None:
             means.check(pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64}))
@@ -76,7 +76,7 @@ class Lists:
         return cls(means, frame)
 
     def set_of(self, labels: Array, sizes: Array, weights: Array | None) -> EvaluationSet:
-        """The evaluation set of a trainer's labels, the number of rows of each group, and the rows' weights."""
+        """The evaluation set of a trainer's labels, group sizes, and weights of rows."""
         if sizes.sum() != len(labels):
             raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
         sizes = sizes[sizes > 0]
@@ -93,7 +93,7 @@ class Lists:
         return EvaluationSet(self.means, frame, len(labels), self._by_query(pl.Series(by_group), group, frame))
 
     def _by_query(self, weights: pl.Series, group: Array, frame: pl.DataFrame) -> pl.Series:
-        """The weight of each query of the frame; those of which no row is predicted for weigh 1."""
+        """The weight of each query of the frame; a query without predicted rows weighs 1."""
         query = list(self.means.setup.roles.query)
         of_rows = weights.gather(group).extend_constant(None, frame.height - len(group)).alias("#weight")
         found = (
@@ -104,9 +104,9 @@ class Lists:
         return found["#weight"].fill_null(1.0)
 
     def _refuse_others(self, labels: Array, group: Array) -> None:
-        """Refuse labels and groups that are not those of the table's first rows."""
+        """Refuse labels and groups that differ from the table's first rows."""
         roles, table = self.means.setup.roles, self.table
-        assert table is not None  # noqa: S101 - of the caller
+        assert table is not None  # noqa: S101 - the caller checks it
         order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"
         if len(labels) > table.height:
             raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
@@ -125,17 +125,17 @@ class Lists:
             )
 
 
-class Kept:
-    """Evaluation sets by the object that they were made of, for as long as it lives and its arrays stay the same."""
+class SetCache:
+    """A cache of evaluation sets by the trainer's data object, while that lives and its arrays stay equal."""
 
     def __init__(self) -> None:
         self._sets: dict[int, tuple[weakref.ref[Any], tuple[Array | None, ...], EvaluationSet]] = {}
 
-    def __reduce__(self) -> Any:  # another process, or a copy, begins anew
-        return Kept, ()
+    def __reduce__(self) -> Any:  # a pickled or copied cache is empty
+        return SetCache, ()
 
     def of(self, given: Any, make: Callable[..., EvaluationSet], *arrays: Array | None) -> EvaluationSet:
-        """The evaluation set that `make` makes of the arrays, made before if they are as they were."""
+        """The evaluation set that `make` makes from the arrays, cached while they are equal."""
         key = id(given)
         found = self._sets.get(key)
         if found is not None and found[0]() is given and all(map(same, found[1], arrays)):

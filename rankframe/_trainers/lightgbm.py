@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import Kept, Lists
+from .evaluation_set import Lists, SetCache
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]
 
@@ -17,7 +17,7 @@ Result: TypeAlias = tuple[str, float, bool]
 
 @called_by_users
 def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> LightGBMMetric:
-    """The metrics as LightGBM asks for them: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
+    """The metrics in the form that LightGBM calls: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
 
     Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
 
@@ -60,14 +60,14 @@ def lightgbm_metric(*metrics: Request, table: Any = None, **options: Any) -> Lig
 
 
 class LightGBMMetric:
-    """Metrics as a function of predictions and a Dataset; what :func:`lightgbm_metric` makes."""
+    """Metrics as a function of predictions and a Dataset; :func:`lightgbm_metric` makes it."""
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
-        self._kept = Kept()
+        self._cache = SetCache()
 
     def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Result | list[Result]:
-        """The metrics; LightGBM counts these parameters to see that it is to bring weights and groups."""
+        """The metrics; LightGBM passes weights and groups because it counts four parameters."""
         if hasattr(second, "get_group"):
             predictions, of = first, second
             labels, weight, group = of.get_label(), of.get_weight(), of.get_group()
@@ -79,7 +79,7 @@ class LightGBMMetric:
                 "Dataset(..., group=sizes) or fit(..., eval_group=[sizes])"
             )
         arrays = (np.asarray(labels), np.asarray(group), None if weight is None else np.asarray(weight))
-        means = self._kept.of(of, self._lists.set_of, *arrays).of(predictions)
+        means = self._cache.of(of, self._lists.set_of, *arrays).of(predictions)
         found = [(call.text, means[call.text], call.higher_is_better) for call in self._lists.means.calls]
         return found if len(found) > 1 else found[0]
 

@@ -1,4 +1,4 @@
-"""Metrics under policies, as means over the queries of a table: what every hook computes."""
+"""Metrics under policies, as means over the queries of a table, for all hooks."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["Means", "read"]
 
 @dataclass(frozen=True)
 class Means:
-    """Metrics, and the columns and policies by which they are computed.
+    """Metrics, and their columns and policies.
 
     Attributes
     ----------
     calls
-        The metrics, all of which have a mean.
+        The metrics, each with a mean.
     setup
         The roles of columns, and the policies.
     """
@@ -42,7 +42,7 @@ class Means:
     def of(
         cls, caller: Callable[..., Any], metrics: Sequence[Request], options: dict[str, Any], *, table: bool
     ) -> Means:
-        """The metrics and options of a hook's caller, checked; without a table of the user's, no option names a column."""
+        """Check the metrics and options given to a hook; without a `table`, refuse names of columns."""
         setup = bound(options, caller)
         if options.get("rank") is not None:
             raise InvalidOption(
@@ -69,7 +69,7 @@ class Means:
         return verb_of(verbs.evaluate).columns(self.setup, self.calls)
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Refuse a table, or policies, for which the metrics are not defined, before there are scores."""
+        """Refuse a table or policies for which the metrics are undefined, before there are scores."""
         self.per_query(frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score)))
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -93,7 +93,7 @@ class Means:
 
 
 def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
-    """Those columns of a user's table that are named, as Polars holds them; `what` is the option that it was given as."""
+    """The columns `names` of a user's table as a Polars frame; `what` is the option that gave the table."""
     pandas = sys.modules.get("pandas")  # not imported only for this check
     if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
         frame = table.lazy()

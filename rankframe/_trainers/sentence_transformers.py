@@ -1,4 +1,4 @@
-"""An evaluator of sentence-transformers: a search over a corpus, judged."""
+"""An evaluator for sentence-transformers: a judged search over a corpus."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sentence_transformers_evaluator(
     chunk_size
         How many documents are compared with the queries at once; no value depends on it.
     name
-        Begins the names of the metrics, and those of the file.
+        The prefix of the metrics' names and of the file's name.
     write_csv
         Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the folder that the trainer
         names.
@@ -106,14 +106,14 @@ def sentence_transformers_evaluator(
 
 
 class SearchEvaluator:
-    """A judged search over a corpus; what :func:`sentence_transformers_evaluator` makes.
+    """A judged search over a corpus; :func:`sentence_transformers_evaluator` makes it.
 
     Attributes
     ----------
     per_query, summary
         The values of each query at the last evaluation, and their means and intervals; ``None`` before the first.
     primary_metric, greater_is_better
-        The key of the first metric's mean, and whether it is better where it is higher, for the trainer.
+        For the trainer: the key of the first metric's mean, and whether higher is better.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class SearchEvaluator:
             self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
         self._top_k, self._batch_size, self._chunk_size = top_k, batch_size, chunk_size
         ids = list(corpus)
-        if setup.policies.ties != "order":  # of equal similarities the search keeps the first ones
+        if setup.policies.ties != "order":  # the search keeps the first of equal similarities
             ids.sort(reverse=setup.policies.ties != "doc_asc")
         self._docs = pl.Series(self._doc, ids)
         self._corpus = [corpus[x] for x in ids]
@@ -161,7 +161,7 @@ class SearchEvaluator:
         self.summary: pl.DataFrame | None = None
 
     def _judged(self, queries: pl.Series) -> set[Any]:
-        """The queries that are judged; refuses judgments that do not go with queries, documents or metrics."""
+        """The judged queries; refuse judgments that do not match the queries, documents or metrics."""
         run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
         if {self._query, self._doc} <= set(self._qrels.columns):
             there = self._qrels.select(self._query, self._doc)
@@ -180,7 +180,7 @@ class SearchEvaluator:
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, *args: Any, **kwargs: Any
     ) -> dict[str, float]:
-        """The means and the ends of their intervals; what the trainer calls."""
+        """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
         judged: Any = verbs.judge(self.search(model), setup, self._qrels, None, "drop", "drop", part=True)
         self.per_query = self._means.per_query(judged)
@@ -243,7 +243,7 @@ class SearchEvaluator:
 
 
 def first(scores: Array, k: int) -> Array:
-    """The places of the `k` highest scores, the highest first; of equal ones the first."""
+    """The places of the `k` highest scores, highest first; of equal scores the first ones."""
     k = min(k, len(scores))
     least = np.partition(scores, -k)[-k]
     there = np.flatnonzero(scores >= least)
@@ -251,7 +251,7 @@ def first(scores: Array, k: int) -> Array:
 
 
 def evaluator_class() -> Any:
-    """The class of evaluators, which moved."""
+    """The base class of evaluators, which moved between versions."""
     try:
         import_module("sentence_transformers")
     except ImportError as error:

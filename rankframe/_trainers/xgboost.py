@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import Kept, Lists
+from .evaluation_set import Lists, SetCache
 
 __all__ = ["XGBoostMetric", "xgboost_metric"]
 
@@ -17,10 +17,10 @@ Result: TypeAlias = tuple[str, float]
 
 @called_by_users
 def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBoostMetric:
-    """The metrics as XGBoost asks for them: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
+    """The metrics in the form that XGBoost calls: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
     Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated. XGBoost
-    takes a lower value for the better one unless it is told otherwise: write
+    prefers lower values by default: write
     ``xgboost.callback.EarlyStopping(30, metric_name="ndcg@10", data_name="valid", maximize=True)``.
 
     Parameters
@@ -37,7 +37,7 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
     A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It gives the metric's name
     and its mean over the queries; a list of these for several metrics. The name is the text of the metric, in which ``:``
     is ``=``, as XGBoost takes a colon for the end of a name. Weights of the queries weigh the mean (in XGBoost's own nDCG,
-    those of queries without gain are 1). XGBoost itself rounds to six digits after the point what a function gives.
+    those of queries without gain are 1). XGBoost itself rounds a function's values to six decimals.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
         If a text names no metric, an option is out of its range, or `table` lacks a column; here, not in the training.
     InvalidData
         In the training: if the DMatrix has no groups, its rows are not those of `table`, or no query has a value; or if
-        it is an ``XGBRanker`` that calls, which gives a function each query alone, and no DMatrix.
+        the caller is an ``XGBRanker``, which passes each query separately, without a DMatrix.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def xgboost_metric(*metrics: Request, table: Any = None, **options: Any) -> XGBo
 
 
 class XGBoostMetric:
-    """Metrics as a function of predictions and a DMatrix; what :func:`xgboost_metric` makes."""
+    """Metrics as a function of predictions and a DMatrix; :func:`xgboost_metric` makes it."""
 
     __name__ = "rankframe"
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
-        self._kept = Kept()
+        self._cache = SetCache()
 
     def __call__(self, predictions: Any, matrix: Any) -> Result | list[Result]:
         """The metrics."""
@@ -90,7 +90,7 @@ class XGBoostMetric:
         weights = np.asarray(matrix.get_weight())
         of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
         arrays = (np.asarray(matrix.get_label()), sizes, of_rows if len(weights) else None)
-        means = self._kept.of(matrix, self._lists.set_of, *arrays).of(predictions)
+        means = self._cache.of(matrix, self._lists.set_of, *arrays).of(predictions)
         found = [(text.replace(":", "="), value) for text, value in means.items()]
         return found if len(found) > 1 else found[0]
 

@@ -53,7 +53,7 @@ class Mergeable(Protocol):
     @property
     @abstractmethod
     def names(self) -> set[str]:
-        """The columns to read beside those with a role."""
+        """The columns to read besides columns with a role."""
 
     @property
     @abstractmethod
@@ -87,8 +87,8 @@ class Verb:
     reads
         Parameters that name columns: by a name, several, None, or as `NamesColumns`.
     labels
-        Whether it reads labels for more than the order; only then are its requests metrics. A function tells it of requests
-        that are metrics of the whole table.
+        Whether it reads labels for more than the order; only then are its requests metrics. A function decides it for
+        requests that are metrics of the whole table.
     in_parts
         For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
         None), and the arguments.

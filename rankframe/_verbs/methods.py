@@ -1,4 +1,4 @@
-"""The verbs as methods of a ranker: their options and documentation, and what they hand to the verb."""
+"""The verbs as methods of a ranker: their options and documentation, and the arguments for the verb."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     Parameters
     ----------
     *metrics
-        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or
-        trec_eval; a text may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
-        ``pl.len().alias("rows")``, which are evaluated inside each query.
+        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or trec_eval; a text
+        may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
+        Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
+        query.
 
     Returns
     -------
@@ -122,8 +123,9 @@ def curve(ranker: Runner[R], *metrics: str) -> R:
 
     Returns
     -------
-    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose
-    value at rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query by query, in rank order.
+    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose value at
+    rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query
+    by query, in rank order.
 
     Raises
     ------
@@ -151,10 +153,10 @@ def explain(ranker: Runner[R], *metrics: str) -> R:
 
     Returns
     -------
-    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document
-    that was not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which sums to the metric; null if the query's value is 1
-    because of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in rank
-    order, documents that were not retrieved last.
+    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document that was
+    not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which
+    sums to the metric; null if the query's value is 1 because of ``no_relevant="one"``, since no document contributed.
+    Eager frames come query by query, in rank order, documents that were not retrieved last.
 
     Raises
     ------

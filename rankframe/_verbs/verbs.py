@@ -65,7 +65,7 @@ __all__ = [
 
 @verb(gives="query")
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
-    """One row per query: the query columns and a column per text or expression, in the order asked.
+    """One row per query: the query columns and a column per text or expression, in the order given.
 
     For a part of a table, `largest_label` is that of the whole table; likewise in other verbs.
     """
@@ -148,7 +148,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
 
 
 def rank_column(taken: Container[str]) -> str:
-    """The name of a new column of ranks: ``rank``, or ``new_rank`` where there is a column of that name."""
+    """The name of a new column of ranks: ``rank``, or ``new_rank`` if there is such a column."""
     return "new_rank" if "rank" in taken else "rank"
 
 
@@ -156,7 +156,7 @@ def rank_column(taken: Container[str]) -> str:
 def curve(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
-    """The metrics at every rank: one row per retrieved document, in rank order where the frame is eager."""
+    """The metrics at every rank: one row per retrieved document, in rank order if the frame is eager."""
     calls = calls_of(*requests, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -40,7 +40,10 @@ FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
 
 FALLING = pl.col("#falling")
-"""The labels of a query's ideal ranking, by counts of its labels; only where the lowest ranks are cut off."""
+"""The labels of a query's ideal ranking, by counts of its labels; only where rows were left out."""
+
+Kept: TypeAlias = int | Literal["gain"] | None
+"""The rows of a query that a plan is given: down to this rank, those with gain and the first one, or, if None, all."""
 
 LABEL_REFUSED = "label"
 """The kind of a refusal that names the label found."""
@@ -79,10 +82,11 @@ class Asked:
         Whether a value depends on rows of other queries.
     falling
         The column of the labels of the ideal ranking, if counts of labels can give it.
-    cutoff
-        The rank below which rows are left out; None for no such rank.
-    of_top
-        The same values from the rows down to a cutoff alone, if those below change none; else None.
+    kept
+        The rows that the columns are computed from.
+    of_top, of_gains
+        The same values from the rows down to a cutoff alone, or from those with gain alone, if the others change none;
+        else None.
     """
 
     key: list[str]
@@ -97,8 +101,9 @@ class Asked:
     values: dict[str, pl.Expr] = field(default_factory=dict)
     whole_table: bool = False
     falling: str | None = None
-    cutoff: int | None = None
+    kept: Kept = None
     of_top: Asked | None = None
+    of_gains: Asked | None = None
     _cutoffs: dict[str, int] = field(default_factory=dict)
     _of_ranks_above: set[str] = field(default_factory=set)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
@@ -185,20 +190,25 @@ class Asked:
                 del columns[name]
             used |= {name for x in columns.values() for name in x.meta.root_names()}
 
-    def cut(self) -> None:
-        """Find out whether rows below all cutoffs change no value; without them, counts give the ideal ranking's labels."""
+    def leave_out(self) -> None:
+        """Find out whether rows without gain, or those below all cutoffs, change no value.
+
+        Without them, counts give the ideal ranking's labels.
+        """
+        if self.gains_only and not self.early and self.top is not None:
+            self.of_gains = self._of_rows("gain")
         all_rows = (
             self.early or self.maxima or self.refused or self.whole_table or self.sums.keys() - self._cutoffs.keys()
         )
         late = {name: x for columns in self.late for name, x in columns.items()}
         others = [x for name, x in late.items() if name not in self._of_ranks_above]
         if self.sums and not all_rows and all(map(is_by_row, (*others, *self.sums.values()))):
-            self.of_top = replace(
-                self,
-                cutoff=max(1, *(self._cutoffs[name] for name in self.sums)),  # every query keeps a row
-                late=[{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late],
-                falling=self.falling if self.falling in late else None,
-            )
+            self.of_top = self._of_rows(max(1, *(self._cutoffs[name] for name in self.sums)))  # every query keeps a row
+
+    def _of_rows(self, kept: Kept) -> Asked:
+        late = [{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late]
+        falling = self.falling if any(self.falling in columns for columns in late) else None
+        return replace(self, kept=kept, late=late, falling=falling)
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""

@@ -34,7 +34,7 @@ MEASURES = [
     "all_trec", "dcg", "ideal_dcg", "yaap",
     *(f"{name}.{CUTS}" for name in ("P", "recall", "relative_P", "success", "map_cut", "ndcg_cut", "unj")),
 ]  # fmt: skip
-# Gains 1 apart or equal: closer ones trec_eval takes for equal when it sorts them.
+# Gains are equal or 1 apart: trec_eval sorts closer ones as equal.
 PARAMETERS = [
     "iprec_at_recall.0.05,0.25,0.33,0.5", "11pt_avg.0.2,0.5,0.8", "Rprec_mult.0.1,0.25,0.5,3", "relstring.3",
     "set_F.0.5", "utility.1,2,-3,0.25", "rbp.1=3,2=9,4=6,p=0.7", "rbp_resid.p=0.5", "G.0=1,1=-2",
@@ -81,7 +81,7 @@ def value(text: str) -> float | str:
 
 
 def columns(printed: Sequence[str]) -> dict[str, object]:
-    """The names with one value per query, in the order printed; null where nothing was."""
+    """The names with one value per query, in the order printed; null if nothing was printed."""
     found = [[cell.strip() for cell in line.split("\t")] for line in printed if not line.startswith("runid")]
     queries = list(dict.fromkeys(query for _, query, _ in found))
     values: dict[str, list[float | str | None]] = {}

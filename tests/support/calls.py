@@ -1,4 +1,4 @@
-"""Which calls of each metric the tests make, and how to make them."""
+"""The calls of each metric that the tests make."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.untraced import untraced
 Options = dict[str, Any]
 T = TypeVar("T")
 
-# By far not in the labels' order, and label 0 is worth something.
+# Gains far from the labels' order, and a gain above 0 for label 0.
 GAIN = {0: 0.5, 0.25: 2, 0.5: 1.5, 1: 3, 1.5: 0, 2: 1, 2.75: 7, 3: 4.5, 4: 2}
 SHARE = {label: gain / 7 for label, gain in GAIN.items()}
 
@@ -68,7 +68,7 @@ def every(*axes: Iterable[Options]) -> list[Options]:
 
 
 def readers(plain: Options, other: Options) -> list[Options]:
-    """Calls of a C/W/L metric; what is reported besides at a small depth, as the oracles go down rank by rank."""
+    """Calls of a C/W/L metric; its other figures at a small depth, as the oracles go down rank by rank."""
     small = other if "k" in other else {**other, "depth": 12}
     return [
         {**plain, "max_label": 4},
@@ -182,7 +182,7 @@ POLICIES: list[Options] = [
 
 
 def thinned(axis: Sequence[Any], step: int) -> list[Any]:
-    """Parameters of a test, of which the default run takes every so manieth."""
+    """Parameters of a test; the default run takes every n-th of them."""
     return [x if i % step == 0 else pytest.param(x, marks=pytest.mark.exhaustive) for i, x in enumerate(axis)]
 
 
@@ -191,7 +191,7 @@ SHARES = ["share", pytest.param("rest", marks=pytest.mark.exhaustive)]
 
 
 def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
-    """The share of the items whose turn it is, one of so many, or the rest of them."""
+    """Every n-th item, or the rest of them."""
     return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
 
 
@@ -200,7 +200,7 @@ LABELS_AND_SHARES = [
     pytest.param(FRACTIONAL_LABELS, "rest", id="fractions-rest", marks=pytest.mark.exhaustive),
     pytest.param(INTEGER_LABELS, "share", id="integers-share", marks=pytest.mark.exhaustive),
 ]
-"""Every call with fractions, which integers are among; a table of integers alone is asked a share of the calls."""
+"""Every call on a table with fractions and integers; a share of the calls on a table of integers only."""
 
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
@@ -243,7 +243,7 @@ ONE_ROW = pl.LazyFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0], "lab
 
 @cache
 def adds_up(text: str) -> bool:
-    """Whether the library takes the value for a sum of what each rank contributes: it explains it then."""
+    """Whether the library treats the value as a sum of contributions of ranks, so that it explains it."""
     return is_offered(lambda: ONE_ROW.rank.explain(text), "is no sum of what each rank contributes")
 
 
@@ -276,7 +276,7 @@ def texts(name: str) -> list[str]:
 
 
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
-# A few calls of every metric, for laws that many tables are held against.
+# A few calls of every metric, for laws that are checked on many tables.
 SOME = [
     call for name, calls in CALLS.items() for call in [(name, options) for options in calls][:: max(1, len(calls) // 3)]
 ]

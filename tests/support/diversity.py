@@ -63,7 +63,7 @@ def diverse_table(seed: int, *, queries: int = 40, subtopics: int = 5, ties: boo
 
 
 def hostile_table(seed: int) -> Table:
-    """A random table with labels below 0: -1 as it stands, -2 for a row whose label is null."""
+    """A random table with labels below 0: -1 as a label, -2 for a row whose label is null."""
     table = diverse_table(seed)
     return {
         query: [

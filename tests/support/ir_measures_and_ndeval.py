@@ -1,4 +1,4 @@
-"""What ir_measures and the tools behind it say: (query, metric, options, value), as in `foreign`."""
+"""The values of ir_measures and the tools behind it: (query, metric, options, value)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPORTS = {
     "ETC": "expected_total_cost",
     "ED": "expected_items",
 }
-# The label that is worth 1, and what the tests of the C/W/L metrics ask: (metric, options, their class, arguments).
+# The label with gain 1, and the calls in the tests of C/W/L metrics: (metric, options, their class, arguments).
 TOP = 4
 READERS = [
     *(("graded_precision", {"k": k}, cwl_ruler.PrecisionCWLMetric, [k]) for k in (1, 3, 10, 100)),
@@ -62,7 +62,7 @@ def cwl_eval(table: Table, *, ties: str = "doc_desc", depth: int = 1000) -> Iter
 
 
 def measures() -> list[tuple[Any, str, dict[str, Any]]]:
-    """ir_measures' own calls of what it takes from cwl-eval, Clarke's code and itself, and what they mean."""
+    """ir_measures' calls of cwl-eval, Clarke's code and its own, and the metrics that they mean."""
     graded = {"max_label": TOP}
     return [
         (irm.SDCG(max_rel=TOP) @ 10, "sdcg", {"k": 10, **graded}),

@@ -89,7 +89,7 @@ def frame(
     columns: Sequence[str] = ("doc_id", "score", "label"),
     seed: int | None = 0,
 ) -> pl.DataFrame:
-    """The table as one frame, rows of all queries shuffled into each other (`seed=None`: in table order)."""
+    """The table as one frame, with the rows of all queries shuffled (`seed=None`: in table order)."""
     rows = [(query, *row) for query, rows in table.items() for row in rows]
     if seed is not None:
         rows = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]

@@ -1,4 +1,4 @@
-"""What other people's code says, wherever it can be trusted: (query, metric, options, value)."""
+"""The values of other tools, where they can be trusted: (query, metric, options, value)."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, An
 
 
 def tau_ap(best: list[tuple[float, float]]) -> float:
-    """The mean, over all ranks but the first, of what each adds to the balance of concordant and discordant pairs."""
+    """The mean, over all ranks but the first, of each rank's share in the balance of concordant and discordant pairs."""
     tau = [0.0] + [stats.kendalltau(*zip(*best[:i], strict=True)).statistic for i in range(2, len(best) + 1)]
     balance = [t * i * (i - 1) / 2 for i, t in enumerate(tau, 1)]
     added = [(after - before) / i for i, (before, after) in enumerate(itertools.pairwise(balance), 1)]

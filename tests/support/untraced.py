@@ -1,4 +1,4 @@
-"""Plain Python of the tests run without coverage, which measures the package alone."""
+"""Run plain Python of the tests without coverage, which measures only the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools for recommenders print beside accuracy: functions of a table by tool and metric, which import the tool.
+"""The values that tools for recommenders print beside accuracy: functions of a table by tool and metric, which import the tool.
 
 A table is a :class:`Table`. Each function gives the one number that the tool prints.
 """

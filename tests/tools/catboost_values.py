@@ -1,4 +1,4 @@
-"""What CatBoost prints for every query of a table, by `catboost.utils.eval_metric`."""
+"""The values that CatBoost prints for every query of a table, by `catboost.utils.eval_metric`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every tool's ranking metrics: what the tool chose, as data.
+"""Every tool's ranking metrics: the tool's choices, as data.
 
 `CONVENTIONS[tool]` holds the choices that a tool makes for all its metrics and, under "metrics", what a metric adds or
 has otherwise. `value` reads the choices and nothing else, so that a test which finds it equal to the tool proves them.
@@ -212,7 +212,7 @@ def choices(tool: str, metric: str) -> dict[str, Any]:
 
 
 def seen(tool: str, rows: Sequence[Row]) -> list[Row]:
-    """The rows that a caller can hand to the tool."""
+    """The rows that a caller can pass to the tool."""
     chosen = {**DEFAULTS, **CONVENTIONS[tool]}
     return [
         row

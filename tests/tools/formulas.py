@@ -16,7 +16,7 @@ Choices = Mapping[str, Any]
 
 @untraced
 def value(tool: str, metric: str, rows: Sequence[Row], **options: Any) -> float:
-    """What the tool prints for one query. Options that are choices too (gain, over ...) replace the tool's default."""
+    """The value that the tool prints for one query. Options that are also choices (gain, over ...) replace its default."""
     chosen = choices(tool, metric)
     chosen.update({name: options.pop(name) for name in list(options) if name in chosen and name != "k"})
     k = options.get("k", chosen.get("default_k"))
@@ -191,7 +191,7 @@ def hit_rate(q: Query, k: int | None = None) -> float:
 
 
 def fall_out(q: Query, k: int | None = None) -> float:
-    """The share of the nonrelevant rows that stand in the top k."""
+    """The share of the nonrelevant rows that are in the top k."""
     return q.share(sum(q.is_nonrelevant(row) for row in q.ranking[:k]), q.N)
 
 

@@ -1,4 +1,4 @@
-"""What Haystack prints for every query of a table."""
+"""The values that Haystack prints for every query of a table."""
 
 from __future__ import annotations
 

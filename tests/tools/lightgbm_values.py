@@ -1,4 +1,4 @@
-"""What LightGBM prints for every query of a table: a booster of no trees over the scores as initial ones."""
+"""The values that LightGBM prints for every query of a table: a booster of no trees over the scores as initial ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LlamaIndex prints for every query of a table."""
+"""The values that LlamaIndex prints for every query of a table."""
 
 from __future__ import annotations
 

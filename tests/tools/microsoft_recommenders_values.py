@@ -1,4 +1,4 @@
-"""What Microsoft's Recommenders prints for every query of a table."""
+"""The values that Microsoft's Recommenders prints for every query of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MLflow's evaluation of retrievers prints for every query of a table."""
+"""The values that MLflow's evaluation of retrievers prints for every query of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What products return for the two queries of docs/migrating.md, by the code that the page shows."""
+"""The values that products return for the two queries of docs/migrating.md, by the code that the page shows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Names(dict[str, Any]):
 
 
 def made(code: str, module: ModuleType) -> Any:
-    """What the page's code makes of a module's names; some products warn of other ones to come."""
+    """The results of the page's code with a module's names; some products warn of coming changes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return eval(code, {}, Names(module))

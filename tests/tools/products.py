@@ -1,4 +1,4 @@
-"""Products that print ranking metrics beside what they are for: their choices, as in `tests.tools.conventions`.
+"""Products that print ranking metrics beside their main purpose: their choices, as in `tests.tools.conventions`.
 
 More choices:
 
@@ -15,7 +15,7 @@ from typing import Any
 
 ANY_LABEL = (-math.inf, math.inf, False)
 
-# They take a list of documents and those that are relevant, or some other way to say so.
+# They take a list of documents and the relevant ones, in some form.
 LISTS: dict[str, Any] = {
     "unretrieved": "counted", "unjudged": "nonrelevant", "negative": "nonrelevant", "labels": ANY_LABEL,
 }  # fmt: skip
@@ -36,7 +36,7 @@ RANK_EVAL: dict[str, Any] = {
 PRODUCTS: dict[str, dict[str, Any]] = {
     "elasticsearch": RANK_EVAL,
     "opensearch": RANK_EVAL,
-    # Rounded to two decimals. What is relevant goes by a threshold of each query, 1 where labels are 0 and 1.
+    # Rounded to two decimals. Relevance uses a threshold of each query, which is 1 if labels are 0 and 1.
     "opensearch_workbench": {
         **LISTS, "labels": (0, 1, True),
         "metrics": {

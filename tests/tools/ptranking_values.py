@@ -1,4 +1,4 @@
-"""What PT-Ranking prints for every query of a table, by its functions for many cutoffs, which its evaluation calls."""
+"""The values that PT-Ranking prints for every query of a table, by its functions for many cutoffs, which its evaluation calls."""
 
 from __future__ import annotations
 

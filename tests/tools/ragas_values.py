@@ -1,4 +1,4 @@
-"""What Ragas prints for every query of a table, by ids and by texts that are the same."""
+"""The values that Ragas prints for every query of a table, by ids and by texts that are the same."""
 
 from __future__ import annotations
 

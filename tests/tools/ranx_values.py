@@ -1,4 +1,4 @@
-"""What ranx prints for every query of a table."""
+"""The values that ranx prints for every query of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RecBole prints for every query of a table."""
+"""The values that RecBole prints for every query of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RecTools prints for every query of a table."""
+"""The values that RecTools prints for every query of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RePlay prints for every query of a table, of pandas frames."""
+"""The values that RePlay prints for every query of a table, of pandas frames."""
 
 from __future__ import annotations
 

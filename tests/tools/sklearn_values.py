@@ -1,4 +1,4 @@
-"""What scikit-learn prints for every query of a table, one query a call."""
+"""The values that scikit-learn prints for every query of a table, one query a call."""
 
 from __future__ import annotations
 

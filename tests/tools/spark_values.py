@@ -1,4 +1,4 @@
-"""What Spark's RankingMetrics and RankingEvaluator print for every query of a table, one query a call (needs Java 17)."""
+"""The values that Spark's RankingMetrics and RankingEvaluator print for every query of a table, one query a call (needs Java 17)."""
 
 from __future__ import annotations
 

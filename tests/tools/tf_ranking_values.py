@@ -1,4 +1,4 @@
-"""What TensorFlow Ranking prints for every query of a table, by its Keras metrics over one query."""
+"""The values that TensorFlow Ranking prints for every query of a table, by its Keras metrics over one query."""
 
 from __future__ import annotations
 

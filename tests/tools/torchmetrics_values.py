@@ -1,4 +1,4 @@
-"""What TorchMetrics prints for every query of a table, by its functional form."""
+"""The values that TorchMetrics prints for every query of a table, by its functional form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trec_eval 9's C code prints for every query of a table, by pytrec_eval."""
+"""The values that trec_eval 9's C code prints for every query of a table, by pytrec_eval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What XGBoost prints for every query of a table: a booster of no trees over the scores as base margin."""
+"""The values that XGBoost prints for every query of a table: a booster of no trees over the scores as base margin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trainers hand to a metric, as their documentation says: `tests/tools` has the trainers themselves."""
+"""The arguments that trainers pass to a metric, by their documentation; `tests/tools` uses the trainers themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dataset:
 
 
 class DMatrix:
-    """XGBoost's evaluation set, which makes its arrays anew at each call."""
+    """XGBoost's evaluation set, which makes new arrays at each call."""
 
     def __init__(self, labels: Any, group: Any, weight: Any = ()) -> None:
         self.labels, self.group, self.weight = labels, group, weight

@@ -218,7 +218,7 @@ def test_nothing_is_kept_of_a_set_that_is_gone() -> None:
     del data
     gc.collect()
     assert gone() is None
-    assert metric._kept._sets == {}
+    assert metric._cache._sets == {}
 
 
 @pytest.mark.parametrize("hook", [rf.lightgbm_metric("rr"), rf.xgboost_metric("rr")], ids=repr)

@@ -338,7 +338,7 @@ def test_rows_below_the_lowest_cutoff_are_left_out_if_nothing_looks_at_them(
     texts: list[str], cutoff: int | None
 ) -> None:
     of_top = run_formulas(calls_of(*texts), Setup(), 4).of_top
-    assert (of_top and of_top.cutoff) == cutoff
+    assert (of_top and of_top.kept) == cutoff
 
 
 def test_a_perfect_ranking_has_the_value_1_in_a_table_whose_lower_ranks_are_left_out() -> None:

@@ -63,7 +63,7 @@ def tau_ap(rows: Sequence[Pair], ties: str = "doc_desc") -> float | None:
 
 
 def rankings(rows: Sequence[Pair], ties: str, k: int | None = None) -> tuple[list[Any], list[Any]]:
-    """The documents by the first score and by the second, each without those that lack it."""
+    """The documents by the first score and by the second, without documents that lack it."""
     by_score = ranked([(doc, score, label) for doc, score, _, label in rows], ties)
     by_other = ranked([(doc, other, label) for doc, _, other, label in rows], ties)
     return [doc for doc, _, _ in by_score][:k], [doc for doc, _, _ in by_other][:k]
@@ -83,7 +83,7 @@ def overlap(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc") 
 
 
 def rbo(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc") -> float | None:
-    """Equation 32; 0 where one of the rankings has nothing."""
+    """Equation 32; 0 if one of the rankings is empty."""
     S, L = sorted(rankings(rows, ties, k), key=len)  # noqa: N806
     s, l = len(S), len(L)  # noqa: E741
     if not s:

@@ -41,7 +41,7 @@ def fall_out(q: Query, k: int | None = None) -> float:
 
 
 def relative_precision(q: Query) -> float:
-    """Relevant documents retrieved, over the most that so many documents could hold."""
+    """Relevant documents retrieved, over the most that as many documents could hold."""
     return ratio(q.hits(None), min(q.n, q.R))
 
 

@@ -22,7 +22,7 @@ def stopping(satisfied: Sequence[float], k: int | None) -> float:
 
 
 def chances(q: Query, rows: Sequence[Row], gain: Gain, max_label: float | str | None) -> list[float]:
-    """How likely each document satisfies."""
+    """The probability that each document satisfies."""
     largest = top_label(q, max_label)
     if gain == "exponential":
         return [gain_of(row, gain) / 2**largest for row in rows]

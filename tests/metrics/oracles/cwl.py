@@ -10,7 +10,7 @@ from tests.metrics.oracles.cascade import top_label
 from tests.metrics.oracles.gain import gain_of
 from tests.metrics.oracles.query import Query, is_judged, ratio
 
-# A reader who stands at rank i goes on with probability C(i). From that follow the chance V(i) to see rank i, the
+# A reader at rank i goes on with probability C(i). From that follow the chance V(i) to see rank i, the
 # chance L(i) to stop there, and what the reader is expected to gain and to spend; every document costs 1.
 
 REPORTS = ("EU", "ETU", "EC", "ETC", "ED")
@@ -20,7 +20,7 @@ Continuation = Callable[[Sequence[float]], list[float]]
 
 
 def gains_of(q: Query, depth: int, max_label: float | str | None, gain: Mapping[float, float] | None) -> list[Any]:
-    """What each rank down to `depth` is worth, from 0 to 1; None where nobody judged, or nothing was retrieved."""
+    """The gain of each rank down to `depth`, from 0 to 1; None if unjudged, or if nothing was retrieved."""
     top = top_label(q, max_label)
     worth = []
     for row in q.ranking[:depth]:
@@ -62,7 +62,7 @@ def cwl(
     max_label: float | str | None,
     gain: Mapping[float, float] | None,
 ) -> float:
-    """What is reported when unjudged documents are worth nothing; `residual`: how much more if worth 1."""
+    """The figure if unjudged documents have gain 0; `residual`: how much more if they have gain 1."""
     gains = gains_of(q, depth, max_label, gain)
     worst = browse([0.0 if g is None else g for g in gains], goes_on)[report]
     if not residual:
@@ -173,13 +173,13 @@ CWL: dict[str, Callable[..., float]] = {
 
 
 def rbp_residual(q: Query, k: int | None = None, *, p: float = 0.8) -> float:
-    """Moffat and Zobel 2008: what unjudged documents, and all ranks below the last, could add to RBP."""
+    """Moffat and Zobel 2008: the most that unjudged documents, and all ranks below the last, could add to RBP."""
     shown = q.ranking[:k]
     unjudged = sum(p**i for i, row in enumerate(shown) if not is_judged(row))
     return (1 - p) * unjudged + p ** len(shown)
 
 
-# What tools have and the library has under other names, or not at all.
+# Metrics that tools have, and the library has under other names or not at all.
 OF_TOOLS = ("graded_precision", "cwl_rbp")
 ORACLES: dict[str, Callable[..., float]] = {
     **{name: oracle for name, oracle in CWL.items() if name not in OF_TOOLS},

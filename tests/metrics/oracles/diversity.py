@@ -24,7 +24,7 @@ def subtopics_of(q: Query) -> set[Any]:
 
 
 def novelty(rows: Sequence[Row], alpha: float, relevant: float) -> list[float]:
-    """What each document adds: 1 for each of its subtopics, less the share `alpha` for each time it was met before."""
+    """The gain of each document: 1 for each of its subtopics, less the share `alpha` for each time it was met before."""
     left: dict[Any, float] = {}
     gains = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005; and what learning libraries make of it."""
+"""Graded gain: Järvelin and Kekäläinen 2002, Burges et al. 2005; and the variants of learning libraries."""
 
 from __future__ import annotations
 

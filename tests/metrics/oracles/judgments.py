@@ -1,4 +1,4 @@
-"""What was judged, and how many documents there are."""
+"""Judged documents, and numbers of documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.metrics.oracles.query import Query, is_judged, ratio
 
 
 def judged(q: Query, k: int | None = None) -> float:
-    """The share of the retrieved documents that somebody judged; a shorter ranking is divided by its length."""
+    """The share of judged documents among the retrieved ones; a shorter ranking is divided by its length."""
     shown = q.ranking[:k]
     return ratio(sum(map(is_judged, shown)), len(shown))
 

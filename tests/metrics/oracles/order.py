@@ -1,4 +1,4 @@
-"""Binary rankings: where the relevant documents stand, and pairs of documents."""
+"""Binary rankings: the ranks of the relevant documents, and pairs of documents."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def auc(q: Query, k: int | None = None, max_fpr: float | None = None) -> float |
 
 
 def won(row: Row, other: Row, tied: float) -> float:
-    """What the pair counts if the first row should score higher; rows without a score tie, last."""
+    """The value of a pair whose first row should score higher; rows without a score tie, last."""
     a, b = ((score is not None, score or 0.0) for _, score, _ in (row, other))
     return 1.0 if a > b else tied if a == b else 0.0
 

@@ -1,4 +1,4 @@
-"""One query's rows, ranked under the policies: what every oracle is given.
+"""One query's rows, ranked under the policies: the argument of every oracle.
 
 A row is (doc, score, label): score None = judged but not retrieved, label None = retrieved but not judged, label below
 0 = in the pool but not judged.
@@ -17,7 +17,7 @@ Row = tuple[Any, float | None, float | None]
 
 @dataclass(frozen=True)
 class Query:
-    """One query's rows, ranked under the policies; what they come to is counted once."""
+    """One query's rows, ranked under the policies; counts are cached."""
 
     ranking: list[Row]
     unretrieved: list[Row]
@@ -39,7 +39,7 @@ class Query:
 
     @property
     def documents(self) -> list[Row]:
-        """The rows without those that are dropped because nobody judged them."""
+        """The rows without unjudged ones, if these are dropped."""
         return [row for row in self.rows if is_judged(row)] if self.judged_only else self.rows
 
     @property

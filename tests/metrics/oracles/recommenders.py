@@ -1,4 +1,4 @@
-"""Recommenders: popularity, novelty, diversity of lists, what a user had before, and exposure of groups."""
+"""Recommenders: popularity, novelty, diversity of lists, a user's past, and exposure of groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def listed(q: Query, k: int | None) -> list[Any]:
 
 
 def divided(values: Values, k: int | None, unseen_items: str, rarest: float, divisor: str) -> float | None:
-    """The mean of values, None for items that nobody had."""
+    """The mean of values; None for items without users."""
     n = k if divisor == "k" and k is not None else len(values)
     if unseen_items == "skip" and divisor == "list":
         n = sum(x is not None for x in values)
@@ -180,7 +180,7 @@ def category_entropy(q: Query, k: int | None = None, weight: str | float = "equa
     return -math.fsum(x * math.log2(x) for x in found.values()) if found else None
 
 
-# What the user had before -------------------------------------------------------------------------------------------
+# The user's past ----------------------------------------------------------------------------------------------------
 
 
 def serendipity(

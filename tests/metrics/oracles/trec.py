@@ -16,7 +16,7 @@ def trec(q: Query) -> trec_eval.TrecQuery:
 
 
 def regained(q: Query, gain: Any) -> trec_eval.TrecQuery:
-    """The same query whose labels are the gains, which `trec_eval` takes for what they are worth."""
+    """The same query with gains as labels, as `trec_eval` uses them."""
 
     def worth(row: Row) -> Row:
         doc, score, label = row
@@ -61,7 +61,7 @@ def ndcg_rel(q: Query, gain: Any = "linear") -> float:
 def rndcg(q: Query, gain: Any = "linear") -> float:
     if not q.R:
         return 0.0
-    # whether any document is relevant was asked of the labels
+    # the relevance of documents was decided by the labels
     return trec_eval.rndcg(replace(regained(q, gain), relevant=-1), {})
 
 

@@ -42,7 +42,7 @@ class TrecQuery(Query):
 
 
 def trec_query(rows: Sequence[Row], options: Options = Options()) -> TrecQuery:
-    """Rank, then cut (-M), then leave out what is not judged (-J); what was cut still counts as judged."""
+    """Rank, then cut (-M), then leave out unjudged documents (-J); documents that were cut still count as judged."""
     rows = [(doc, score, None if label is None else int(label)) for doc, score, label in rows]
     ranking = ranked(rows, "trec_eval")[: options.depth]
     rest = [row for row in rows if row not in ranking]
@@ -123,7 +123,7 @@ def yaap(q: TrecQuery) -> float:
 
 
 def inf_ap(q: TrecQuery) -> float:
-    """Yilmaz and Aslam 2006: precision above a document is that of the judged, times the share of the pooled."""
+    """Yilmaz and Aslam 2006: precision above a document is that of judged documents times the share of pooled ones."""
     total = 0.0
     for rank in q.relevant_ranks:
         above = q.ranking[: rank - 1]
@@ -220,7 +220,7 @@ def rbp(q: TrecQuery, gains: Levels, p: float = 0.9) -> float:
 
 
 def rbp_resid(q: TrecQuery, gains: Levels, p: float = 0.9) -> float:
-    """What unjudged documents could add; the tail below the ranking only counts if it has one."""
+    """The most that unjudged documents could add; the tail below the ranking counts only if there is one."""
     unjudged = [i for i, row in enumerate(q.ranking) if not is_judged(row)]
     return p**q.n + (1 - p) * sum(p**i for i in unjudged) if unjudged else 0.0
 
@@ -234,13 +234,13 @@ MULTIPLES = "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
 
 @dataclass(frozen=True)
 class Measure:
-    """How a measure is calculated, read from its parameters, and summed up."""
+    """The calculation of a measure, its parameters, and its summary."""
 
     of: Callable[..., Value]
     # "ranks" and "shares" make one value each; "numbers" and "gains" are all for one value.
     parameters: str = ""
     default: str = ""
-    # How `all` comes about; "geometric" prints nothing else, "text" everything but that.
+    # The summary `all`; "geometric" prints nothing else, "text" everything but the summary.
     summary: str = "mean"
 
 
