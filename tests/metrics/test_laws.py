@@ -192,13 +192,16 @@ def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Ta
     )
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_metrics_evaluated_together_are_those_evaluated_alone(table: Table, policies: Options) -> None:
-    df = frame(table)
-    together = evaluate(df, **policies)
-    assert together.columns == ["query_id", *TEXTS]
-    for text in TEXTS[:: 1 + len(TEXTS) // 12]:
+@given(table=hostile, policies=policies, turn=turns)
+def test_metrics_evaluated_together_are_those_evaluated_alone(
+    which: str, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    together = evaluate(df, *texts, **policies)
+    assert together.columns == ["query_id", *texts]
+    for text in texts[:: 1 + len(texts) // 12]:
         assert_same(evaluate(df, text, **policies), together.select("query_id", text))
 
 
@@ -228,12 +231,14 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
         assert not wrong.any(), ([texts[i] for i in np.flatnonzero(wrong.any(axis=0))], ties)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_contributions_sum_to_the_metric(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 106  # more as metrics come, never fewer
+    texts = part_of(texts, which, turn, 6)
     if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
         policies = {**policies, "no_relevant": "zero"}
     ranker = df.rank.on(**policies)
@@ -304,13 +309,14 @@ def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, poli
     assert_same(per_query, evaluate(df, *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_callers_frame_is_left_as_it_was(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     before, flags = df.clone(), df.flags
     ranker = df.rank.on(**policies)
-    ranker.evaluate(*TEXTS)
+    ranker.evaluate(*part_of(TEXTS, which, turn, 6))
     ranker.with_metrics("ndcg")
     ranker.with_ranks()
     ranker.explain("ndcg")
@@ -320,15 +326,16 @@ def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) ->
     assert df.flags == flags
 
 
+@every_share
 @law
-@given(hostile, policies)
+@given(table=hostile, policies=policies, turn=turns)
 def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_bit(
-    table: Table, policies: Options
+    which: str, table: Table, policies: Options, turn: int
 ) -> None:
-    df = frame(table)
-    found = evaluate(df, **policies)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    found = evaluate(df, *texts, **policies)
     assert found["query_id"].to_list() == df["query_id"].unique(maintain_order=True).to_list()
-    assert found.equals(evaluate(df, **policies))
+    assert found.equals(evaluate(df, *texts, **policies))
 
 
 @pytest.mark.parametrize("call", thinned(ALL, 3), ids=[spell(*call) for call in ALL])

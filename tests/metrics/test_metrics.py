@@ -192,7 +192,7 @@ DOC_TYPES: dict[str, tuple[list[Any], Callable[[pl.Series], pl.Series]]] = {
 
 
 @pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "trec_eval", "best", "worst", "order"])
-@pytest.mark.parametrize("dtype", thinned(list(DOC_TYPES), 4))
+@pytest.mark.parametrize("dtype", thinned(list(DOC_TYPES), 8))
 def test_ties_are_broken_by_documents_of_any_type(dtype: str, ties: str) -> None:
     docs, cast = DOC_TYPES[dtype]
     table = random_table(11, queries=25, docs=list(range(len(docs))))

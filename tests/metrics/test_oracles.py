@@ -29,7 +29,7 @@ def assert_same(table: Table, values: list[Value], **policies: object) -> None:
         assert abs(found - expected) <= 1e-12, (name, options, policies, table[query])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("relevant", [1, 2, 3])
 @untraced

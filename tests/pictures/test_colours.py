@@ -47,7 +47,6 @@ DRAWINGS: dict[str, Any] = {
     "catalog": lambda plot, **options: plot.catalog("coverage", items=9999, cutoffs=[1, 5, 10], runs=RUNS, **options),
     "trade_off": lambda plot, **options: plot.trade_off("ndcg@10", "map", runs=RUNS, **options),
 }
-every_drawing = pytest.mark.parametrize("name", DRAWINGS)
 GROUNDS = ["#ffffff", "#000000", "#121417", "#767676", "#d55e00"]
 drawn_on_grounds = pytest.mark.parametrize("case", thinned([*itertools.product(DRAWINGS, GROUNDS)], 4), ids=" on ".join)
 """In the default run every drawing on one ground or two, and every ground under three drawings."""
@@ -197,7 +196,7 @@ def written(ax: Any) -> list[Text]:
     return found
 
 
-@every_drawing
+@pytest.mark.parametrize("name", thinned([*DRAWINGS], 2))
 def test_text_of_an_altair_chart_is_10_pixels_high_where_a_phone_shows_it(name: str) -> None:
     svg = svg_of(DRAWINGS[name](DF.rank.plot))
     width = float(svg.attrib["width"])
@@ -205,7 +204,7 @@ def test_text_of_an_altair_chart_is_10_pixels_high_where_a_phone_shows_it(name: 
     assert min(sizes) * PHONE / width >= SMALL
 
 
-@every_drawing
+@pytest.mark.parametrize("name", thinned([*DRAWINGS], 2))
 def test_text_of_a_matplotlib_figure_is_10_pixels_high_where_a_phone_shows_it(name: str) -> None:
     ax = DRAWINGS[name](DF.to_pandas().rank.plot)
     saved(ax)
