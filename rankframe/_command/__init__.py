@@ -9,7 +9,7 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import TextIOWrapper
 
 import polars as pl
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if argv is None else list(argv)
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
-        arguments, others = parser().parse_known_args(words)
+        arguments, others = parser(words).parse_known_args(words)
         if others:
             arguments.parser.refuse(others, arguments)
         prepare(arguments)
@@ -112,8 +112,8 @@ def start(arguments: argparse.Namespace) -> Answer:
     return Answer("\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."]))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands, with their help."""
+def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
     top = Parser(
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
@@ -125,5 +125,5 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
-        command.add_to(commands)
+        command.add_to(commands, with_options=words is None or command.name in words)
     return top

@@ -82,8 +82,8 @@ class Command:
     other_names: tuple[str, ...] = ()
     abbreviated: bool = False
 
-    def add_to(self, commands: argparse._SubParsersAction[Parser]) -> None:
-        """Add the command to a parser."""
+    def add_to(self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True) -> None:
+        """Add the command to a parser; without its options if another command is to run, as they take longest."""
         text = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(
             self.name,
@@ -94,7 +94,8 @@ class Command:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=self.abbreviated,
         )
-        self.options(sub)
+        if with_options:
+            self.options(sub)
         sub.set_defaults(command=self.run, parser=sub)
 
 

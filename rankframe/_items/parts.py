@@ -101,7 +101,9 @@ class Parts(Sliced):
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [
                 (*where, call.text, value, int(numbers[USERS]), asked.size)
-                for call, value in zip(self.metrics, evaluated(asked, table, numbers, check=True), strict=True)
+                for call, value in zip(
+                    self.metrics, evaluated(asked, table, asked.formulas(numbers)[0], check=True), strict=True
+                )
             ]
         of_slices = {name: parts.schema[at] for at, name in self.slices.items()}
         found = pl.DataFrame(rows, {**of_slices, **WITHOUT_INTERVALS}, orient="row")

@@ -139,6 +139,7 @@ class Recount:
             constant = column.size and (column == column[0]).all()  # as if all lists have one length
             self.added[name] = x.depth, float(column[0]) if constant else column
         self.per_user = self._of_users(counted.users, frames, of_users)
+        self._formulas: tuple[Asked, dict[str, float], list[pl.Expr]] | None = None
 
     def _of_users(
         self, sums: Mapping[str, Sum], frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame
@@ -161,11 +162,11 @@ class Recount:
         """The items that were shown, with their sums."""
         drawn: dict[Depth, Floats] = {depth: weights[rows.user] for depth, rows in self.rows.items()}
         counted: dict[Depth, Floats] = {depth: self._by_item(depth, x) for depth, x in drawn.items()}
-        columns = {}
+        columns = []
         for name, (depth, x) in self.added.items():
             found = counted[depth] * x if isinstance(x, float) else self._by_item(depth, drawn[depth] * x)
-            columns[name] = pl.Series(name, found)
-        return self.items.with_columns(**columns)
+            columns.append(pl.Series(name, found))
+        return self.items.hstack(columns)
 
     def _by_item(self, depth: Depth, x: Floats) -> Floats:
         """The sums of the rows of a depth, item by item."""
@@ -184,7 +185,13 @@ class Recount:
 
     def values(self, asked: Asked, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN if undefined."""
-        return evaluated(asked, self.table(weights), self.numbers(weights), check=check)
+        return evaluated(asked, self.table(weights), self._formulas_of(asked, self.numbers(weights)), check=check)
+
+    def _formulas_of(self, asked: Asked, numbers: dict[str, float]) -> list[pl.Expr]:
+        """The formulas; the last ones, if the sums over users are the same: the number of users is, in all resamples."""
+        if self._formulas is None or self._formulas[0] is not asked or self._formulas[1] != numbers:
+            self._formulas = asked, numbers, asked.formulas(numbers)[0]
+        return self._formulas[2]
 
 
 def rows_of(
@@ -215,12 +222,11 @@ def deepest(depths: Set[Depth]) -> int | None:
     return None if None in depths else max((k for k in depths if isinstance(k, int)), default=0)
 
 
-def evaluated(asked: Asked, table: pl.DataFrame, numbers: Mapping[str, float], *, check: bool = False) -> list[float]:
-    """The values of the metrics from the sums of items and over users, NaN if undefined.
+def evaluated(asked: Asked, table: pl.DataFrame, formulas: list[pl.Expr], *, check: bool = False) -> list[float]:
+    """The values of the metrics from their formulas and the sums of items, NaN if undefined.
 
     With `check`, a formula that gives a value for each item is refused.
     """
-    formulas, _ = asked.formulas(numbers)
     if check:
         for call, value in zip(asked.calls, formulas, strict=True):
             if (n := table.select(value).height) != 1:

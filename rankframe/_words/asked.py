@@ -240,9 +240,12 @@ class Asked:
 def is_by_row(x: pl.Expr) -> bool | None:
     """Whether `x` is computed row by row; None if it cannot be known."""
     try:
-        if x.meta.is_column() or not x.meta.is_row_separable():
-            return x.meta.is_column()
-        parts = [is_by_row(part) for part in x.meta.pop()]
+        meta = x.meta
+        if meta.is_column():
+            return True
+        if not meta.is_row_separable():
+            return False
+        parts = [is_by_row(part) for part in meta.pop()]
         return None if None in parts and False not in parts else all(parts)
     except pl.exceptions.ColumnNotFoundError:  # a Python function, or a field of a struct
         return None

@@ -16,7 +16,7 @@ import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.registry import Metric
 from rankframe._support.option_kinds import Range
-from tests.support.calls import CALLS, CANONICAL, close, expected, thinned, values
+from tests.support.calls import CALLS, CANONICAL, SHARES, close, expected, part_of, thinned, values
 from tests.support.tables import frame, random_table
 
 HUGE = 10**400
@@ -107,6 +107,7 @@ TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     **{name: {"gain": set()} for name in ("err", "nerr", "pfound")},
     **dict.fromkeys(("sdcg", "bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11"), OF_READERS),
 }
+RANKERS: list[Any] = [TABLE.rank, TABLE.lazy().rank, TABLE.to_pandas().rank, rf.expr]
 ALL = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
 OPTIONS = [pytest.param(metric, name, id=f"{metric.name}-{name}") for metric in ALL for name in metric.parameters]
 
@@ -170,8 +171,11 @@ def sane(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) -> None:
         assert high is None or value <= high + 1e-12
 
 
+@pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize(("metric", "name"), OPTIONS)
-def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(metric: Metric, name: str) -> None:
+def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
+    metric: Metric, name: str, which: str
+) -> None:
     required = {
         n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a"}[n]
         for n, x in metric.parameters.items()
@@ -198,7 +202,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(metr
         refused(written, metric, name)
         several = name == metric.first and isinstance(value, list)  # a method gives a column for each cutoff
         if metric.name not in rf.AGREEMENTS and not several:
-            for ranker in (TABLE.rank, TABLE.lazy().rank, TABLE.to_pandas().rank, rf.expr):
+            for ranker in part_of(RANKERS, which, list(HOSTILE).index(text), 2):
                 refused(lambda ranker=ranker, o=options: getattr(ranker, metric.formula.__name__)(**o), metric, name)
 
 
@@ -206,7 +210,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(metr
 def test_a_threshold_is_a_finite_number_from_0_on(text: str) -> None:
     value = HOSTILE[text]
     if value is not None:
-        for ranker in (TABLE.rank, TABLE.lazy().rank, TABLE.to_pandas().rank, rf.expr):
+        for ranker in RANKERS:
             with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):
                 ranker.on(relevant=value)
         with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):

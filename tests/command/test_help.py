@@ -70,7 +70,7 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("line", thinned([line for command in COMMANDS for line in command.examples], 2))
+@pytest.mark.parametrize("line", thinned([line for command in COMMANDS for line in command.examples], 4))
 def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, printed = run(line, monkeypatch, capsys)
     fails = " gate " in line or " check " in line

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
+
+from rankframe._pictures import item_figures
+from rankframe._table.setup import Setup
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
@@ -27,8 +34,22 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     folder = tmp_path_factory.mktemp("pictures")
-    script.build(folder)
+    with patch.object(item_figures, "_measured", once(item_figures._measured)):
+        script.build(folder)
     return folder
+
+
+def once(measured: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
+    """The intervals of each picture, computed once: they are the same on the background of dark pages."""
+    found: dict[str, pl.DataFrame] = {}
+
+    def of(frame: pl.DataFrame, setup: Setup, *asked: Any) -> pl.DataFrame:
+        about = repr(asked)  # the runs and the metrics, which no two pictures share
+        if about not in found:
+            found[about] = measured(frame, setup, *asked)
+        return found[about]
+
+    return of
 
 
 def texts(picture: Path) -> list[str]:

@@ -6,7 +6,8 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,7 @@ from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
+from rankframe._items.intervals import resamples_of
 from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
@@ -784,12 +786,30 @@ FRAMES = {
 }
 
 
+@cache
+def in_pandas() -> dict[str, pd.DataFrame]:
+    return {name: frame.to_pandas() for name, frame in FRAMES.items()}
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of catalog metrics from few resamples: tests/items has the intervals themselves."""
+
+    def few(values: Any, n: int, resampling: Resampling, progress: Any) -> Any:
+        return resamples_of(values, n, replace(resampling, resamples=resampling.least), progress)
+
+    for module in (items_catalog, items_compare):
+        monkeypatch.setattr(module, "resamples_of", few)
+
+
 def names(case: Case, library: str) -> dict[str, Any]:
     """What a reader of the message has at hand."""
     made = {**globals(), "pd": pd, "nan": NAN, "inf": INF, "OWN": own, "ANY": lambda r, x: r.total(r.retrieved)}
-    frames = {name: frame.clone() for name, frame in FRAMES.items()} | {"df": eval(case.df, made)}
+    df = eval(case.df, made)
     if library == "pandas":
-        frames = {name: frame.to_pandas() for name, frame in frames.items()}
+        frames = {name: frame.copy() for name, frame in in_pandas().items()} | {"df": df.to_pandas()}
+    else:
+        frames = {name: frame.clone() for name, frame in FRAMES.items()} | {"df": df}
     return {**made, **frames, "run": frames["df"]}
 
 
@@ -835,6 +855,7 @@ def advised(message: str, finds: str) -> Iterator[str]:
     raise AssertionError(f"no code in {message!r}")
 
 
+@pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 @pytest.mark.parametrize("name", CASES)
 def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, library: str) -> None:

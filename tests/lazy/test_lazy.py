@@ -208,7 +208,7 @@ def test_nothing_waits_for_ever_where_polars_has_one_thread() -> None:
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 8), ids=str)
 def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_split(
     policies: Options, which: str
 ) -> None:

@@ -33,12 +33,12 @@ def curves() -> list[str]:
 
 TEXTS = [spell(*call) for call in SOME]
 VERBS: dict[str, Callable[[Any, str], Any]] = {
-    "evaluate": lambda ranker, which: ranker.evaluate(*part_of([spell(*call) for call in ALL], which, 0, 3)),
+    "evaluate": lambda ranker, which: ranker.evaluate(*part_of([spell(*call) for call in ALL], which, 0, 6)),
     "evaluate, with an expression": lambda ranker, _: ranker.evaluate("map", pl.len().alias("rows")),
-    "with_metrics": lambda ranker, which: ranker.with_metrics(*part_of(TEXTS, which, 0, 3)),
-    "curve": lambda ranker, which: ranker.curve(*part_of(curves(), which, 0, 3)),
-    "explain": lambda ranker, which: ranker.explain(*part_of(curves(), which, 1, 3)),
-    "summarize": lambda ranker, which: ranker.summarize(*part_of(MEANS, which, 0, 3), ci=None),
+    "with_metrics": lambda ranker, which: ranker.with_metrics(*part_of(TEXTS, which, 0, 6)),
+    "curve": lambda ranker, which: ranker.curve(*part_of(curves(), which, 0, 6)),
+    "explain": lambda ranker, which: ranker.explain(*part_of(curves(), which, 1, 6)),
+    "summarize": lambda ranker, which: ranker.summarize(*part_of(MEANS, which, 0, 6), ci=None),
     "summarize by": lambda ranker, _: ranker.summarize("ndcg@10", "gm_map", by=["market", "asked"], ci=None),
     "summarize, weighed": lambda ranker, _: ranker.summarize("ndcg@10", "err", by="market", weights="asked", ci=None),
 }

@@ -92,9 +92,9 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 3), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 6), ids=str)
 def test_values_are_the_oracles(policies: Options, which: str) -> None:
-    calls = part_of(ALL, which, POLICIES.index(policies) // 3, 2)
+    calls = part_of(ALL, which, POLICIES.index(policies) // 6, 2)
     texts = [spell(*call) for call in calls]
     table = hostile_table(POLICIES.index(policies))
     rows, lists = rows_of(table), lists_of(table, policies.get("relevant", 1))

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankfra
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
-turns = st.integers(0, 2)
+turns = st.integers(0, 5)
 every_share = pytest.mark.parametrize("which", SHARES)
 
 TEXTS = [spell(*call) for call in SOME]
@@ -62,7 +62,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame, **options: Any) -> No
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_every_value_is_within_its_metrics_bounds(which: str, table: Table, policies: Options, turn: int) -> None:
-    calls = part_of(SOME, which, turn, 3)
+    calls = part_of(SOME, which, turn, 6)
     found = evaluate(frame(table), *(spell(*call) for call in calls), **policies)
     for name, options in calls:
         low, high = rf.parse(spell(name, options))[0].bounds
@@ -78,7 +78,7 @@ def test_every_value_is_within_its_metrics_bounds(which: str, table: Table, poli
     table=hostile, policies=policies.filter(lambda policies: policies.get("ties") != "order"), seed=st.integers(1, 99)
 )
 def test_row_order_never_matters(which: str, table: Table, policies: Options, seed: int) -> None:
-    texts = part_of(TEXTS, which, seed, 3)
+    texts = part_of(TEXTS, which, seed, 6)
     wanted = evaluate(frame(table, seed=None), *texts, **policies)
     assert_same(evaluate(frame(table, seed=seed), *texts, **policies), wanted)
 
@@ -98,7 +98,7 @@ def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Optio
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
         # alone, a metric may do without the queries in which nothing is relevant
-        for text in part_of(TEXTS, which, size, 4):
+        for text in part_of(TEXTS, which, size, 8):
             alone = wanted.select("query_id", text)
             assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
 
@@ -110,10 +110,10 @@ def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
 
 @every_share
 @law
-@given(table=hostile, policies=policies, turn=st.integers(0, 3))
+@given(table=hostile, policies=policies, turn=st.integers(0, 7))
 def test_a_frame_may_be_sorted_or_in_chunks(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
-    texts = part_of(TEXTS, which, turn, 4)
+    texts = part_of(TEXTS, which, turn, 8)
     wanted = evaluate(df, *texts, **policies)
     by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
     chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
@@ -144,7 +144,7 @@ def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
     mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
     assert_same(evaluate(mapped, *texts, **policies), evaluate(df, *texts, **policies))
 
@@ -154,7 +154,7 @@ def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies
 @given(table=hostile, more=hostile, policies=policies, turn=turns)
 def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table, policies: Options, turn: int) -> None:
     both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
-    texts = part_of(ALONE_TEXTS, which, turn, 3)
+    texts = part_of(ALONE_TEXTS, which, turn, 6)
     found = evaluate(both, *texts, **policies).filter(pl.col("query_id").is_in(list(table)))
     assert_same(found, evaluate(frame(table, seed=None), *texts, **policies))
 
@@ -163,7 +163,7 @@ def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table,
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 3)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
     renamed = df.with_columns(query_id="another " + pl.col("query_id"))
     found = evaluate(pl.concat([df, renamed]), *texts, **policies)
     wanted = evaluate(df, *texts, **policies)
@@ -176,7 +176,7 @@ def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies:
 @given(table=hostile, policies=policies)
 def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Table, policies: Options) -> None:
     df = frame(table)
-    calls = part_of(SOME, which, 0, 3)
+    calls = part_of(SOME, which, 0, 6)
     eager = evaluate(df, *(spell(*call) for call in calls), "map", **policies)
     lazy = evaluate(df.lazy(), *eager.columns[1:], **policies)
     assert isinstance(lazy, pl.LazyFrame)
@@ -195,13 +195,16 @@ def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Ta
     )
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_metrics_evaluated_together_are_those_evaluated_alone(table: Table, policies: Options) -> None:
-    df = frame(table)
-    together = evaluate(df, **policies)
-    assert together.columns == ["query_id", *TEXTS]
-    for text in TEXTS[:: 1 + len(TEXTS) // 12]:
+@given(table=hostile, policies=policies, turn=turns)
+def test_metrics_evaluated_together_are_those_evaluated_alone(
+    which: str, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    together = evaluate(df, *texts, **policies)
+    assert together.columns == ["query_id", *texts]
+    for text in texts[:: 1 + len(texts) // 12]:
         assert_same(evaluate(df, text, **policies), together.select("query_id", text))
 
 
@@ -212,7 +215,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
     df = frame(table)
     monotone = [
         (name, options)
-        for name, options in part_of(SOME, which, turn, 3)
+        for name, options in part_of(SOME, which, turn, 6)
         if options.get("gain", "exponential") == "exponential"
         and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
         and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
@@ -222,7 +225,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
     signs = np.array([1 if rf.METRICS[CANONICAL[name]].higher_is_better else -1 for name, _ in monotone])
 
     def merits(ties: str) -> Any:
-        return signs * evaluate(df, ties=ties).sort("query_id").select(texts).to_numpy()
+        return signs * evaluate(df, *texts, ties=ties).sort("query_id").select(texts).to_numpy()
 
     worst, best = merits("worst"), merits("best")
     for ties in ("doc_desc", "doc_asc", "order", "trec_eval"):
@@ -231,12 +234,14 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
         assert not wrong.any(), ([texts[i] for i in np.flatnonzero(wrong.any(axis=0))], ties)
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_contributions_sum_to_the_metric(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_contributions_sum_to_the_metric(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 106  # more as metrics come, never fewer
+    texts = part_of(texts, which, turn, 6)
     if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
         policies = {**policies, "no_relevant": "zero"}
     ranker = df.rank.on(**policies)
@@ -266,7 +271,7 @@ def test_the_curve_at_rank_k_is_the_metric_at_k(which: str, table: Table, polici
         for name, options in ALL
         if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and adds_up(spell(name, options))
     ]
-    calls = part_of(calls, which, turn, 3)
+    calls = part_of(calls, which, turn, 6)
     curve = ranker.curve(*(spell(*call) for call in calls))
     assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
     ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
@@ -299,7 +304,7 @@ def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, pol
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 3)
+    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 6)
     found = df.rank.on(**policies).with_metrics(*texts)
     assert found.columns == [*df.columns, *texts]
     assert found.select(df.columns).equals(df)
@@ -307,13 +312,14 @@ def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, poli
     assert_same(per_query, evaluate(df, *texts, **policies))
 
 
+@every_share
 @law
-@given(hostile, policies)
-def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) -> None:
+@given(table=hostile, policies=policies, turn=turns)
+def test_the_callers_frame_is_left_as_it_was(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     before, flags = df.clone(), df.flags
     ranker = df.rank.on(**policies)
-    ranker.evaluate(*TEXTS)
+    ranker.evaluate(*part_of(TEXTS, which, turn, 6))
     ranker.with_metrics("ndcg")
     ranker.with_ranks()
     ranker.explain("ndcg")
@@ -323,15 +329,16 @@ def test_the_callers_frame_is_left_as_it_was(table: Table, policies: Options) ->
     assert df.flags == flags
 
 
+@every_share
 @law
-@given(hostile, policies)
+@given(table=hostile, policies=policies, turn=turns)
 def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_bit(
-    table: Table, policies: Options
+    which: str, table: Table, policies: Options, turn: int
 ) -> None:
-    df = frame(table)
-    found = evaluate(df, **policies)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    found = evaluate(df, *texts, **policies)
     assert found["query_id"].to_list() == df["query_id"].unique(maintain_order=True).to_list()
-    assert found.equals(evaluate(df, **policies))
+    assert found.equals(evaluate(df, *texts, **policies))
 
 
 @pytest.mark.parametrize("call", thinned(ALL, 3), ids=[spell(*call) for call in ALL])
@@ -528,7 +535,7 @@ def test_bad_data_never_gets_through(fault: str, way: str, which: str) -> None:
     table, policies = FAULTS[fault]
     assert WAYS[way](frame(GOOD), policies, "map").height
     turn = list(FAULTS).index(fault) + list(WAYS).index(way)
-    for name in part_of(list(CALLS)[::3], which, turn, 4):
+    for name in part_of(list(CALLS)[::3], which, turn, 8):
         with pytest.raises((rf.InvalidData, pl.exceptions.InvalidOperationError)):
             WAYS[way](frame(table), policies, spell(name, CALLS[name][-1]))
 
@@ -572,7 +579,7 @@ def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> Non
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_expression_lets_bad_data_through(fault: str, which: str) -> None:
     table, policies = FAULTS[fault]
-    for name, calls in part_of(list(CALLS.items()), which, list(FAULTS).index(fault), 8):
+    for name, calls in part_of(list(CALLS.items()), which, list(FAULTS).index(fault), 16):
         options = next(options for options in reversed(calls) if not needs_table(name, options))
         expression = getattr(rf.expr.on(**policies), name)(**options)
         with pytest.raises(pl.exceptions.InvalidOperationError):

@@ -29,7 +29,7 @@ def assert_same(table: Table, values: list[Value], **policies: object) -> None:
         assert abs(found - expected) <= 1e-12, (name, options, policies, table[query])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
 @pytest.mark.parametrize("relevant", [1, 2, 3])
 @untraced
@@ -40,7 +40,7 @@ def test_oracles_agree_with_trec_eval(relevant: int, unjudged: str, seed: int) -
     assert_same(table, values, relevant=relevant, unjudged=unjudged)
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 4))
 @untraced
 def test_oracles_agree_with_scikit_learn(seed: int) -> None:
     labels = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
@@ -67,7 +67,7 @@ def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 4))
 @untraced
 def test_rank_biased_overlap_is_the_mean_agreement_of_rankings_that_go_on(seed: int, p: float) -> None:
     """The paper's equation 7 down to depth 400, below which less than 1e-18 follows, over what may follow."""

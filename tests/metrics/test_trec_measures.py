@@ -51,12 +51,11 @@ RUNS = [run for run in RECORD["runs"] if any(text_of(name) not in (None, *OF_THE
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
 def test_values_are_those_of_trec_eval_10(run: dict[str, Any]) -> None:
     ranker = frame(TABLE).rank.on(convention="trec_eval", **policies_of(run["options"]))
+    texts = {name: text for name in run["values"] if (text := text_of(name)) is not None and name not in OF_THE_RUN}
+    table = ranker.evaluate(*texts.values())
     compared = set()
-    for name, values in run["values"].items():
-        text = text_of(name)
-        if text is None or name in OF_THE_RUN:
-            continue
-        found = dict(ranker.evaluate(text).iter_rows())
+    for name, column in zip(texts, table.columns[1:], strict=True):
+        values, found = run["values"][name], dict(table.select("query_id", column).iter_rows())
         queries = run["queries"][-1:] if len(values) == 1 else run["queries"]  # gm_map has no values of queries
         for query, theirs in zip(queries, values, strict=not name.startswith("relstring")):  # which has none of `all`
             here = [row for row in TABLE.get(query, ()) if row[1] is not None]

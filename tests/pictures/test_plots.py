@@ -498,7 +498,7 @@ ODD_NAMES = ["$\\frac$", "a\nb\u2028c", "\x1b[31m\x07", "\ufffe"]
 BY_LIBRARIES = [(("polars", "pandas")[(i + j) % 2], name) for i, name in enumerate(ODD_NAMES) for j in range(2)]
 
 
-@pytest.mark.parametrize("case", thinned(BY_LIBRARIES, 2), ids=ascii)
+@pytest.mark.parametrize("case", thinned(BY_LIBRARIES, 3), ids=ascii)
 def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
     library, name = case
     odd = DF.rename({"old": name}).with_columns(pl.lit(name).alias(f"{name} day"))

@@ -120,7 +120,7 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
 
 
 @pytest.mark.parametrize(("labels", "which"), LABELS_AND_SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 2), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None], which: str) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
@@ -213,7 +213,7 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 2), ids=str)
+@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
 def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options, which: str) -> None:
     judged = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     df = frame(random_table(42, queries=40, labels=judged))

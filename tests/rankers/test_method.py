@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.calls import thinned
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 RANKERS: dict[str, tuple[Any, type, str]] = {
@@ -92,7 +93,10 @@ PANDAS = RANKERS["pandas"][0]
 PLOTS = [name for name in dir(PANDAS.plot) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("name", [*(name for name in dir(PANDAS) if name != "plot"), *(f"plot.{x}" for x in PLOTS)])
+NAMES = [*(name for name in dir(PANDAS) if name != "plot"), *(f"plot.{x}" for x in PLOTS)]
+
+
+@pytest.mark.parametrize("name", thinned(NAMES, 2))
 def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
     text = inspect.getdoc(attrgetter(name)(PANDAS)) or ""
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)

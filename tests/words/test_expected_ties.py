@@ -79,12 +79,12 @@ def assert_means(table: Table, calls: Sequence[tuple[str, dict[str, Any]]], **po
     table=tied_tables,
     relevant=st.sampled_from([1, 0, 2]),
     unjudged=st.sampled_from(["nonrelevant", "drop"]),
-    turn=st.integers(0, 3),
+    turn=st.integers(0, 7),
 )
 def test_expected_values_are_the_mean_over_all_orders(
     which: str, table: Table, relevant: float, unjudged: str, turn: int
 ) -> None:
-    assert_means(table, part_of(expected_calls(), which, turn, 4), relevant=relevant, unjudged=unjudged)
+    assert_means(table, part_of(expected_calls(), which, turn, 8), relevant=relevant, unjudged=unjudged)
 
 
 NO_GAIN = [None, -1, 0]
