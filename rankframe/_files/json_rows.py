@@ -208,7 +208,7 @@ def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
         if query in known:
             raise text.fault(f"the id {query!r} is that of an earlier request too; give each its own", start)
         known.add(query)
-        ratings = documents(text, query, request.get("ratings") or [], "ratings")
+        ratings = rated_documents(text, query, request.get("ratings") or [], "ratings")
         docs = [x.id for x in ratings]
         labels = numbers.labels(query, docs, [x.members.get("rating") for x in ratings])
         found.add({"query_id": query}, doc_id=docs, label=labels, index=[x.at for x in ratings])
@@ -239,9 +239,9 @@ def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | 
             if not isinstance(row, dict) or not isinstance(row.get("hit"), dict):
                 raise text.fault(f"a hit of query {query!r} is no object with a 'hit' and its 'rating': {row!r:.100}")
             rated.append(row)
-        hits = documents(text, query, [row["hit"] for row in rated], "hits")
+        hits = rated_documents(text, query, [row["hit"] for row in rated], "hits")
         shown = {(x.at, x.id) for x in hits}
-        unrated = documents(text, query, detail.get("unrated_docs") or [], "unrated_docs")
+        unrated = rated_documents(text, query, detail.get("unrated_docs") or [], "unrated_docs")
         others = [x for x in unrated if (x.at, x.id) not in shown]
         docs = [x.id for x in [*hits, *others]]
         scores = numbers.scores(query, docs[: len(hits)], [x.members.get("_score") for x in hits])
@@ -267,7 +267,7 @@ class Document(NamedTuple):
     members: dict[str, Json]
 
 
-def documents(text: JsonText, query: str, found: Json, member: str) -> list[Document]:
+def rated_documents(text: JsonText, query: str, found: Json, member: str) -> list[Document]:
     """The documents, after a check that each has a text id."""
     documents = []
     for doc in found if isinstance(found, list) else [found]:
