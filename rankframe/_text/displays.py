@@ -8,7 +8,19 @@ from html import escape
 from typing import Any, TypeVar
 
 from .markup import WIDTH, html, markdown, markdown_text, text
-from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
+from .result_table import (
+    FINDING,
+    Cell,
+    Grid,
+    grid_of,
+    lazy_note,
+    letters,
+    name_of,
+    number,
+    queries_of,
+    records,
+    test_of,
+)
 from .results import Compared, Fitted, Result, Row, Tuned, Verdict
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
@@ -95,7 +107,7 @@ def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
-    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
+    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".table, .per_query and .per_query_delta", most)))
 
 
 def gaps_text(of: Result) -> str:
@@ -128,13 +140,15 @@ def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
         names = (row["metric"], *(row[name] or "" for name in ("best", "worst")), row["gap"])
         body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(p)))
     note = f"p by permutation of the groups of {' and '.join(of.settings['by'])} among users."
-    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".groups", MOST_ROWS)))
+    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".table and .groups", MOST_ROWS)))
 
 
 def verdict_text(of: Verdict) -> str:
     """A verdict as plain text: how many rows pass, and a line for each."""
     rows, lines = records(of.table), [visible(line) for line in of.lines()]
-    return "\n".join([*([] if len(lines) == 1 else [passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
+    return "\n".join(
+        [*([] if len(lines) == 1 else [passing(rows)]), *lines, *lazy_note(of.table, ".table, .failures and .moved")]
+    )
 
 
 def passing(rows: Sequence[Row]) -> str:
@@ -164,7 +178,7 @@ def verdict_grid(of: Result, most: int | None = None) -> Grid:
         counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
         body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
     note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
-    notes = (note, *_left_out(of, rows, ".failures and .moved", most))
+    notes = (note, *_left_out(of, rows, ".table, .failures and .moved", most))
     return Grid((*head, "queries", "needed"), tuple(body), 7, notes)
 
 
@@ -275,13 +289,7 @@ def _of_rankings(of: Tuned) -> Grid:
     return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
-def _left_out(of: Result, rows: Sequence[Row], others: str, most: int | None) -> list[str]:
+def _left_out(of: Result, rows: Sequence[Row], tables: str, most: int | None) -> list[str]:
     """A line on the rows that are not shown, with the code that gives them."""
     more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
-    return more + _lazy(of, others)
-
-
-def _lazy(of: Result, others: str) -> list[str]:
-    """The code that collects the tables of a LazyFrame's result."""
-    lazy = hasattr(of.table, "collect")
-    return [f".table, {others} are LazyFrames; .table.collect() gives a DataFrame."] if lazy else []
+    return more + lazy_note(of.table, tables)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .markup import html, text
-from .result_table import Cell, Grid, higher_is_better, name_of, number, queries_of, records
+from .result_table import Cell, Grid, higher_is_better, lazy_note, name_of, number, queries_of, records
 from .results import Overlapping, Result, Row
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
@@ -77,7 +77,7 @@ def overlap_grids(of: Overlapping) -> list[Grid]:
     head = ("run", *(name.replace("_", " ") for name in counts))
     return [
         Grid(("run", "other", *figures), tuple(body), len(figures), (note,)),
-        Grid(head, tuple(of_runs), len(counts), (own, *_lazy(of, ".table and .runs"))),
+        Grid(head, tuple(of_runs), len(counts), (own, *lazy_note(of.table, ".table and .runs"))),
     ]
 
 
@@ -112,7 +112,7 @@ def oracle_grid(of: Result) -> Grid:
     ]
     note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries."
     head = ("metric", "run", "mean", "oracle", f"gain [{ci}]", "better")
-    return Grid(head, tuple(body), 4, (note, *_lazy(of, ".table and .per_query")))
+    return Grid(head, tuple(body), 4, (note, *lazy_note(of.table, ".table and .per_query")))
 
 
 def _as_text(lines: Sequence[str], grids: Sequence[Grid]) -> str:
@@ -144,8 +144,3 @@ def _top(of: Result) -> str:
 def _gain(row: Row) -> str:
     """The gain with its interval."""
     return f"{signed(row['gain'])}{interval(row['ci_low'], row['ci_high'], decimals(row['gain']))}"
-
-
-def _lazy(of: Result, tables: str) -> list[str]:
-    """The code that collects the tables of a LazyFrame's result."""
-    return [f"{tables} are LazyFrames; .table.collect() gives a DataFrame."] if hasattr(of.table, "collect") else []
