@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, TypeVar
 
 from .markup import WIDTH, html, markdown, markdown_text, text
+from .result_parts import Compared, Fitted, Gated, Row, TableAndSettings, Tuned
 from .result_table import (
     FINDING,
     Cell,
@@ -21,7 +22,6 @@ from .result_table import (
     records,
     test_of,
 )
-from .results import Compared, Fitted, Result, Row, Tuned, Verdict
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
@@ -51,7 +51,7 @@ MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
-def comparison_text(of: Result, most: int | None = MOST_ROWS) -> str:
+def comparison_text(of: TableAndSettings, most: int | None = MOST_ROWS) -> str:
     """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
 
     If the names of the runs make the table wider than `WIDTH`, letters replace them, as in Markdown.
@@ -68,14 +68,14 @@ def comparison_text(of: Result, most: int | None = MOST_ROWS) -> str:
     return "\n".join([*lines, *([""] if lines else []), table])
 
 
-def comparison_markdown(of: Result) -> str:
+def comparison_markdown(of: TableAndSettings) -> str:
     """A comparison in GitHub's Markdown: its sentences, and a row per metric, slice and pair of runs."""
     rows = records(of.table)
     lines = "".join(f"**{markdown_text(visible(line))}**\n\n" for line in headlines(rows, of.settings, IN_HTML))
     return lines + markdown(_of_pairs(of, rows, None))
 
 
-def comparison_html(of: Result) -> str:
+def comparison_html(of: TableAndSettings) -> str:
     """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
     rows = records(of.table)
     lines = "".join(
@@ -89,7 +89,7 @@ def _width(lines: str) -> int:
     return max(map(len, lines.splitlines()))
 
 
-def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
+def _of_pairs(of: TableAndSettings, rows: Sequence[Row], most: int | None) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     settings = of.settings
     ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
@@ -110,25 +110,25 @@ def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".table, .per_query and .per_query_delta", most)))
 
 
-def gaps_text(of: Result) -> str:
+def gaps_text(of: TableAndSettings) -> str:
     """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
     rows = records(of.table)
     return "\n".join([*map(visible, gap_lines(of)), "", text(_of_gaps(of, rows))])
 
 
-def gaps_html(of: Result) -> str:
+def gaps_html(of: TableAndSettings) -> str:
     """Gaps as HTML in the colours of the page."""
     rows = records(of.table)
     lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in gap_lines(of))
     return lines + html(_of_gaps(of, rows))
 
 
-def gap_lines(of: Result) -> list[str]:
+def gap_lines(of: TableAndSettings) -> list[str]:
     """The sentence of each metric's gap."""
     return [gap_sentence(row, of.settings) for row in records(of.table) if row["gap"] == "difference"]
 
 
-def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
+def _of_gaps(of: TableAndSettings, rows: Sequence[Row]) -> Grid:
     """The figures of gaps between groups: value, interval and p."""
     head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
     body = []
@@ -143,7 +143,7 @@ def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
     return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".table and .groups", MOST_ROWS)))
 
 
-def verdict_text(of: Verdict) -> str:
+def verdict_text(of: Gated) -> str:
     """A verdict as plain text: how many rows pass, and a line for each."""
     rows, lines = records(of.table), [visible(line) for line in of.lines()]
     return "\n".join(
@@ -159,12 +159,12 @@ def passing(rows: Sequence[Row]) -> str:
     return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
-def verdict_html(of: Result) -> str:
+def verdict_html(of: TableAndSettings) -> str:
     """A verdict as HTML in the colours of the page: rows that did not pass come first."""
     return f"<p><strong>{escape(passing(records(of.table)))}</strong></p>\n{html(verdict_grid(of, MOST_ROWS))}"
 
 
-def verdict_grid(of: Result, most: int | None = None) -> Grid:
+def verdict_grid(of: TableAndSettings, most: int | None = None) -> Grid:
     """The figures of a verdict: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
@@ -289,7 +289,7 @@ def _of_rankings(of: Tuned) -> Grid:
     return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
-def _left_out(of: Result, rows: Sequence[Row], tables: str, most: int | None) -> list[str]:
+def _left_out(of: TableAndSettings, rows: Sequence[Row], tables: str, most: int | None) -> list[str]:
     """A line on the rows that are not shown, with the code that gives them."""
     more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
     return more + lazy_note(of.table, tables)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from .markup import html, text
+from .result_parts import Overlapping, Row, TableAndSettings
 from .result_table import Cell, Grid, higher_is_better, lazy_note, name_of, number, queries_of, records
-from .results import Overlapping, Result, Row
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
@@ -33,12 +33,12 @@ def overlap_html(of: Overlapping) -> str:
     return _as_html(overlap_lines(of, IN_HTML), overlap_grids(of))
 
 
-def oracle_text(of: Result) -> str:
+def oracle_text(of: TableAndSettings) -> str:
     """An oracle as plain text."""
     return _as_text(oracle_lines(of), [oracle_grid(of)])
 
 
-def oracle_html(of: Result) -> str:
+def oracle_html(of: TableAndSettings) -> str:
     """An oracle as HTML in the colours of the page."""
     return _as_html(oracle_lines(of, IN_HTML), [oracle_grid(of)])
 
@@ -81,7 +81,7 @@ def overlap_grids(of: Overlapping) -> list[Grid]:
     ]
 
 
-def oracle_lines(of: Result, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def oracle_lines(of: TableAndSettings, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
@@ -98,7 +98,7 @@ def oracle_lines(of: Result, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     return lines
 
 
-def oracle_grid(of: Result) -> Grid:
+def oracle_grid(of: TableAndSettings) -> Grid:
     """The figures of an oracle."""
     rows, ci = records(of.table), f"{100 * of.settings['ci']:.6g}% interval"
     body = [
@@ -136,7 +136,7 @@ def _percent(row: Row) -> str:
     return f"{share:.{int(0 < share < 10)}f}%"
 
 
-def _top(of: Result) -> str:
+def _top(of: TableAndSettings) -> str:
     k = of.settings["k"]
     return "" if k is None else f" in the top {k}"
 

@@ -12,7 +12,7 @@ from .._catalog.parse import parse
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
-from .results import Row
+from .result_parts import Row
 
 __all__ = [
     "FINDING",
