@@ -13,12 +13,13 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
 from . import hook
 from ._rankers.namespace import register
+from ._support.arrow_stream import ArrowStream
 from .errors import (
     InvalidData,
     InvalidOption,
@@ -159,12 +160,6 @@ LATER = {
 
 MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
 """Modules that are imported at their first use."""
-
-
-class ArrowStream(Protocol):
-    """A table with the Arrow PyCapsule interface."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 @overload

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._text import displays, markup
+from ._text.result_parts import TableAndSettings
 from ._text.result_table import grid_of, plain, records
-from ._text.results import Result
 from .errors import called_by_users
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
@@ -109,7 +109,7 @@ def html(of: object, *, digits: int = 3, alpha: float = 0.05, title: str | None 
     return markup.great_html(grid_of(of, digits, alpha), title)
 
 
-def dictionary(of: Result) -> dict[str, Any]:
+def dictionary(of: TableAndSettings) -> dict[str, Any]:
     """A comparison or a verdict as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 

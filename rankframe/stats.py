@@ -6,13 +6,14 @@ Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
+from ._support.floats import Floats
 from ._support.statistical_options import Correction, Method, PairedTest, Test
 from .errors import InvalidOption, option
 
@@ -31,7 +32,6 @@ __all__ = [
     "tukey",
 ]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 ENUMERATED = 20
 """The most differences for which all sign flips are enumerated: a million sums."""

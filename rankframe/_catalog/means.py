@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -12,10 +12,7 @@ from .call import Call
 from .registry import Summary
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from .._support.floats import Floats
 
 __all__ = ["SUMS", "Mean", "added", "by_metric", "merged", "scaled", "sums_of", "unscaled"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from .._catalog.requests import Request
 from .._support.statistical_options import Correction, Family, Method, Test
-from .._verbs.methods import Runner
 from . import compare as _compare
 from . import gate as _gate
 from . import power as _power
@@ -15,24 +14,15 @@ from .compare import Comparison, Significance
 from .gate import Verdict
 from .paired_values import Design, Lacking
 from .resampling import Resampling
-from .runs import Runs, names_of
+from .runs import RunnerOfRuns, Runs, names_of
 
 __all__ = ["compare", "gate", "noninferior", "power"]
 
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class Decider(Runner[R_co], Protocol[R_co]):
-    """A ranker as decisions see it: it also makes one table of several."""
-
-    def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
-        ...
 
 
 def compare(
-    ranker: Decider[R],
+    ranker: RunnerOfRuns[R],
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -125,7 +115,7 @@ def compare(
 
 
 def power(
-    ranker: Decider[R],
+    ranker: RunnerOfRuns[R],
     *metrics: Request,
     difference: float | Sequence[float],
     power: float = 0.8,
@@ -181,7 +171,7 @@ def power(
 
 
 def gate(
-    ranker: Decider[R],
+    ranker: RunnerOfRuns[R],
     budgets: Mapping[Request, float],
     *,
     baseline: str | None = None,
@@ -243,7 +233,7 @@ def gate(
 
 
 def noninferior(
-    ranker: Decider[R],
+    ranker: RunnerOfRuns[R],
     *metrics: Request,
     margin: float,
     baseline: str | None = None,

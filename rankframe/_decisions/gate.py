@@ -19,8 +19,8 @@ from .._support.results import Result
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
+from .._text.result_parts import Row
 from .._text.result_table import name_of, records
-from .._text.results import Row
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of

@@ -18,10 +18,7 @@ from .._table.policies import check_word, is_number
 from ..errors import InvalidOption, option
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from .._support.floats import Floats
 
 __all__ = ["Resampling", "SummaryMethod", "SummaryResampling", "arrays", "intervals_of", "limits"]
 

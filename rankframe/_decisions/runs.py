@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -14,9 +14,22 @@ from .._table.roles import not_a_name, require, score_columns
 from .._table.setup import Setup, refuse_bounds
 from .._table.steps import to_name
 from .._verbs import verbs
+from .._verbs.methods import Runner
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 
-__all__ = ["RUN", "RUN_OF_TABLE", "Runs", "column_text", "explained", "names_of", "values", "with_own_rank"]
+__all__ = [
+    "RUN",
+    "RUN_OF_TABLE",
+    "RunnerOfRuns",
+    "Runs",
+    "column_text",
+    "explained",
+    "names_of",
+    "values",
+    "with_own_rank",
+]
+
+R_co = TypeVar("R_co", covariant=True)
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -140,6 +153,14 @@ class Runs:
             by_query(setup.changed(score=score)).select(pl.lit(score).alias(RUN), pl.all())
             for score in ([only] if only is not None else self.scores or [setup.roles.score])
         )
+
+
+class RunnerOfRuns(Runner[R_co], Protocol[R_co]):
+    """A ranker as methods on several runs see it: it also makes one table of several."""
+
+    def _of(self, runs: Runs) -> Runner[R_co]:
+        """The ranker whose table has the runs: itself, or one over the runs' tables."""
+        ...
 
 
 def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:

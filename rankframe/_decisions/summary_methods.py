@@ -7,18 +7,17 @@ from typing import Protocol, TypeVar
 
 from .._catalog.requests import Request
 from .._table.setup import Setup
-from .._verbs.methods import Runner
 from . import mean as _mean
 from . import mergeable_summary as _summary
 from .resampling import SummaryMethod, SummaryResampling
-from .runs import Runs, names_of
+from .runs import RunnerOfRuns, Runs, names_of
 
 __all__ = ["mean", "summarize"]
 
 R = TypeVar("R")
 
 
-class Summarizer(Runner[R], Protocol[R]):
+class Summarizer(RunnerOfRuns[R], Protocol[R]):
     """A ranker as summaries see it: it also ranks other tables and columns, and joins results."""
 
     _setup: Setup

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
+from .._support.arrow_stream import ArrowStream
 from ..errors import InvalidData, MissingColumn, did_you_mean, warn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "BLANK",
@@ -26,8 +30,8 @@ __all__ = [
     "whole_labels",
 ]
 
-Frame: TypeAlias = Any
-"""A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface."""
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
+"""A LazyFrame, or a table with the Arrow PyCapsule interface, as DataFrames of Polars and pandas have it."""
 
 ROW = "#row"
 WHITE = r"[\s\x1c-\x1f]"
@@ -59,7 +63,7 @@ def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) 
     elif isinstance(frame, pl.DataFrame):
         there = frame.columns
     elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
-        there = [str(name) for name in frame.columns]
+        there = [str(name) for name in cast("pd.DataFrame", frame).columns]
     elif hasattr(frame, "__arrow_c_stream__"):
         frame = pl.DataFrame(frame)
         there = frame.columns
@@ -75,7 +79,9 @@ def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) 
     else:
         from .._shapes.pandas_lists import crossed
 
-        table = crossed(frame, [*roles.values()], {}).select(**{role: pl.col(name) for role, name in roles.items()})
+        table = crossed(cast("pd.DataFrame", frame), [*roles.values()], {}).select(
+            **{role: pl.col(name) for role, name in roles.items()}
+        )
     ids = [role for role in roles if role not in ("score", "label")]
     for role in ids:
         dtype = table.schema[role]

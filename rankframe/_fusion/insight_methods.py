@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling
-from .._decisions.runs import Runs
+from .._decisions.runs import RunnerOfRuns, Runs
 from .._support.statistical_options import Method
 from .._words.rankings import Missing
 from . import expected_exposure as _exposure
@@ -16,7 +16,6 @@ from . import explain as _explain
 from . import oracle as _oracle
 from . import overlap as _overlap
 from .fitted import FittedFusion, runs_for
-from .methods import Fuser
 
 __all__ = ["expected_exposure", "explain_fusion", "oracle", "overlap"]
 
@@ -24,7 +23,7 @@ R = TypeVar("R")
 
 
 def explain_fusion(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
@@ -78,7 +77,7 @@ def explain_fusion(
 
 
 def overlap(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -135,7 +134,7 @@ def overlap(
 
 
 def oracle(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     *metrics: Request,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,
@@ -208,7 +207,7 @@ def oracle(
 
 
 def expected_exposure(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
     run: str | None = None,

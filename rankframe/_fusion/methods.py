@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from .._catalog.requests import Request
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import Runs
+from .._decisions.runs import RunnerOfRuns, Runs
 from .._support.statistical_options import Correction, Method, PairedTest
-from .._verbs.methods import Runner
 from .._words.rankings import Missing
 from . import fitted as _fitted
 from . import fuse as _fuse
@@ -20,22 +19,13 @@ from .fitted import FittedFusion
 from .search import Search, Tuning
 from .tuning import TunedFusion
 
-__all__ = ["Fuser", "fit_fusion", "fuse", "tune"]
+__all__ = ["fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class Fuser(Runner[R_co], Protocol[R_co]):
-    """A ranker as fusion sees it: it also makes one table of several."""
-
-    def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
-        ...
 
 
 def fuse(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     method: str | FittedFusion[object],
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
@@ -103,7 +93,7 @@ def fuse(
 
 
 def fit_fusion(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     method: str,
     *,
     runs: Sequence[str] | Mapping[str, object] | None = None,
@@ -166,7 +156,7 @@ def fit_fusion(
 
 
 def tune(
-    ranker: Fuser[R],
+    ranker: RunnerOfRuns[R],
     method: str | Sequence[str],
     *,
     metric: Request = "ndcg@10",

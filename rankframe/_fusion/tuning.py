@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from .._support.floats import Floats
+
     Numbers: TypeAlias = npt.NDArray[np.int64]
 
 __all__ = ["TunedFusion", "tune"]

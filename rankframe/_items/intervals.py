@@ -8,17 +8,14 @@ the value of the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from .._catalog.call import Call
 from .._decisions.resampling import Resampling
 from .._support.progress import Progress
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from .._support.floats import Floats
 
 __all__ = ["about", "resamples_of"]
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 from .._decisions.compare import Significance
-from .._decisions.comparison_methods import Decider
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import Runs, names_of
+from .._decisions.runs import RunnerOfRuns, Runs, names_of
 from .._support.statistical_options import Correction, Family
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
@@ -163,7 +162,7 @@ def catalog(
 
 
 def compare_catalog(
-    ranker: Decider[R],
+    ranker: RunnerOfRuns[R],
     *metrics: Request,
     items: object = None,
     interactions: object = None,

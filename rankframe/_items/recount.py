@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Floats: TypeAlias = npt.NDArray[np.float64]
+    from .._support.floats import Floats
+
     Whole: TypeAlias = npt.NDArray[np.int64]
 
 __all__ = ["Asked", "Recount", "users_of"]

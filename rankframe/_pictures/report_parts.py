@@ -21,8 +21,8 @@ from .._support.extras import load
 from .._table.check import findings
 from .._table.roles import carried
 from .._table.setup import Setup
+from .._text.result_parts import Row
 from .._text.result_table import by_kind
-from .._text.results import Row
 from ..errors import MissingExtra, RankframeError
 from . import item_figures, plots
 from .colours import GREY

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from .._catalog.call import Call
 from .._support.statistical_options import CORRECTIONS, TESTS
+from .._text.result_parts import Row
 from .._text.result_table import plain
-from .._text.results import Row
 from .._text.sentences import decimals, interval, p_value
 
 __all__ = [

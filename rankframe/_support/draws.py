@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .floats import Floats
+
 __all__ = ["Step", "exponentials", "parts", "resampled", "streams", "words"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Step: TypeAlias = Callable[[int, int], None]
 Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
 

@@ -8,8 +8,20 @@ from html import escape
 from typing import Any, TypeVar
 
 from .markup import WIDTH, html, markdown, markdown_text, text
-from .result_table import FINDING, Cell, Grid, grid_of, letters, name_of, number, queries_of, records, test_of
-from .results import Compared, Fitted, Result, Row, Tuned, Verdict
+from .result_parts import Compared, Fitted, Gated, Row, TableAndSettings, Tuned
+from .result_table import (
+    FINDING,
+    Cell,
+    Grid,
+    grid_of,
+    lazy_note,
+    letters,
+    name_of,
+    number,
+    queries_of,
+    records,
+    test_of,
+)
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
@@ -39,7 +51,7 @@ MOST_ROWS = 30
 """How many rows of a table are shown."""
 
 
-def comparison_text(of: Result, most: int | None = MOST_ROWS) -> str:
+def comparison_text(of: TableAndSettings, most: int | None = MOST_ROWS) -> str:
     """A comparison as plain text: its sentences, and a row per metric, slice and pair of runs, all with `most=None`.
 
     If the names of the runs make the table wider than `WIDTH`, letters replace them, as in Markdown.
@@ -56,14 +68,14 @@ def comparison_text(of: Result, most: int | None = MOST_ROWS) -> str:
     return "\n".join([*lines, *([""] if lines else []), table])
 
 
-def comparison_markdown(of: Result) -> str:
+def comparison_markdown(of: TableAndSettings) -> str:
     """A comparison in GitHub's Markdown: its sentences, and a row per metric, slice and pair of runs."""
     rows = records(of.table)
     lines = "".join(f"**{markdown_text(visible(line))}**\n\n" for line in headlines(rows, of.settings, IN_HTML))
     return lines + markdown(_of_pairs(of, rows, None))
 
 
-def comparison_html(of: Result) -> str:
+def comparison_html(of: TableAndSettings) -> str:
     """A comparison as HTML in the colours of the page; of more than two runs also a row per run, with letters."""
     rows = records(of.table)
     lines = "".join(
@@ -77,7 +89,7 @@ def _width(lines: str) -> int:
     return max(map(len, lines.splitlines()))
 
 
-def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
+def _of_pairs(of: TableAndSettings, rows: Sequence[Row], most: int | None) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     settings = of.settings
     ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
@@ -95,28 +107,28 @@ def _of_pairs(of: Result, rows: Sequence[Row], most: int | None) -> Grid:
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
-    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".per_query and .per_query_delta", most)))
+    return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".table, .per_query and .per_query_delta", most)))
 
 
-def gaps_text(of: Result) -> str:
+def gaps_text(of: TableAndSettings) -> str:
     """Gaps as plain text: a sentence per metric, and a row per metric and figure."""
     rows = records(of.table)
     return "\n".join([*map(visible, gap_lines(of)), "", text(_of_gaps(of, rows))])
 
 
-def gaps_html(of: Result) -> str:
+def gaps_html(of: TableAndSettings) -> str:
     """Gaps as HTML in the colours of the page."""
     rows = records(of.table)
     lines = "".join(f"<p><strong>{escape(visible(line))}</strong></p>\n" for line in gap_lines(of))
     return lines + html(_of_gaps(of, rows))
 
 
-def gap_lines(of: Result) -> list[str]:
+def gap_lines(of: TableAndSettings) -> list[str]:
     """The sentence of each metric's gap."""
     return [gap_sentence(row, of.settings) for row in records(of.table) if row["gap"] == "difference"]
 
 
-def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
+def _of_gaps(of: TableAndSettings, rows: Sequence[Row]) -> Grid:
     """The figures of gaps between groups: value, interval and p."""
     head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
     body = []
@@ -128,13 +140,15 @@ def _of_gaps(of: Result, rows: Sequence[Row]) -> Grid:
         names = (row["metric"], *(row[name] or "" for name in ("best", "worst")), row["gap"])
         body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(p)))
     note = f"p by permutation of the groups of {' and '.join(of.settings['by'])} among users."
-    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".groups", MOST_ROWS)))
+    return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".table and .groups", MOST_ROWS)))
 
 
-def verdict_text(of: Verdict) -> str:
+def verdict_text(of: Gated) -> str:
     """A verdict as plain text: how many rows pass, and a line for each."""
     rows, lines = records(of.table), [visible(line) for line in of.lines()]
-    return "\n".join([*([] if len(lines) == 1 else [passing(rows)]), *lines, *_lazy(of, ".failures and .moved")])
+    return "\n".join(
+        [*([] if len(lines) == 1 else [passing(rows)]), *lines, *lazy_note(of.table, ".table, .failures and .moved")]
+    )
 
 
 def passing(rows: Sequence[Row]) -> str:
@@ -145,12 +159,12 @@ def passing(rows: Sequence[Row]) -> str:
     return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
 
 
-def verdict_html(of: Result) -> str:
+def verdict_html(of: TableAndSettings) -> str:
     """A verdict as HTML in the colours of the page: rows that did not pass come first."""
     return f"<p><strong>{escape(passing(records(of.table)))}</strong></p>\n{html(verdict_grid(of, MOST_ROWS))}"
 
 
-def verdict_grid(of: Result, most: int | None = None) -> Grid:
+def verdict_grid(of: TableAndSettings, most: int | None = None) -> Grid:
     """The figures of a verdict: rows that did not pass come first."""
     rows = sorted(records(of.table), key=lambda row: bool(row["passed"]))
     by = of.settings["by"]
@@ -164,7 +178,7 @@ def verdict_grid(of: Result, most: int | None = None) -> Grid:
         counted = f"{row['n_queries']:,}", f"{row['queries_needed']:,}"
         body.append((verdict, *(Cell(name_of(name)) for name in names), *map(Cell, (*figures, *counted))))
     note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * of.settings['confidence']:.6g}% confidence."
-    notes = (note, *_left_out(of, rows, ".failures and .moved", most))
+    notes = (note, *_left_out(of, rows, ".table, .failures and .moved", most))
     return Grid((*head, "queries", "needed"), tuple(body), 7, notes)
 
 
@@ -275,13 +289,7 @@ def _of_rankings(of: Tuned) -> Grid:
     return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
 
 
-def _left_out(of: Result, rows: Sequence[Row], others: str, most: int | None) -> list[str]:
+def _left_out(of: TableAndSettings, rows: Sequence[Row], tables: str, most: int | None) -> list[str]:
     """A line on the rows that are not shown, with the code that gives them."""
     more = [f"The first {most} of {len(rows):,} rows; .table has all."] if most is not None and len(rows) > most else []
-    return more + _lazy(of, others)
-
-
-def _lazy(of: Result, others: str) -> list[str]:
-    """The code that collects the tables of a LazyFrame's result."""
-    lazy = hasattr(of.table, "collect")
-    return [f".table, {others} are LazyFrames; .table.collect() gives a DataFrame."] if lazy else []
+    return more + lazy_note(of.table, tables)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from .markup import html, text
-from .result_table import Cell, Grid, higher_is_better, name_of, number, queries_of, records
-from .results import Overlapping, Result, Row
+from .result_parts import Overlapping, Row, TableAndSettings
+from .result_table import Cell, Grid, higher_is_better, lazy_note, name_of, number, queries_of, records
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
@@ -33,12 +33,12 @@ def overlap_html(of: Overlapping) -> str:
     return _as_html(overlap_lines(of, IN_HTML), overlap_grids(of))
 
 
-def oracle_text(of: Result) -> str:
+def oracle_text(of: TableAndSettings) -> str:
     """An oracle as plain text."""
     return _as_text(oracle_lines(of), [oracle_grid(of)])
 
 
-def oracle_html(of: Result) -> str:
+def oracle_html(of: TableAndSettings) -> str:
     """An oracle as HTML in the colours of the page."""
     return _as_html(oracle_lines(of, IN_HTML), [oracle_grid(of)])
 
@@ -77,11 +77,11 @@ def overlap_grids(of: Overlapping) -> list[Grid]:
     head = ("run", *(name.replace("_", " ") for name in counts))
     return [
         Grid(("run", "other", *figures), tuple(body), len(figures), (note,)),
-        Grid(head, tuple(of_runs), len(counts), (own, *_lazy(of, ".table and .runs"))),
+        Grid(head, tuple(of_runs), len(counts), (own, *lazy_note(of.table, ".table and .runs"))),
     ]
 
 
-def oracle_lines(of: Result, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def oracle_lines(of: TableAndSettings, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
@@ -98,7 +98,7 @@ def oracle_lines(of: Result, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     return lines
 
 
-def oracle_grid(of: Result) -> Grid:
+def oracle_grid(of: TableAndSettings) -> Grid:
     """The figures of an oracle."""
     rows, ci = records(of.table), f"{100 * of.settings['ci']:.6g}% interval"
     body = [
@@ -112,7 +112,7 @@ def oracle_grid(of: Result) -> Grid:
     ]
     note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries."
     head = ("metric", "run", "mean", "oracle", f"gain [{ci}]", "better")
-    return Grid(head, tuple(body), 4, (note, *_lazy(of, ".table and .per_query")))
+    return Grid(head, tuple(body), 4, (note, *lazy_note(of.table, ".table and .per_query")))
 
 
 def _as_text(lines: Sequence[str], grids: Sequence[Grid]) -> str:
@@ -136,7 +136,7 @@ def _percent(row: Row) -> str:
     return f"{share:.{int(0 < share < 10)}f}%"
 
 
-def _top(of: Result) -> str:
+def _top(of: TableAndSettings) -> str:
     k = of.settings["k"]
     return "" if k is None else f" in the top {k}"
 
@@ -144,8 +144,3 @@ def _top(of: Result) -> str:
 def _gain(row: Row) -> str:
     """The gain with its interval."""
     return f"{signed(row['gain'])}{interval(row['ci_low'], row['ci_high'], decimals(row['gain']))}"
-
-
-def _lazy(of: Result, tables: str) -> list[str]:
-    """The code that collects the tables of a LazyFrame's result."""
-    return [f"{tables} are LazyFrames; .table.collect() gives a DataFrame."] if hasattr(of.table, "collect") else []

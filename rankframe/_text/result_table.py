@@ -12,7 +12,7 @@ from .._catalog.parse import parse
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
-from .results import Row
+from .result_parts import Row
 
 __all__ = [
     "FINDING",
@@ -22,6 +22,7 @@ __all__ = [
     "correction_of",
     "grid_of",
     "higher_is_better",
+    "lazy_note",
     "letters",
     "name_of",
     "number",
@@ -79,6 +80,11 @@ class Grid:
     rows: tuple[tuple[Cell, ...], ...]
     numbers: int
     notes: tuple[str, ...] = ()
+
+
+def lazy_note(table: object, names: str) -> list[str]:
+    """A line with the code that collects the tables of a LazyFrame's result; none for other results."""
+    return [f"{names} are LazyFrames; .table.collect() gives a DataFrame."] if hasattr(table, "collect") else []
 
 
 def letters(i: int) -> str:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .result_parts import Row
 from .result_table import correction_of, higher_is_better, name_of, queries_of
-from .results import Row
 
 __all__ = [
     "ALPHA",

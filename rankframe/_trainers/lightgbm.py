@@ -12,7 +12,7 @@ from .evaluation_set import Lists, SetCache
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]
 
-Result: TypeAlias = tuple[str, float, bool]
+NamedValue: TypeAlias = tuple[str, float, bool]
 
 
 @called_by_users
@@ -65,7 +65,9 @@ class LightGBMMetric:
         self._lists = lists
         self._cache = SetCache()
 
-    def __call__(self, first: Any, second: Any, weight: object = None, group: object = None) -> Result | list[Result]:
+    def __call__(
+        self, first: Any, second: Any, weight: object = None, group: object = None
+    ) -> NamedValue | list[NamedValue]:
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
         if hasattr(second, "get_group"):
             predictions, of = first, second

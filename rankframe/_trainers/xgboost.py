@@ -12,7 +12,7 @@ from .evaluation_set import Lists, SetCache
 
 __all__ = ["XGBoostMetric", "xgboost_metric"]
 
-Result: TypeAlias = tuple[str, float]
+NamedValue: TypeAlias = tuple[str, float]
 
 
 @called_by_users
@@ -74,7 +74,7 @@ class XGBoostMetric:
         self._lists = lists
         self._cache = SetCache()
 
-    def __call__(self, predictions: object, matrix: Any) -> Result | list[Result]:
+    def __call__(self, predictions: object, matrix: Any) -> NamedValue | list[NamedValue]:
         """The metrics."""
         if not hasattr(matrix, "get_uint_info"):
             raise InvalidData(

@@ -77,6 +77,13 @@ class Beside(ABC):
         return given.named(self.setup.roles.query, self.doc)
 
     @property
+    def _past_of_users(self) -> History:
+        """The interactions of the past; refused if they are counts of items, without users."""
+        history = self.history
+        history.need_users("the items of each user")
+        return history
+
+    @property
     def popularity(self) -> pl.Expr:
         """The number of users who had the document before; null for one that is in no interaction."""
         return self.rows.gathered(self.history.counts[SIZE], self._past_item, b"popularity")
@@ -95,8 +102,7 @@ class Beside(ABC):
     @property
     def seen(self) -> pl.Expr:
         """1.0 for a document that the query's user had before, else 0.0."""
-        history = self.history
-        history.need_users("the items of each user")
+        history = self._past_of_users
         return self.rows.mapped(partial(seen, history=history), user=self.user, item=self._past_item)
 
     @property
@@ -235,15 +241,13 @@ class Beside(ABC):
     @property
     def similar_by_users(self) -> pl.Expr:
         """The mean cosine, by common users, of each document and the documents that the user had; null for a user without any."""
-        history = self.history
-        history.need_users("the items of each user")
+        history = self._past_of_users
         return self.rows.mapped(partial(co_occurring, history=history), user=self.user, item=self._past_item)
 
     @property
     def similar_by_features(self) -> pl.Expr:
         """The mean cosine of the features of each document and of the documents that the user had; null for a user without any."""
-        history, names = self.history, self.setup.roles.features
-        history.need_users("the items of each user")
+        history, names = self._past_of_users, self.setup.roles.features
         if names is None:
             raise self.needs("the columns of the items' features", features=["x", "y"])
         items = self._items_with([*names], "features")

@@ -54,17 +54,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def out(capsys: pytest.CaptureFixture[str]) -> Out:
-    """Runs a command and gives what it printed."""
-
-    def run(command: str, *more: str, code: int = 0) -> str:
-        assert main([*command.split(), *more]) == code
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
 def rows(out: Out) -> Out:
     """Runs a command and gives the rows that it printed as JSON."""
     return lambda command, *more, code=0: json.loads(out(f"{command} --format json", *more, code=code))

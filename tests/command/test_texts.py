@@ -37,17 +37,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table().write_parquet("t.parquet")
 
 
-@pytest.fixture
-def out(capsys: pytest.CaptureFixture[str]) -> Out:
-    """Runs a command and gives what it printed."""
-
-    def run(command: str, *more: str, code: int = 0) -> str:
-        assert main([*command.split(), *more]) == code
-        return capsys.readouterr().out
-
-    return run
-
-
 def obeyed(text: str) -> set[str]:
     """The characters of a text that a terminal obeys, or that end a line for somebody."""
     kinds = {"Cc", "Zl", "Zp"}

@@ -35,9 +35,12 @@ reveal_type(rf.expr.average_precision(k=3))
 rf.rank(pl.DataFrame()).ndcg(k="ten")
 rf.rank(pl.DataFrame()).on(ties="sometimes")
 rf.rank(pl.DataFrame()).no_such_metric()
+rf.write_run("old.run", "new.run")
+rf.write_run(pd.DataFrame(), "new.run")
+rf.write_qrels(pl.LazyFrame(), "new.txt")
 """
 REVEALED = {10: "DataFrame", 11: "LazyFrame", 12: "DataFrame", 13: "Expr"}
-REFUSED = {14, 15, 16}
+REFUSED = {14, 15, 16, 17}
 
 
 @pytest.fixture(scope="module")

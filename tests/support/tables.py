@@ -13,33 +13,12 @@ import polars as pl
 from hypothesis import strategies as st
 
 from tests.metrics.oracles.agreement import Pair
+from tests.metrics.oracles.background import ITEMS
 from tests.metrics.oracles.query import Row
 
 Table = dict[Any, list[Row]]
 
-# Upper and lower case, numbers that sort otherwise as text, one accent coded twice, an astral character, no text.
-DOCS = [
-    "a",
-    "B",
-    "b",
-    "A",
-    "aa",
-    "9",
-    "10",
-    "d9",
-    "d10",
-    "é",
-    "e\u0301",
-    "z",
-    "Ω",
-    "雪",
-    "\U0001f600",
-    "\uffee",
-    "-1",
-    " ",
-    "",
-    "0",
-]
+DOCS = ITEMS
 INTEGER_LABELS = [None, -2, -1, 0, 0, 0, 1, 1, 2, 3, 4]
 FRACTIONAL_LABELS = [*INTEGER_LABELS, 0.5, 0.25, 1.5, 2.75]
 SCORES = [None, -1.0, 0.0, -0.0, 1.0, 1.0, 2.0, 3.0]

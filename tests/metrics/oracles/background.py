@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+# Upper and lower case, numbers that sort otherwise as text, one accent coded twice, an astral character, no text.
 ITEMS = [
     "a",
     "B",

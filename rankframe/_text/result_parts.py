@@ -1,4 +1,4 @@
-"""The results of comparisons, gates and fusions, as displays and reports read them."""
+"""The parts of results that displays and reports read: tables, settings, and what stands beside them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Compared", "Fitted", "Overlapping", "Result", "Row", "Tuned", "Verdict"]
+__all__ = ["Compared", "Fitted", "Gated", "Overlapping", "Row", "TableAndSettings", "Tuned"]
 
 Row: TypeAlias = Mapping[str, Any]
 """A row of a table, its values by column, as Polars types it."""
 
 
-class Result(Protocol):
-    """A result with a table and the settings that made it. Tables are frames of any library."""
+class TableAndSettings(Protocol):
+    """A table and the settings that made it. Tables are frames of any library."""
 
     @property
     def table(self) -> object: ...
@@ -31,14 +31,14 @@ class Compared:
     settings: Mapping[str, Any]
 
 
-class Verdict(Result, Protocol):
+class Gated(TableAndSettings, Protocol):
     """The verdict of a gate."""
 
     @abstractmethod
     def lines(self) -> list[str]: ...
 
 
-class Overlapping(Result, Protocol):
+class Overlapping(TableAndSettings, Protocol):
     """The overlap of runs."""
 
     @property
@@ -61,7 +61,7 @@ class Fitted(Protocol):
     def settings(self) -> Mapping[str, Any]: ...
 
 
-class Tuned(Result, Protocol):
+class Tuned(TableAndSettings, Protocol):
     """A tuned fusion."""
 
     @property
