@@ -449,6 +449,9 @@ WRONG = [
     ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 39 on"),
     ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
     ("gate t.csv --runs score,label --budget rr", "--budget rr has no number; write --budget rr=0.01"),
+    ("gate t.csv --runs score,label --budget ndcg(k=5)", "has no number; write --budget ndcg(k=5)=0.01"),
+    ("gate t.csv --runs score,label --budget 0.02", "--budget 0.02 has no metric; write --budget ndcg@10=0.02"),
+    ("gate t.csv --runs score,label --budget rr@5:.02", "--budget rr@5:.02 has no '='; write --budget rr@5=.02"),
     ("gate t.csv --runs score,label --budget map,rr=1", "--budget map has no number; write --budget map=0.01"),
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: '3%' is no number; write --budget rr=0.01"),
     (
