@@ -93,7 +93,8 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
 
 def in_frame_order(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
     """The columns that `with_rank` brings into rank order: the unchanged labels, and `columns`."""
-    return frame.select_seq(pl.col(table.setup.roles.label).alias("#raw"), **columns)
+    label = frame[table.setup.roles.label].alias("#raw")
+    return frame.select_seq(label, **columns) if columns else pl.DataFrame(label)
 
 
 # ----------------------------------------------------------------------------------------------------- columns and sums

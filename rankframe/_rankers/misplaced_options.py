@@ -12,7 +12,7 @@ from .._catalog.names import find, of_other_method
 from .._catalog.registry import METRICS
 from .._catalog.requests import calls_of
 from .._catalog.unclear_names import elsewhere
-from .._support.arguments import refuse_unfit
+from .._support.arguments import own_parameters, refuse_unfit
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
@@ -100,7 +100,7 @@ def refuse_misplaced(
     verb: Callable[..., object], setup: Setup, args: Sequence[object], options: Mapping[str, object]
 ) -> None:
     """Refuse tables among the metrics of a verb, and unknown and missing options."""
-    _, *parameters = inspect.signature(verb).parameters.values()  # without the ranker
+    parameters = own_parameters(verb)
     first = next((i for i, parameter in enumerate(parameters) if parameter.name in METRICS_OF), None)
     metrics = None if first is None else args[first:]
     refuse_tables(metrics or ())

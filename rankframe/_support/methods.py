@@ -9,6 +9,7 @@ from textwrap import indent
 from typing import Protocol, TypeVar, cast
 
 from ..errors import RankframeError, Verbatim, without_own_frames
+from .arguments import own_parameters
 from .option_kinds import annotation_of
 
 __all__ = ["Documented", "Lifted", "function_as_method", "parameters_of"]
@@ -86,9 +87,7 @@ class Method:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        signature = inspect.signature(self.__func__)
-        _, *parameters = signature.parameters.values()
-        return signature.replace(parameters=parameters, return_annotation=self._returns)
+        return inspect.Signature(own_parameters(self.__func__), return_annotation=self._returns)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
