@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
@@ -159,7 +160,10 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
 def _budget(text: str) -> tuple[str, float]:
     """A metric and its budget, split at the last =, since the metric's options may contain one."""
     metric, equals, number = text.rpartition("=")
-    if not equals:
+    if not equals and (alone := re.fullmatch(r"(?:(.+):)?(\d*\.?\d+)", text)):
+        lacks = "metric" if alone[1] is None else "'='"
+        raise InvalidOption(f"--budget {text} has no {lacks}; write --budget {alone[1] or 'ndcg@10'}={alone[2]}")
+    if not equals or text.endswith(")"):
         raise InvalidOption(f"--budget {text} has no number; write --budget {text}=0.01")
     try:
         return metric, float(number)

@@ -176,7 +176,7 @@ def judgments_of(arguments: argparse.Namespace, once: Sequence[str] = (), reads:
 
 def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str] | None) -> pl.DataFrame:
     """Read a table, and refuse it if it has no labels."""
-    table = table_of(arguments, path, reads)
+    table = table_of(arguments, path, reads, told=("label",))
     if "label" not in table.columns:
         names = {column: _name_given(arguments, column) or column for column in COLUMNS}
         meant = next((name for name in table.columns if name.lower() in USUAL_NAMES["label"]), None)
@@ -186,10 +186,12 @@ def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str] | 
     return table
 
 
-def table_of(arguments: argparse.Namespace, path: str, reads: Collection[str] | None = None) -> pl.DataFrame:
-    """Read a table with or without labels, and with one column of scores or the named ones."""
+def table_of(
+    arguments: argparse.Namespace, path: str, reads: Collection[str] | None = None, *, told: tuple[str, ...] = ()
+) -> pl.DataFrame:
+    """Read a table with or without labels, and with one column of scores or the named ones; for `told` see `Layout`."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
-    file = _read(arguments, path, RUN._replace(needed=needed), COLUMNS, reads=reads)
+    file = _read(arguments, path, RUN._replace(needed=needed, told=("doc_id", *told)), COLUMNS, reads=reads)
     _refuse_misspelt(arguments, [file])
     table = file.table
     require_rows(table, path)
@@ -308,7 +310,8 @@ def _joined(
         try:
             table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
         except InvalidData as error:
-            raise InvalidData(of or f"{arguments.files[0]}: ", *error.said, kind=error.kind) from error
+            kind = error.kind if several else None  # of one run, the file is named here
+            raise InvalidData(of or f"{arguments.files[0]}: ", *error.said, kind=kind) from error
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
         (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),

@@ -77,13 +77,17 @@ OTHER_NAMES = {
 
 
 class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file."""
+    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file.
+
+    Advice for a missing column also names the columns `told`, if the file seems to have them.
+    """
 
     fields: tuple[str | None, ...]
     line: str
     needed: tuple[str, ...]
     reader: str
     holds: str
+    told: tuple[str, ...] = ()
 
 
 RUN = Layout(

@@ -287,7 +287,8 @@ def from_table(
     if lacking and "doc_id" not in found and (lists := of_lists(table, name, layout)) is not None:
         return Rows(name, content, kind, lists, {}, stored)
     if lacking:
-        raise MissingColumn(*missing(name, lacking, stored, say))
+        told = [column for column in layout.told if column not in found]
+        raise MissingColumn(*missing(name, lacking, told, stored, say))
     dtypes: dict[str, DType] = {}
     if kind in ("csv", "tsv"):
         raw = {column: pl.col(column) for column in text if column in found}
@@ -368,9 +369,8 @@ def is_empty(content: Content) -> bool:
     return Path(content).is_file() and not Path(content).stat().st_size
 
 
-def missing(name: str, lacking: list[str], found: list[str], say: Say) -> tuple[Text, ...]:
+def missing(name: str, lacking: list[str], told: list[str], found: list[str], say: Say) -> tuple[Text, ...]:
     """The advice for missing columns: another separator, new names for the likely ones, else how to name columns."""
-    problem = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
     mark = next((mark for mark in "\t;|," if len(found) == 1 and mark in found[0]), None)
     if mark in ("\t", ","):
         return (f"{name} separates its columns by {mark!r}; say {say('format', 'tsv' if mark != ',' else 'csv')}",)
@@ -379,7 +379,13 @@ def missing(name: str, lacking: list[str], found: list[str], say: Say) -> tuple[
         read = Code(f"read it with pl.read_csv({name!r}, separator={mark!r})", command=f"convert it, as with {convert}")
         return f"{name} separates its columns by {mark!r}, not by commas; ", read
     plain = {column.lower().replace("-", "_"): column for column in reversed(found)}
-    meant = {plain[other]: new for new in lacking for other in (new, *OTHER_NAMES[new]) if other in plain}
+    meant: dict[str, str] = {}
+    for new in (*lacking, *told):
+        usual = (plain[other] for other in (new, *OTHER_NAMES[new]) if other in plain)
+        if (old := next((name for name in usual if name not in meant), None)) is not None:
+            meant[old] = new
+    lacking = [*lacking, *(new for new in told if new in meant.values())]
+    problem = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
     if len(meant) == len(lacking):
         return (f"{problem}. Say {say('columns', meant)}",)
     known = {new: old for old, new in meant.items()}

@@ -91,7 +91,7 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric(display="F1", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("f1_score", display="F1", bounds=(0, 1), judging="threshold", gains_only=True)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
 
@@ -120,7 +120,18 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric("set_F", "SetF", display="F-beta", bounds=(0, 1), dot="beta", judging="threshold", gains_only=True)
+@metric(
+    "set_F",
+    "SetF",
+    "f_measure",
+    "f-measure",
+    "fbeta_score",
+    display="F-beta",
+    bounds=(0, 1),
+    dot="beta",
+    judging="threshold",
+    gains_only=True,
+)
 def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
     r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 

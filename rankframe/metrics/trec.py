@@ -229,6 +229,7 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
 
 
 @metric(
+    "gmap",
     display="GM-MAP",
     bounds=(SMALLEST, 1),
     summary="geometric mean",

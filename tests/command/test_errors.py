@@ -182,6 +182,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("qrels.txt").write_text("q1 0 d2 1\n")
     Path("twice.txt").write_text("# comment\nq1 0 d2 1\nq1 0 d1 1\n\nq1 0 d2 0\nq1 0 d1 0\n")
     Path("double.txt").write_text("q1 0 d2 1\nq1 0 d2 1\n")
+    Path("own.csv").write_text("Topic,docno,sim,rel\nq1,d1,3,1\n")
+    Path("scored.csv").write_text("qid,doc,score,rel\nq1,d1,3,1\n")
     Path("double.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n")
     pl.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["d2"] * 2, "label": [1, 1]}).write_parquet("twice.parquet")
     Path("q9.txt").write_text("q1 0 d2 1\nq9 0 d2 1\n")
@@ -257,6 +259,15 @@ WRONG = [
         "Say --query 'its query column' --doc 'its doc column' --score 'its score column', or --input trec if",
     ),
     # columns
+    (
+        "evaluate own.csv",
+        "no column 'query_id', 'score', 'doc_id', 'label' in own.csv; it has Topic, docno, sim, rel. "
+        "Say --query Topic --score sim --doc docno --label rel",
+    ),
+    ("evaluate own.csv --query Topic --score sim", "no column 'label' in own.csv; it has Topic, docno, sim, rel"),
+    ("fuse own.csv a.run", "no column 'query_id', 'score', 'doc_id' in own.csv"),
+    ("evaluate scored.csv", "Say --query qid --doc doc --label rel"),
+    ("evaluate a.run --qrels scored.csv", "Say --query qid --doc doc --label rel"),
     ("evaluate a.run", "Say --qrels QRELS, or --label COLUMN if one of these is the label"),
     ("evaluate t.csv --by market", "no column 'market' for --by; there is doc_id, score, label, lang"),
     ("evaluate sliced.csv --by queries", "a second column 'queries', which --by has; rename that column"),
@@ -306,7 +317,7 @@ WRONG = [
     ("trec_eval qrels.txt nan.parquet", "nan.parquet: column 'score' holds NaN"),
     ("evaluate a.run --qrels nan.parquet", "nan.parquet: column 'label' holds NaN"),
     ("trec_eval nan.parquet a.run", "nan.parquet: column 'label' holds NaN"),
-    ("evaluate double.run --qrels qrels.txt", "double.run: the run holds a document of a query more than once"),
+    ("evaluate double.run --qrels qrels.txt", "error: double.run: the run holds a document of a query more than once"),
     (
         "evaluate twice.csv",
         "twice.csv: a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows",
@@ -438,6 +449,9 @@ WRONG = [
     ("compare long.csv --run system -m rr --resamples 0", "--resamples 0: write a whole number from 39 on"),
     ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
     ("gate t.csv --runs score,label --budget rr", "--budget rr has no number; write --budget rr=0.01"),
+    ("gate t.csv --runs score,label --budget ndcg(k=5)", "has no number; write --budget ndcg(k=5)=0.01"),
+    ("gate t.csv --runs score,label --budget 0.02", "--budget 0.02 has no metric; write --budget ndcg@10=0.02"),
+    ("gate t.csv --runs score,label --budget rr@5:.02", "--budget rr@5:.02 has no '='; write --budget rr@5=.02"),
     ("gate t.csv --runs score,label --budget map,rr=1", "--budget map has no number; write --budget map=0.01"),
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: '3%' is no number; write --budget rr=0.01"),
     (

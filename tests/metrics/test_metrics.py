@@ -574,6 +574,12 @@ SPELLINGS = {
     "SetR": "recall",
     "SetF": "f_beta",
     "ERR@20": "err@20",
+    # scikit-learn, torchmetrics, and papers
+    "f1_score@5": "f1@5",
+    "fbeta_score(beta=2)": "f_beta(beta=2)",
+    "f_measure@5": "f_beta@5",
+    "F-measure": "f_beta",
+    "GMAP": "gm_map",
     # trec_eval
     "P_5": "precision@5",
     "recall_5": "recall@5",
