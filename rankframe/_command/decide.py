@@ -16,7 +16,7 @@ from .._text.user_text import visible
 from ..errors import InvalidOption
 from ..report import latex, notebook
 from .command import Answer, Command, Parser
-from .evaluate import asked
+from .evaluate import metrics_of
 from .options import add_files, add_format, add_metrics, columns_read, ranker, texts_of_metrics
 from .output import FORMATS, Table
 from .parameters import add_parameters, help_of, values_of
@@ -90,7 +90,7 @@ def options_of_power(sub: Parser) -> None:
 def compare(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice and pair of runs."""
     options = values_of(arguments, PolarsRanker.compare)
-    metrics = asked(arguments)
+    metrics = metrics_of(arguments)
     compared = _of_runs(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options))
     forms = {
         "table": lambda: comparison_text(compared, most=None),
@@ -114,7 +114,7 @@ def gate(arguments: argparse.Namespace) -> Answer:
 def power(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice, pair of runs and difference."""
     options = values_of(arguments, PolarsRanker.power)
-    metrics = asked(arguments)
+    metrics = metrics_of(arguments)
     found = _of_runs(arguments, lambda ranker, **runs: ranker.power(*metrics, **runs, **options))
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
     return Answer(Table(found, sentences=power_sentences(records(found), settings)))

@@ -24,7 +24,7 @@ from .options import DEFAULT_METRICS, add_files, add_format, add_metrics, column
 from .output import FOR_PEOPLE, FORMATS, Table, trec_lines
 from .reading import judged
 
-__all__ = ["COMMAND", "asked"]
+__all__ = ["COMMAND", "metrics_of"]
 
 EXAMPLES = (
     "rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map",
@@ -53,7 +53,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     by: str | None = arguments.by
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no room for --by. Leave one of them out")
-    metrics, named = asked(arguments), Runs.of(arguments.runs, arguments.run)
+    metrics, named = metrics_of(arguments), Runs.of(arguments.runs, arguments.run)
     reads = columns_read(arguments, lambda ranker: ranker.evaluate(*metrics))
     found = judged(arguments, {*reads, *named.columns})
     runs, ranked = Runs.of(found.runs, found.run), ranker(found.table, arguments)
@@ -90,7 +90,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     return Answer(Table(table.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
 
 
-def asked(arguments: argparse.Namespace) -> list[str]:
+def metrics_of(arguments: argparse.Namespace) -> list[str]:
     """The given metrics; default: `DEFAULT_METRICS`, without those that the convention's tool lacks."""
     if arguments.metrics is not None or arguments.convention not in CONVENTIONS:
         return list(arguments.metrics or DEFAULT_METRICS)

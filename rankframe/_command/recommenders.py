@@ -8,7 +8,7 @@ from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .._text.displays import gap_lines
 from .command import Answer, Command, Parser
-from .evaluate import asked
+from .evaluate import metrics_of
 from .options import add_file, add_format, add_metrics, columns_read, ranker
 from .output import Table
 from .parameters import add_parameters, values_of
@@ -55,7 +55,7 @@ def catalog(arguments: argparse.Namespace) -> Answer:
 
 def gaps(arguments: argparse.Namespace) -> Answer:
     """A row per metric and figure."""
-    options, metrics = values_of(arguments, PolarsRanker.gaps), asked(arguments)
+    options, metrics = values_of(arguments, PolarsRanker.gaps), metrics_of(arguments)
     table = judged(arguments, columns_read(arguments, lambda ranker: ranker.gaps(*metrics, **options))).table
     with Busy("comparing groups"):
         found = ranker(table, arguments).gaps(*metrics, **options)

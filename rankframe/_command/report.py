@@ -13,7 +13,7 @@ from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser
 from .decide import add_budgets, gate_of
-from .evaluate import asked
+from .evaluate import metrics_of
 from .options import add_files, add_metrics, columns_read, ranker
 from .parameters import add_parameters, values_of
 from .reading import judged
@@ -40,7 +40,7 @@ def options(sub: Parser) -> None:
 def report(arguments: argparse.Namespace) -> Answer:
     """Write the report; nothing is printed."""
     target = writable(arguments.output, "-o", ENDINGS)
-    metrics, options = asked(arguments), values_of(arguments, PolarsRanker.report)
+    metrics, options = metrics_of(arguments), values_of(arguments, PolarsRanker.report)
 
     def write(ranker: PolarsRanker[pl.DataFrame], **runs: Any) -> Path:
         return ranker.report(target, *metrics, **runs, **options)

@@ -156,10 +156,10 @@ def say(name: str, value: Any) -> str:
     return f"a name that ends in .{value}"
 
 
-def lines_of(asked: list[str], labels: list[int]) -> Iterator[Line]:
+def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
     """The lines in trec_eval's order, whatever the order of the options."""
     wanted: dict[str, str] = {}
-    for text in asked:
+    for text in measures:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in SETS:
             raise unknown(text, name)

@@ -136,9 +136,9 @@ def run(
         raise looks_at_whole(declared.name, engine)
     check_word("judged_only", judged_only, verbs.Missing)
     check_word("run_only", run_only, verbs.Missing)
-    asked = VerbCall.of(function, args)
-    setup = asked.runs.queries(setup)  # a part holds the rows of all runs of a query
-    read = asked.reads(setup)
+    call = VerbCall.of(function, args)
+    setup = call.runs.queries(setup)  # a part holds the rows of all runs of a query
+    read = call.reads(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
     if declared.gives in ("query", "list", "table") and read is not None:  # the result has no other columns
@@ -148,18 +148,16 @@ def run(
         sides.append(Side(qrels, [name for name in empties[1].columns if read is None or name in read]))
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
         judging, key = _joining(engine, sides, setup, empties, verbs.judge, (None, judged_only, run_only))
-    calls = asked.calls(setup)
-    trial = asked.work(setup, judging, 0.0 if calls else None, frozenset() if asked.runs.key else None)
+    calls = call.calls(setup)
+    trial = call.work(setup, judging, 0.0 if calls else None, frozenset() if call.runs.key else None)
     shape = trial(*empties)  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     refuse_row_order(setup, calls, joined.columns, engine.name)
     largest = None
     if calls and needs_largest_label(setup, joined.schema, calls):
         largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging, judged_only)
-    found = engine.by_key(
-        asked.work(setup, judging, largest, _names_of_runs(engine, sides[0], asked.runs)), key, *sides
-    )
-    figures = asked.figures(setup)
+    found = engine.by_key(call.work(setup, judging, largest, _names_of_runs(engine, sides[0], call.runs)), key, *sides)
+    figures = call.figures(setup)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
 
 

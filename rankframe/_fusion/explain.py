@@ -60,7 +60,7 @@ def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names:
     term = _term(rankings, value)
     normalized = rankings.score if "normalize" in call.metric.parameters else pl.lit(None)
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
-    rows = rankings.asked.compute(entries.rows).with_columns(normalized.alias("#normalized"), **columns).collect()
+    rows = rankings.needed.compute(entries.rows).with_columns(normalized.alias("#normalized"), **columns).collect()
     totals = per_document(rows, rankings.of_documents, entries.documents.height).with_row_index("#document")
     others = totals.cast({"#document": pl.Int64}).select("#document", *(name for name in columns if name != term))
     figures = {

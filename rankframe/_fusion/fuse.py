@@ -16,7 +16,7 @@ from .._lazy.node import source
 from .._plan.per_query import Frame, refuse_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from .._words.asked import Asked
+from .._words.columns_needed import Needed
 from .._words.rankings import How, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
 from .entries import Entries, entries_of, names_of_runs
@@ -94,7 +94,7 @@ def formulated(
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
-        Asked(["#list"]) if beside is None else beside.asked,
+        Needed(["#list"]) if beside is None else beside.needed,
         entries.n_runs,
         None if normalize is None else NORMALIZATIONS[normalize],
         options.pop("missing", "skip"),
@@ -132,9 +132,9 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     if rankings is None:
         return entries.documents
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
-    faults = {fault.column: fault.rows for fault in rankings.asked.refused.values()}
-    rows = rankings.asked.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
-    for fault in rankings.asked.refused.values():
+    faults = {fault.column: fault.rows for fault in rankings.needed.refused.values()}
+    rows = rankings.needed.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
+    for fault in rankings.needed.refused.values():
         if rows[fault.column].any():
             raise InvalidData(fault.message)
     scores = per_document(rows, rankings.of_documents, entries.documents.height).select(**values)

@@ -20,7 +20,7 @@ from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import at_once, lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
-from .recount import Asked, Recount, users_of
+from .recount import ItemMetrics, Recount, users_of
 
 __all__ = ["catalog", "catalog_calls", "item_counts", "reads_labels"]
 
@@ -71,20 +71,20 @@ def catalog(
         return at_once(catalog, frame, setup, by, unknown_items, resampling, *requests)
     calls = catalog_calls(requests, setup, "catalog('coverage@10', items=...)")
     refuse_names([*TABLE], by, "by")
-    asked = Asked(tuple(calls), catalog_and_past(setup, frame.schema, unknown_items), setup.policies.relevant)
-    lists = lists_of(frame, setup, by, asked.columns)  # refuses a metric that lacks a table before anything runs
+    metrics = ItemMetrics(tuple(calls), catalog_and_past(setup, frame.schema, unknown_items), setup.policies.relevant)
+    lists = lists_of(frame, setup, by, metrics.columns)  # refuses a metric that lacks a table before anything runs
     columns = WITHOUT_INTERVALS if resampling.ci is None else TABLE
     rows: list[tuple[object, ...]] = []
-    slices = in_slices(asked.known.catalog.within(lists), by)
+    slices = in_slices(metrics.known.catalog.within(lists), by)
     with Progress("resampling users", resampling.progress) as progress:
         for part in slices:
             users = users_of(part, setup.roles.query)
-            recount = Recount(part, setup.roles.query, users, asked)
-            values = recount.plain(asked)
-            ends = _ends(recount, asked, values, resampling, progress)
+            recount = Recount(part, setup.roles.query, users, metrics)
+            values = recount.plain(metrics)
+            ends = _ends(recount, metrics, values, resampling, progress)
             where = part.select(keys(by)).row(0) if by else ()
             rows += [
-                (*where, call.text, *figures, users.height, asked.size)
+                (*where, call.text, *figures, users.height, metrics.size)
                 for call, *figures in zip(calls, values, *ends, strict=True)
             ]
     of_slices = {name: lists.schema[at] for name, at in zip(by, keys(by), strict=True)}
@@ -107,12 +107,12 @@ def item_counts(
 
 
 def _ends(
-    recount: Recount, asked: Asked, values: Sequence[float], resampling: Resampling, progress: Progress
+    recount: Recount, metrics: ItemMetrics, values: Sequence[float], resampling: Resampling, progress: Progress
 ) -> Sequence[Sequence[float]]:
     """The two ends of each interval; NaN for fewer than two users, empty with ``ci=None``."""
     if resampling.ci is None:
         return ()
     if recount.n < 2:
         return [[float("nan")] * len(values)] * 2
-    found = resamples_of(lambda weights: recount.values(asked, weights), recount.n, resampling, progress)
-    return [ends.tolist() for ends in about(values, found, resampling.ci, asked.calls)]
+    found = resamples_of(lambda weights: recount.values(metrics, weights), recount.n, resampling, progress)
+    return [ends.tolist() for ends in about(values, found, resampling.ci, metrics.calls)]

@@ -24,7 +24,7 @@ from .catalog import catalog_calls, reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
-from .recount import Asked, Recount, users_of
+from .recount import ItemMetrics, Recount, users_of
 
 if TYPE_CHECKING:
     from .._support.floats import Floats
@@ -66,10 +66,10 @@ def compare_catalog(
     if resampling.ci is None:
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
-    asked = Asked(tuple(calls), catalog_and_past(setup, eager.schema, unknown_items), setup.policies.relevant)
+    metrics = ItemMetrics(tuple(calls), catalog_and_past(setup, eager.schema, unknown_items), setup.policies.relevant)
     query = [*design.runs.queries(setup).roles.query]
-    found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by, asked.columns))
-    found = asked.known.catalog.within(found)
+    found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by, metrics.columns))
+    found = metrics.known.catalog.within(found)
     runs = design.runs.named(found)
     if len(runs) < 2:
         raise InvalidOption(
@@ -77,7 +77,7 @@ def compare_catalog(
         )
     parts = found.partition_by(keys(design.by), maintain_order=True) if design.by else [found]
     with Progress("comparing runs", resampling.progress) as progress:
-        of_slices = [_compared(part, query, runs, design, asked, resampling, progress) for part in parts]
+        of_slices = [_compared(part, query, runs, design, metrics, resampling, progress) for part in parts]
     # by metric, then by slice, then by pair of runs
     rows = [row for i in range(len(calls)) for of_slice in of_slices for row in of_slice[i]]
     slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
@@ -92,7 +92,7 @@ class Lists:
 
     lists: pl.DataFrame
     query: Sequence[str]
-    asked: Asked
+    metrics: ItemMetrics
 
     @cached_property
     def users(self) -> pl.DataFrame:
@@ -103,7 +103,7 @@ class Lists:
         """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
         users = pl.concat(self.users.select(pl.lit(run).alias(RUN), *self.query) for run in runs)
         rows = self.lists.filter(pl.col(RUN).is_in(runs))
-        return Recount(rows, [RUN, *self.query], users, self.asked)
+        return Recount(rows, [RUN, *self.query], users, self.metrics)
 
     def difference(self, of_pair: Recount, first: Floats) -> Floats:
         """The values of the second run less those of the first, after an exchange of lists.
@@ -113,7 +113,8 @@ class Lists:
         import numpy as np
 
         a, b = (
-            of_pair.values(self.asked, np.concatenate(weights)) for weights in ((first, 1 - first), (1 - first, first))
+            of_pair.values(self.metrics, np.concatenate(weights))
+            for weights in ((first, 1 - first), (1 - first, first))
         )
         difference: Floats = np.array(b) - np.array(a)
         return difference
@@ -124,32 +125,32 @@ def _compared(
     query: Sequence[str],
     runs: Sequence[str],
     design: Design,
-    asked: Asked,
+    metrics: ItemMetrics,
     resampling: Resampling,
     progress: Progress,
 ) -> list[list[tuple[object, ...]]]:
     """For each metric a row per pair of runs, in one slice."""
     import numpy as np
 
-    of_slice = Lists(part, query, asked)
+    of_slice = Lists(part, query, metrics)
     where = part.select(keys(design.by)).row(0) if design.by else ()
     n = of_slice.users.height
     each = [of_slice.counted(run) for run in runs]
-    values = np.array([recount.plain(asked) for recount in each])
+    values = np.array([recount.plain(metrics) for recount in each])
     drawn = [
-        resamples_of(lambda weights, recount=recount: recount.values(asked, weights), n, resampling, progress)  # type: ignore[misc]
+        resamples_of(lambda weights, recount=recount: recount.values(metrics, weights), n, resampling, progress)  # type: ignore[misc]
         for recount in each
     ]
-    rows: list[list[tuple[object, ...]]] = [[] for _ in asked.calls]
+    rows: list[list[tuple[object, ...]]] = [[] for _ in metrics.calls]
     for a, b in design.pairs(runs):
         difference = values[b] - values[a]
         ends = np.full((2, len(difference)), np.nan)
         if n > 1 and resampling.ci is not None:
             ends = np.array(about(difference.tolist(), drawn[b] - drawn[a], resampling.ci, None))
         p = _p_values(of_slice, of_slice.counted(runs[a], runs[b]), difference, n, resampling, progress)
-        for i, call in enumerate(asked.calls):
+        for i, call in enumerate(metrics.calls):
             numbers = (float(x[i]) for x in (values[a], values[b], difference, *ends, p, p))
-            rows[i].append((*where, call.text, runs[a], runs[b], *numbers, n, asked.size))
+            rows[i].append((*where, call.text, runs[a], runs[b], *numbers, n, metrics.size))
     return rows
 
 

@@ -19,7 +19,7 @@ from .._table.setup import Setup
 from ..errors import InvalidOption
 from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
-from .recount import Asked, Recount, evaluated, users_of
+from .recount import ItemMetrics, Recount, evaluated, users_of
 from .sliced import Sliced
 
 __all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
@@ -65,17 +65,17 @@ class Parts(Sliced):
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
         import numpy as np
 
-        asked = self._asked(frame.schema)
-        lists = lists_of(frame, self.setup, self.by, asked.columns)
-        lists = asked.known.catalog.within(like(frame, lists.lazy(), self.setup))
+        metrics = self._metrics(frame.schema)
+        lists = lists_of(frame, self.setup, self.by, metrics.columns)
+        lists = metrics.known.catalog.within(like(frame, lists.lazy(), self.setup))
         schema = {name: lists.schema[name] for name in keys(self.by)}
-        schema |= {ITEM: asked.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
+        schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
         found = [pl.DataFrame(schema=schema)]
         for part in in_slices(lists, self.by):
             users = users_of(part, self.setup.roles.query)
-            recount = Recount(part, self.setup.roles.query, users, asked)
+            recount = Recount(part, self.setup.roles.query, users, metrics)
             ones = np.ones(recount.n)
-            items = recount.table(ones).select(ITEM, *asked.counted.items)
+            items = recount.table(ones).select(ITEM, *metrics.counted.items)
             items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
             items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
             numbers = {**recount.numbers(ones), USERS: float(recount.n)}
@@ -87,8 +87,8 @@ class Parts(Sliced):
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
-        asked, sums = self._asked_of(parts), added(parts)
-        items = asked.counted.items
+        metrics, sums = self._metrics_of(parts), added(parts)
+        items = metrics.counted.items
         shown = [name for name, x in items.items() if not isinstance(x.depth, str)]
         rows: list[tuple[object, ...]] = []
         for part in in_slices(sums, self.by) if sums.height else ():
@@ -96,31 +96,31 @@ class Parts(Sliced):
             numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
             table = part.filter(pl.col(ITEM).is_not_null())
             columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in items}
-            table = asked.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
-            asked.known.catalog.refuse_more(table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height)
+            table = metrics.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
+            metrics.known.catalog.refuse_more(table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height)
             where = part.select(keys(self.by)).row(0) if self.by else ()
             rows += [
-                (*where, call.text, value, int(numbers[USERS]), asked.size)
+                (*where, call.text, value, int(numbers[USERS]), metrics.size)
                 for call, value in zip(
-                    self.metrics, evaluated(asked, table, asked.formulas(numbers)[0], check=True), strict=True
+                    self.metrics, evaluated(metrics, table, metrics.formulas(numbers)[0], check=True), strict=True
                 )
             ]
         of_slices = {name: parts.schema[at] for at, name in self.slices.items()}
         found = pl.DataFrame(rows, {**of_slices, **WITHOUT_INTERVALS}, orient="row")
         return found.with_columns(pl.col("value").fill_nan(None))
 
-    def _asked(self, schema: pl.Schema) -> Asked:
+    def _metrics(self, schema: pl.Schema) -> ItemMetrics:
         """The metrics, with the catalog and the past of a table."""
         known = catalog_and_past(self.setup, schema, self.unknown_items)
-        return Asked(self.metrics, known, self.setup.policies.relevant)
+        return ItemMetrics(self.metrics, known, self.setup.policies.relevant)
 
-    def _asked_of(self, parts: pl.DataFrame) -> Asked:
+    def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
         """The metrics, with the catalog and the past, which were checked with each part."""
-        return self._asked(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+        return self._metrics(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
 
     def catalog(self, parts: pl.DataFrame) -> Catalog:
         """The items that could be shown."""
-        return self._asked_of(parts).known.catalog
+        return self._metrics_of(parts).known.catalog
 
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:

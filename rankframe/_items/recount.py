@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     Whole: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["Asked", "Recount", "users_of"]
+__all__ = ["ItemMetrics", "Recount", "users_of"]
 
 USER, PLACE, LENGTH = "#user", "#place", "#length"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ItemMetrics:
     """The requested metrics, with the catalog and the past.
 
     Attributes
@@ -106,18 +106,18 @@ class Recount:
         The columns of users.
     users
         The users; a weight is that of the user in the same row.
-    asked
+    metrics
         The metrics whose sums are counted.
     """
 
-    def __init__(self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, asked: Asked) -> None:
+    def __init__(self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics) -> None:
         import numpy as np
 
         self.n = users.height
-        counted, known = asked.counted, asked.known
+        counted, known = metrics.counted, metrics.known
         of_users = users.with_row_index(USER)
         depths: set[Depth] = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
-        rows, past = rows_of(lists, query, of_users, asked, depths)
+        rows, past = rows_of(lists, query, of_users, metrics, depths)
         items = pl.concat([rows.select(ITEM), past.select(ITEM)]).unique().sort(ITEM).with_row_index(PLACE)
         items = known.described(items)
         by_item = pl.col(PLACE).cast(pl.UInt64) * self.n + pl.col(USER)  # one number sorts faster than two columns
@@ -140,7 +140,7 @@ class Recount:
             constant = column.size and (column == column[0]).all()  # as if all lists have one length
             self.added[name] = x.depth, float(column[0]) if constant else column
         self.per_user = self._of_users(counted.users, frames, of_users)
-        self._formulas: tuple[Asked, dict[str, float], list[pl.Expr]] | None = None
+        self._formulas: tuple[ItemMetrics, dict[str, float], list[pl.Expr]] | None = None
 
     def _of_users(
         self, sums: Mapping[str, Sum], frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame
@@ -178,36 +178,36 @@ class Recount:
             found[rows.items] = np.add.reduceat(x, rows.starts)
         return found
 
-    def plain(self, asked: Asked) -> list[float]:
+    def plain(self, metrics: ItemMetrics) -> list[float]:
         """The values of the metrics, each user counting once."""
         import numpy as np
 
-        return self.values(asked, np.ones(self.n), check=True)
+        return self.values(metrics, np.ones(self.n), check=True)
 
-    def values(self, asked: Asked, weights: Floats, *, check: bool = False) -> list[float]:
+    def values(self, metrics: ItemMetrics, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN if undefined."""
-        return evaluated(asked, self.table(weights), self._formulas_of(asked, self.numbers(weights)), check=check)
+        return evaluated(metrics, self.table(weights), self._formulas_of(metrics, self.numbers(weights)), check=check)
 
-    def _formulas_of(self, asked: Asked, numbers: dict[str, float]) -> list[pl.Expr]:
+    def _formulas_of(self, metrics: ItemMetrics, numbers: dict[str, float]) -> list[pl.Expr]:
         """The formulas; the last ones, if the sums over users are the same: the number of users is, in all resamples."""
-        if self._formulas is None or self._formulas[0] is not asked or self._formulas[1] != numbers:
-            self._formulas = asked, numbers, asked.formulas(numbers)[0]
+        if self._formulas is None or self._formulas[0] is not metrics or self._formulas[1] != numbers:
+            self._formulas = metrics, numbers, metrics.formulas(numbers)[0]
         return self._formulas[2]
 
 
 def rows_of(
-    lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, asked: Asked, depths: Set[Depth]
+    lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics, depths: Set[Depth]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of the table and of the past that any depth includes, with the numbers of users."""
-    past, of_type = asked.known.past, pl.col(ITEM).cast(asked.item_type(lists))
+    past, of_type = metrics.known.past, pl.col(ITEM).cast(metrics.item_type(lists))
     rows = lists if TABLE in depths else down_to(lists, deepest(depths))
     rows = rows.join(users, on=query, nulls_equal=True)
-    if past is not None and UNSEEN in asked.counted.columns:
+    if past is not None and UNSEEN in metrics.counted.columns:
         rows = rows.with_columns(past.unseen(rows).alias(UNSEEN))
     had = rows.select(USER, ITEM).clear()
     if past is not None and PAST in depths:
         had = past.of(users, USER)
-        had = had.filter(asked.known.catalog.has(had[ITEM]))
+        had = had.filter(metrics.known.catalog.has(had[ITEM]))
     return rows.with_columns(of_type), had.with_columns(of_type)
 
 
@@ -223,13 +223,15 @@ def deepest(depths: Set[Depth]) -> int | None:
     return None if None in depths else max((k for k in depths if isinstance(k, int)), default=0)
 
 
-def evaluated(asked: Asked, table: pl.DataFrame, formulas: list[pl.Expr], *, check: bool = False) -> list[float]:
+def evaluated(
+    metrics: ItemMetrics, table: pl.DataFrame, formulas: list[pl.Expr], *, check: bool = False
+) -> list[float]:
     """The values of the metrics from their formulas and the sums of items, NaN if undefined.
 
     With `check`, a formula that gives a value for each item is refused.
     """
     if check:
-        for call, value in zip(asked.calls, formulas, strict=True):
+        for call, value in zip(metrics.calls, formulas, strict=True):
             if (n := table.select(value).height) != 1:
                 raise InvalidOption(
                     f"{call.text} gives {n} values, one for each item; a catalog metric gives one, as of x.sum()"

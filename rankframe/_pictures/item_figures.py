@@ -137,22 +137,22 @@ def catalog(
     unknown_items: Unknown = "error",
 ) -> Figure:
     """Metrics of a catalog at every cutoff, with intervals over users."""
-    asked = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
-    if not asked:
+    drawn = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
+    if not drawn:
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
-    for call in asked:
+    for call in drawn:
         if "k" not in call.metric.parameters or call.cutoff:
             raise InvalidOption(
                 f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
-    calls = {parse_one(call, k).text: (call, k) for call in asked for k in at}
+    calls = {parse_one(call, k).text: (call, k) for call in drawn for k in at}
     found = _measured(frame, setup, runs, [*calls], unknown_items)
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         found.filter(pl.col("metric") == text).select(
             RUN,
-            series=named(call.display, runs=several, metrics=len(asked) > 1),
+            series=named(call.display, runs=several, metrics=len(drawn) > 1),
             x=pl.lit(float(k)),
             y="value",
             low="ci_low",
@@ -163,10 +163,10 @@ def catalog(
     ).drop_nulls("y")
     n = max(found["n_queries"], default=0)
     return Figure(
-        f"{', '.join(call.display for call in asked)} at every cutoff",
+        f"{', '.join(call.display for call in drawn)} at every cutoff",
         f"All lists of {n:,} users together, with 95% intervals (users resampled)",
         Axis("cutoff k", whole=True),
-        Axis(f"{asked[0].display}@k" if len(asked) == 1 else "value"),
+        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "value"),
         banded(rows),
         lines_of(rows),
     )

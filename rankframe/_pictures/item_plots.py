@@ -70,8 +70,8 @@ class ItemPlots(Drawing, ABC):
         """
         chosen = Runs.of(runs, run)
         plots = self._beside(items=items)
-        asked = chosen, k, weight, unknown_items
-        return plots._draw(title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, *asked)
+        options = chosen, k, weight, unknown_items
+        return plots._draw(title, background, ax, chosen, item_figures.lorenz_curve, chosen.columns, *options)
 
     @drawing
     def long_tail(

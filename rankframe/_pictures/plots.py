@@ -50,8 +50,8 @@ def curve(
     frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
 ) -> Figure:
     """The mean of metrics at every cutoff; beyond 20, at cutoffs evenly spaced on the log axis."""
-    asked = averaged(metrics, "plot.curve('ndcg', 'recall')")
-    for call in asked:
+    drawn = averaged(metrics, "plot.curve('ndcg', 'recall')")
+    for call in drawn:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")
         if call.cutoff:
@@ -62,24 +62,24 @@ def curve(
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
-    at = {(call, k): parse_one(call, k) for call in asked for k in cutoffs}
+    at = {(call, k): parse_one(call, k) for call in drawn for k in cutoffs}
     found = values(frame, setup, runs, list(dict.fromkeys(at.values())))
     several = found[RUN].n_unique() > 1
     rows = pl.concat(
         means(found, [RUN], at[call, k]).with_columns(
-            series=named(call.display, runs=several, metrics=len(asked) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
+            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
         )
-        for call in asked
+        for call in drawn
         for k in cutoffs
     )
     last = max(cutoffs)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    title = f"{', '.join(call.display for call in asked)} at every cutoff"
+    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     return Figure(
         title,
         f"Mean of the first k documents over {count(found)}, with 95% intervals (Student's t)",
         Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
-        Axis(f"{asked[0].display}@k" if len(asked) == 1 else "mean"),
+        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "mean"),
         banded(rows),
         lines_of(rows),
     )

@@ -126,8 +126,8 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
     """The metrics of a LazyFrame as a node of its plan, which computes only the columns that the plan selects."""
 
     def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-        asked = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
-        return _measure_frame(rows, setup, asked, largest)
+        chosen = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
+        return _measure_frame(rows, setup, chosen, largest)
 
     reads, largest = [name for call in calls for name in call.columns], largest_of(frame, setup, calls)
     return source(frame, setup, run, "evaluate", reads=reads, whole=largest, check=absent_values(setup, calls))
@@ -189,38 +189,38 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     others = [call for call in calls if call not in gains_only]
     top = largest_whole_label(frame, table)
     plans = [run_formulas(some, table.setup, top, largest_label=largest) for some in (gains_only, others) if some]
-    ranked = with_gain(frame, table) if large and not any(asked.looks_at_all for asked in plans) else frame
+    ranked = with_gain(frame, table) if large and not any(needed.looks_at_all for needed in plans) else frame
     faults = partial(refuse_faults, frame, setup, table)
-    whole = any(asked.whole_table for asked in plans)
+    whole = any(needed.whole_table for needed in plans)
     in_order = partial(in_rank_order, ranked, table, whole=whole, labels=top is not None)
     _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
-    plans = [fewer_rows(asked, queries.height, ranked.height) for asked in plans]
-    sources = [in_frame_order(ranked, table, asked.source) for asked in plans]
+    plans = [fewer_rows(needed, queries.height, ranked.height) for needed in plans]
+    sources = [in_frame_order(ranked, table, needed.source) for needed in plans]
     run = partial(collect, frame=frame, setup=setup)
 
     def sums_of(part: Part) -> list[pl.DataFrame]:
-        kept = dict.fromkeys((asked.kept, asked.falling is not None) for asked in plans)
+        kept = dict.fromkeys((needed.kept, needed.falling is not None) for needed in plans)
         rows = {(some, falling): part(some, falling=falling) for some, falling in kept}
         return [
             add_up(
-                with_rank(rows[asked.kept, asked.falling is not None], table, source, complete=complete),
-                asked,
+                with_rank(rows[needed.kept, needed.falling is not None], table, source, complete=complete),
+                needed,
                 table,
                 run,
             )
-            for asked, source in zip(plans, sources, strict=True)
+            for needed, source in zip(plans, sources, strict=True)
         ]
 
     of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
     of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
     plain = partial(collect, frame=frame, setup=setup, optimized=False)
-    results = [plain(values_of(sums, asked)) for sums, asked in zip(of_plans, plans, strict=True)]
+    results = [plain(values_of(sums, needed)) for sums, needed in zip(of_plans, plans, strict=True)]
     found = {column.name: column for result in results for column in result}
-    asked = dict.fromkeys(call.text for call in calls)
+    texts = dict.fromkeys(call.text for call in calls)
     return pl.DataFrame(
         [
             *(queries[key].alias(name) for key, name in names.items()),
-            *(found[text] for text in asked),
+            *(found[text] for text in texts),
         ]
     )
 

@@ -12,7 +12,7 @@ from .._catalog.call import Call
 from .._table.background import Background
 from .._table.setup import Setup
 from .._table.table import Fault, Table, failing, naming
-from .._words.asked import LABEL_REFUSED, POSITION, QUERY, SCORE, Asked, at_first_tied, at_last_tied
+from .._words.columns_needed import LABEL_REFUSED, POSITION, QUERY, SCORE, Needed, at_first_tied, at_last_tied
 from .._words.expected_ties import Expectation
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
@@ -107,7 +107,7 @@ def run_formulas(
     answer: Answer = "query",
     *,
     largest_label: float | None = None,
-) -> Asked:
+) -> Needed:
     """Run the formulas to collect the columns and sums they need; `top` is the largest of few whole labels, or None.
 
     For a part of a table, `largest_label` is the largest of the whole table, if known.
@@ -127,9 +127,9 @@ def _run_formulas(
     top: int | None,
     answer: Answer,
     largest: float | None,
-) -> Asked:
+) -> Needed:
     gains_only = answer == "query" and all(call.gains_only(setup) for call in calls)
-    asked, no_relevant = Asked(["#query"], gains_only, top), setup.policies.no_relevant
+    needed, no_relevant = Needed(["#query"], gains_only, top), setup.policies.no_relevant
     if answer == "document":
         if setup.policies.ties == "expected":
             raise InvalidOption(
@@ -142,35 +142,37 @@ def _run_formulas(
             no_relevant = "null"  # documents contribute nothing to a 1 set by policy
     if largest is None and setup.policies.unretrieved == "missed":  # no policy leaves a label out
         largest = top
-    rows = SortedRows(asked, answer, largest)
+    rows = SortedRows(needed, answer, largest)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
     for text, call in zip(texts, calls, strict=True):
-        asked.values[text] = call.value(ranking, no_relevant)
+        needed.values[text] = call.value(ranking, no_relevant)
     if answer == "query":
-        asked.settle()
+        needed.settle()
         plain = setup.policies.unretrieved == "missed" and setup.policies.ties != "expected"
         if plain and not setup.policies.drops_after_cut:
-            asked.leave_out()
-    return asked
+            needed.leave_out()
+    return needed
 
 
 _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
 
 
-def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
+def add_up(
+    rows: pl.LazyFrame, needed: Needed, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]
+) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `values_of`, from rows in rank order.
 
     `run` computes the columns; NumPy adds them up at a fraction of the cost of a group_by.
     """
     import numpy as np  # imported late, to keep other calls fast
 
-    flags, constant = _refused_labels(asked), _constant(asked)
-    found = run(_compute(rows, asked, table).select("#query", *constant, **asked.sums, **asked.maxima, **flags))
+    flags, constant = _refused_labels(needed), _constant(needed)
+    found = run(_compute(rows, needed, table).select("#query", *constant, **needed.sums, **needed.maxima, **flags))
     number = found["#query"].to_numpy()
     starts = starts_of(number)
     columns = found[constant][pl.Series(starts.astype(np.uint32))].get_columns() if constant else []
     columns.append(pl.Series("#query", number[starts]))
-    for names, add, nothing in ((asked.sums, np.add, 0.0), ([*asked.maxima, *flags], np.fmax, math.nan)):
+    for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
@@ -179,54 +181,54 @@ def add_up(rows: pl.LazyFrame, asked: Asked, table: Table, run: Callable[[pl.Laz
     return pl.DataFrame(columns)
 
 
-def values_of(sums: pl.DataFrame, asked: Asked) -> pl.LazyFrame:
+def values_of(sums: pl.DataFrame, needed: Needed) -> pl.LazyFrame:
     """The values of each query, beside its number."""
-    return sums.lazy().select("#query", *guarded(asked, []))
+    return sums.lazy().select("#query", *guarded(needed, []))
 
 
-def by_row(rows: pl.LazyFrame, asked: Asked, table: Table, answer: Answer) -> pl.LazyFrame:
+def by_row(rows: pl.LazyFrame, needed: Needed, table: Table, answer: Answer) -> pl.LazyFrame:
     """Add a column per call: the metric down to each rank, or the contribution of each document."""
-    flags = _refused_labels(asked)
-    rows = _compute(rows, asked, table).with_columns(**flags)
+    flags = _refused_labels(needed)
+    rows = _compute(rows, needed, table).with_columns(**flags)
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
-    return rows.with_columns(guarded(asked, []))
+    return rows.with_columns(guarded(needed, []))
 
 
-def _compute(rows: pl.LazyFrame, asked: Asked, table: Table) -> pl.LazyFrame:
-    """Compute the columns that formulas asked for, and drop rows that add nothing."""
-    rows = rows.with_columns(**asked.early) if asked.early else rows
-    if asked.kept is not None and asked.top is not None:
-        return asked.compute(rows)
-    if asked.gains_only and asked.kept is None:
+def _compute(rows: pl.LazyFrame, needed: Needed, table: Table) -> pl.LazyFrame:
+    """Compute the columns that formulas need, and drop rows that add nothing."""
+    rows = rows.with_columns(**needed.early) if needed.early else rows
+    if needed.kept is not None and needed.top is not None:
+        return needed.compute(rows)
+    if needed.gains_only and needed.kept is None:
         # the first row represents a query without relevant documents
         listed = (RAW > 0).fill_null(False) | (POSITION == 1)
         if table.setup.policies.ties == "expected":  # each tied document may be at any rank of its group
             listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
         rows = rows.filter(listed)
-    return asked.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
+    return needed.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
 
 
-def _constant(asked: Asked) -> list[str]:
+def _constant(needed: Needed) -> list[str]:
     """The columns used by values that are constant within a query."""
-    named = {name for value in asked.values.values() for name in value.meta.root_names()}
-    return sorted(named - asked.sums.keys() - asked.maxima.keys())
+    named = {name for value in needed.values.values() for name in value.meta.root_names()}
+    return sorted(named - needed.sums.keys() - needed.maxima.keys())
 
 
-def _refused_labels(asked: Asked) -> dict[str, pl.Expr]:
+def _refused_labels(needed: Needed) -> dict[str, pl.Expr]:
     """A column per refusal: the refused label, null on all other rows."""
-    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in asked.refused.values()}
+    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in needed.refused.values()}
 
 
-def guarded(asked: Asked, faults: list[Fault]) -> list[pl.Expr]:
+def guarded(needed: Needed, faults: list[Fault]) -> list[pl.Expr]:
     """The values; each fails with the message of the first fault or refused label found."""
-    refused = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in asked.refused.values()]
+    refused = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
     if not faults and not refused:
-        return [value.alias(text) for text, value in asked.values.items()]
+        return [value.alias(text) for text, value in needed.values.items()]
     guard = failing(
         [
             *((bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in refused),
             *((pl.col(fault.column), fault.message) for fault in faults),
         ]
     )
-    return [pl.coalesce(guard, value).alias(text) for text, value in asked.values.items()]
+    return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]

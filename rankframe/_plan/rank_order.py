@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.table import Fault, Table
-from .._words.asked import Kept
+from .._words.columns_needed import Kept
 from .._words.pairs import starts_of
 from .shortcuts import parts_of
 from .sort import differ, sort_rows

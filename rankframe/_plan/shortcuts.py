@@ -13,7 +13,7 @@ from typing import TypeVar
 import polars as pl
 
 from .._table.table import Table
-from .._words.asked import Asked
+from .._words.columns_needed import Needed
 
 __all__ = [
     "ROWS_OF_SMALL_TABLE",
@@ -72,12 +72,12 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return frame.filter(query.is_first_distinct() | query.is_in(relevant.implode(), nulls_equal=True))
 
 
-def fewer_rows(asked: Asked, queries: int, rows: int) -> Asked:
+def fewer_rows(needed: Needed, queries: int, rows: int) -> Needed:
     """The same values from fewer rows, where that pays."""
-    top = asked.of_top
+    top = needed.of_top
     if top is not None and isinstance(top.kept, int) and top.kept * queries < SHARE_OF_TOP * rows:
         return top
-    return asked.of_gains if asked.of_gains and rows > ROWS_OF_SMALL_TABLE else asked
+    return needed.of_gains if needed.of_gains and rows > ROWS_OF_SMALL_TABLE else needed
 
 
 def parts_of(rows: int) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 from .._table.table import Table
-from .._words.asked import Kept
+from .._words.columns_needed import Kept
 from .._words.pairs import starts_of
 from .shortcuts import side_by_side
 

@@ -11,7 +11,7 @@ from .._table.setup import Setup
 from .._table.steps import one_kept
 from .._table.subtopics import row_faults
 from .._table.table import Table
-from .._words.asked import Asked
+from .._words.columns_needed import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
 from .plan import guarded, ranks
@@ -23,9 +23,9 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
     setup = table.setup
     _refuse_ties(setup.policies.ties, calls[0])
-    asked = Asked(table.key)
-    topics = Topics(asked, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
-    asked.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
+    needed = Needed(table.key)
+    topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
+    needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
 
     rows, rank = ranks(docs, table)
     ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
@@ -38,14 +38,14 @@ def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence
     )
     least = min([setup.policies.relevant, *(call.relevant for call in calls if call.relevant is not None)])
     sums = (
-        asked.compute(_relevant(lf, ranked, table, least))
+        needed.compute(_relevant(lf, ranked, table, least))
         .group_by(table.key)
-        .agg(x.sum().alias(name) for name, x in asked.sums.items())
+        .agg(x.sum().alias(name) for name, x in needed.sums.items())
     )
     result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
-    result = result.with_columns(pl.col(list(asked.sums)).fill_null(0.0))
+    result = result.with_columns(pl.col(list(needed.sums)).fill_null(0.0))
     names = dict(zip(table.key, setup.roles.query, strict=True))
-    return result.select(*table.key, *guarded(asked, faults)).rename(names)
+    return result.select(*table.key, *guarded(needed, faults)).rename(names)
 
 
 def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:

@@ -115,27 +115,27 @@ def _instead(
     verb: str, setup: Setup, args: Sequence[object], metrics: Sequence[object] | None, name: str, value: object
 ) -> str | None:
     """The advice for an option that belongs to another call."""
-    asked = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
+    arguments = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
     policy = name if name in OPTIONS else _usual(name, value)
     if policy == "query" and verb in ("explain", "curve") and isinstance(value, (str, int)):
-        return f"for one query, keep its rows, those with {value!r} in {setup.roles.query[-1]!r}, and say df.rank.{verb}({asked})"
+        return f"for one query, keep its rows, those with {value!r} in {setup.roles.query[-1]!r}, and say df.rank.{verb}({arguments})"
     if policy in OPTIONS:
-        return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({asked})"
+        return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({arguments})"
     if metrics is None:
         return None
     with suppress(UnknownMetric, InvalidOption):
         find(name, name, METRICS)
         cutoffs = value if isinstance(value, (list, tuple)) and value else [value]
         each = [repr(_down_to(name, cutoff)) for cutoff in cutoffs]
-        return f"metrics are given as texts: df.rank.{verb}({', '.join([*filter(None, [asked]), *each])})"
+        return f"metrics are given as texts: df.rank.{verb}({', '.join([*filter(None, [arguments]), *each])})"
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
     if name == "run":
         query = [str(value), *setup.roles.query]
-        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({asked})"
+        return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({arguments})"
     if name == "by":
-        return f"the means of each slice are made by mean: df.rank.mean({asked}, by={shown(value)})"
+        return f"the means of each slice are made by mean: df.rank.mean({arguments}, by={shown(value)})"
     if name == "margin":
         each = [repr(metric) for given in args for metric in (given if isinstance(given, Mapping) else [given])]
         call = f"df.rank.noninferior({', '.join([*each, f'margin={shown(value)}'])})"
@@ -143,7 +143,7 @@ def _instead(
     if name == "alpha":
         return f"p-values are those of any level; a table marks the ones below it: .to_latex(alpha={shown(value)})"
     if name == "runs":
-        return f"compare looks at several: df.rank.compare({asked}, runs={shown(value)})"
+        return f"compare looks at several: df.rank.compare({arguments}, runs={shown(value)})"
     calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric)]
     option = OTHER_NAMES.get(name, name)
     if any(option in call.metric.parameters for call in calls):

@@ -85,8 +85,8 @@ def seen(rows: pl.DataFrame, history: History) -> pl.Series:
         return (pl.col(user).cast(pl.Int64) * n_items + pl.col(item).cast(pl.Int64)).alias("#code")
 
     known = history.once("codes", lambda: numbers(history).select(codes(USER, ITEM)).sort("#code"))["#code"].to_numpy()
-    asked = rows.select(codes("user", "item").fill_null(-1)).to_series().to_numpy()
-    return pl.Series((known[np.searchsorted(known[:-1], asked)] == asked).astype(np.float64))
+    of_rows = rows.select(codes("user", "item").fill_null(-1)).to_series().to_numpy()
+    return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
 
 
 def co_occurrence(history: History) -> pl.DataFrame:
@@ -102,13 +102,13 @@ def co_occurrence(history: History) -> pl.DataFrame:
 def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
     """The mean cosine of each row's item and the items of the row's user, both by number; null for a user without any."""
     similar = history.once("similar", lambda: co_occurrence(history))
-    asked = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+    pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
     had = numbers(history).rename({ITEM: "#other"})
-    both = asked.join(had, on=USER).join(similar, on=[ITEM, "#other"], how="left")
+    both = pairs.join(had, on=USER).join(similar, on=[ITEM, "#other"], how="left")
     # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
     terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
     sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
-    return asked.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
+    return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
 
 
 def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | None:

@@ -40,7 +40,7 @@ from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table, failing
 from .._table.telling_apart import Apart, possible_runs, repeated_in_plan
-from .._words.asked import Asked
+from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import Code, InvalidOption, Spelling, on, option, shown, worded
@@ -198,8 +198,8 @@ def _rows(
         return _eager_rows(frame, setup, calls, answer, carry, largest)
 
     def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-        asked = [call for call in calls if names is None or call.text in names]
-        return _eager_rows(rows, setup, asked or calls[:1], answer, carry, largest)
+        chosen = [call for call in calls if names is None or call.text in names]
+        return _eager_rows(rows, setup, chosen or calls[:1], answer, carry, largest)
 
     reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
@@ -232,20 +232,20 @@ def _eager_rows(
         )
     table = replace(table, setup=meant[0][0])
     top = largest_whole_label(frame, table)
-    asked = run_formulas([call for _, call in meant], table.setup, top, answer, largest_label=largest)
+    needed = run_formulas([call for _, call in meant], table.setup, top, answer, largest_label=largest)
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
 
     refuse_faults(frame, setup, table)
-    queries, parts, complete = in_rank_order(frame, table, whole=asked.whole_table)
-    brought = in_frame_order(frame, table, {**along, **asked.source})
+    queries, parts, complete = in_rank_order(frame, table, whole=needed.whole_table)
+    brought = in_frame_order(frame, table, {**along, **needed.source})
     query = {
         name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, setup.roles.query, strict=True)
     }
 
     def of_part(part: Part) -> pl.DataFrame:
         rows = with_rank(part(), table, brought, complete=complete)
-        result = by_row(rows, asked, table, answer).select(
+        result = by_row(rows, needed, table, answer).select(
             *(x.alias(name) for name, x in query.items()),
             *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
             pl.col("#rank").cast(pl.UInt32).alias(rank),
@@ -313,9 +313,9 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     if isinstance(frame, pl.LazyFrame):
 
         def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-            asked = [call for call in calls if names is None or call.text in names]
+            chosen = [call for call in calls if names is None or call.text in names]
             return (
-                (agreement(rows, plain, other, *asked) if asked else rows.select(setup.roles.query).unique())
+                (agreement(rows, plain, other, *chosen) if chosen else rows.select(setup.roles.query).unique())
                 .lazy()
                 .collect()
             )
@@ -341,20 +341,20 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     complete = setup.policies.unjudged != "drop" and not any(
         frame[name].null_count() for name in (setup.roles.score, other)
     )
-    asked = Asked(["#query"])
-    pair = Pair(asked, complete)
-    asked.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
+    needed = Needed(["#query"])
+    pair = Pair(needed, complete)
+    needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     sums = (
-        asked.compute(rows.join(queries, on=table.key, nulls_equal=True))
+        needed.compute(rows.join(queries, on=table.key, nulls_equal=True))
         .group_by("#query")
         .agg(
-            *(x.sum().alias(name) for name, x in asked.sums.items()),
-            *(x.max().alias(name) for name, x in asked.maxima.items()),
+            *(x.sum().alias(name) for name, x in needed.sums.items()),
+            *(x.max().alias(name) for name, x in needed.maxima.items()),
             *(pl.col(name).any() for name in faults),
         )
     )
     result = queries.join(sums, on="#query", how="left", maintain_order="left")
-    result = result.select(*table.key, *guarded(asked, list(faults.values())))
+    result = result.select(*table.key, *guarded(needed, list(faults.values())))
     result = result.rename(dict(zip(table.key, setup.roles.query, strict=True)))
     return with_names(collect(result, frame, setup), setup, calls)
 

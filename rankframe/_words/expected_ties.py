@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from ..errors import InvalidOption, on, option
-from .asked import POSITION, STARTS
+from .columns_needed import POSITION, STARTS
 from .sorted_rows import SortedRows
 
 __all__ = ["Expectation", "NoExpectation"]
@@ -72,7 +72,7 @@ class Expectation:
         """The probability that a reader stops at the rank, if each document satisfies with probability `x`."""
         rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
-        stop = self.rows.asked.column(stop, b"stops" + rows.meta.serialize())
+        stop = self.rows.needed.column(stop, b"stops" + rows.meta.serialize())
         return self._expected(self.rows.first_tied(product) * stop)
 
     @property

@@ -82,7 +82,7 @@ class Counted:
     columns
         The columns of rows that they read, of those that not all lists have.
     threshold
-        Whether a formula asked which rows are relevant.
+        Whether a formula reads which rows are relevant.
     """
 
     items: dict[str, Sum] = field(default_factory=dict)

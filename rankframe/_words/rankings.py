@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from ..errors import InvalidOption, option
-from .asked import Asked
+from .columns_needed import Needed
 from .duels import duels_won
 
 __all__ = ["How", "Missing", "Normalization", "Rankings", "Scores"]
@@ -39,7 +39,7 @@ class Rankings:
 
     Attributes
     ----------
-    asked
+    needed
         Where columns and refusals are noted.
     n_rankings
         The number of runs, each of which has a ranking of every query.
@@ -53,7 +53,7 @@ class Rankings:
         For a trained method: of each run, the values that training found at the places 1, 2 and so on.
     """
 
-    asked: Asked
+    needed: Needed
     n_rankings: int
     normalize: Normalization | None = None
     missing: Missing = "skip"
@@ -78,7 +78,7 @@ class Rankings:
             f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores, or "
             "fuse by ranks, as with 'rrf'",
         )
-        return scores.score if normalize is None else self.asked.column(normalize(scores))
+        return scores.score if normalize is None else self.needed.column(normalize(scores))
 
     @property
     def score(self) -> pl.Expr:
@@ -132,15 +132,15 @@ class Rankings:
         width = len(values[0]) if values else 0
         flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
         place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
-        return self.asked.column(flat.gather(place).fill_null(0.0))
+        return self.needed.column(flat.gather(place).fill_null(0.0))
 
     def by_rank(self, x: pl.Expr) -> pl.Expr:
         """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""
-        return self.asked.column(x.mean().over(LIST, "#score")) if self.expected else x
+        return self.needed.column(x.mean().over(LIST, "#score")) if self.expected else x
 
     def within_ranking(self, x: pl.Expr) -> pl.Expr:
         """An aggregate of the rows of the ranking, on each of its rows."""
-        return self.asked.column(x.over(LIST))
+        return self.needed.column(x.over(LIST))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
@@ -173,12 +173,12 @@ class Rankings:
         place = self.by_rank(self.rank).fill_null(self.n_candidates + 1)
         columns = [pl.col("#document"), pl.col(LIST), RUN, place]
         won = pl.map_batches(columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64)
-        column = self.asked.column(won, known_by=b"duels" + repr(weights).encode())
+        column = self.needed.column(won, known_by=b"duels" + repr(weights).encode())
         return self._per_document("first", column)
 
     def refuse(self, bad: pl.Expr, message: str) -> None:
         """Fail with `message` where `bad` holds for a row."""
-        self.asked.refuse(bad, message)
+        self.needed.refuse(bad, message)
 
     def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"

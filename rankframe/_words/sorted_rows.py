@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from ..errors import InvalidOption
-from .asked import FIRST_ROW, POSITION, QUERY, STARTS, Asked, at_first_tied, at_last_tied, is_by_row
+from .columns_needed import FIRST_ROW, POSITION, QUERY, STARTS, Needed, at_first_tied, at_last_tied, is_by_row
 from .pairs import lower_labelled
 from .rows import Answer, Pairs, Rows, name_of, on_rows
 
@@ -23,11 +23,11 @@ COUNTED_LABELS = 8
 
 
 class SortedRows(Rows):
-    """The rows of all queries, one query after the other; `asked` notes the columns and sums of a plan.
+    """The rows of all queries, one query after the other; `needed` notes the columns and sums of a plan.
 
     Parameters
     ----------
-    asked
+    needed
         Collects columns and sums.
     answer
         The form of totals.
@@ -37,20 +37,20 @@ class SortedRows(Rows):
 
     rank, label, raw = RANK, LABEL, RAW
 
-    def __init__(self, asked: Asked, answer: Answer = "query", largest_label: float | None = None) -> None:
-        self.asked, self.answer, self.known_largest_label = asked, answer, largest_label
+    def __init__(self, needed: Needed, answer: Answer = "query", largest_label: float | None = None) -> None:
+        self.needed, self.answer, self.known_largest_label = needed, answer, largest_label
         self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        return self.asked.from_table(x, known_by)
+        return self.needed.from_table(x, known_by)
 
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
-        return self.asked.column(pl.lit(values).gather(places), known_by)
+        return self.needed.column(pl.lit(values).gather(places), known_by)
 
     def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         rows = pl.struct([QUERY.alias("query"), *(x.alias(name) for name, x in columns.items())])
         values = rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)
-        return self.asked.column(values, name_of(function).encode() + rows.meta.serialize())
+        return self.needed.column(values, name_of(function).encode() + rows.meta.serialize())
 
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:
@@ -61,99 +61,99 @@ class SortedRows(Rows):
         return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
 
     def once(self, x: pl.Expr) -> pl.Expr:
-        return x if x.meta.is_column() else self.asked.column(self.each(x))
+        return x if x.meta.is_column() else self.needed.column(self.each(x))
 
     def along(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.column(x.over(self.asked.key, mapping_strategy="explode"))  # rows stay where they are
+        return self.needed.column(x.over(self.needed.key, mapping_strategy="explode"))  # rows stay where they are
 
     def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
         at_end = POSITION == 1 if step == 1 else POSITION.shift(-1, fill_value=1) == 1  # a window would be slow
-        return self.asked.column(pl.when(at_end).then(end).otherwise(self.once(x).shift(step)))
+        return self.needed.column(pl.when(at_end).then(end).otherwise(self.once(x).shift(step)))
 
     def first_tied(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.column(at_first_tied(x))
+        return self.needed.column(at_first_tied(x))
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.column(at_last_tied(x))
+        return self.needed.column(at_last_tied(x))
 
     @property
     def tied_from(self) -> pl.Expr:
-        return self.asked.before_drop(at_first_tied(POSITION).cast(pl.Float64))
+        return self.needed.before_drop(at_first_tied(POSITION).cast(pl.Float64))
 
     @property
     def tied_to(self) -> pl.Expr:
-        return self.asked.before_drop(at_last_tied(POSITION).cast(pl.Float64))
+        return self.needed.before_drop(at_last_tied(POSITION).cast(pl.Float64))
 
     @property
     def place(self) -> pl.Expr:
         place = (pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64)
-        return self.asked.of_ranks_above(self.asked.column(place))
+        return self.needed.of_ranks_above(self.needed.column(place))
 
     @cached_property
     def _first_row(self) -> pl.Expr:
-        return self.asked.of_ranks_above(self.asked.column(FIRST_ROW))
+        return self.needed.of_ranks_above(self.needed.column(FIRST_ROW))
 
     def whole(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.of_query(x, "sum")
+        return self.needed.of_query(x, "sum")
 
     def largest(self, x: pl.Expr) -> pl.Expr:
-        return self.asked.of_query(x, "max")
+        return self.needed.of_query(x, "max")
 
     def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
-            return self.asked.sum(x, k if isinstance(k, int) else None)
+            return self.needed.sum(x, k if isinstance(k, int) else None)
         x = x.cast(pl.Float64).fill_null(0.0)
         if self.answer == "rank":
             return self.so_far(x)
         return self.whole(x) if divisor else x
 
     def count(self, rows: pl.Expr) -> pl.Expr:
-        if not self.asked.gains_only:
+        if not self.needed.gains_only:
             return self.whole(rows.cast(pl.Float64))
-        return self.asked.same_for_query(self.asked.before_drop(rows.sum().over(self.asked.key).cast(pl.Float64)))
+        return self.needed.same_for_query(self.needed.before_drop(rows.sum().over(self.needed.key).cast(pl.Float64)))
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
         # a count over the table, minus that before the query, needs no window
         so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
-        return self.asked.before_drop(count) if of_all else self.asked.of_ranks_above(self.asked.column(count))
+        return self.needed.before_drop(count) if of_all else self.needed.of_ranks_above(self.needed.column(count))
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        level = label if self.asked.top is not None else self.along(label.rank("dense"))
+        level = label if self.needed.top is not None else self.along(label.rank("dense"))
         rows = pl.struct(query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64)))
-        found = self.asked.column(
+        found = self.needed.column(
             rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(Pairs._fields, pl.Float64))),
             b"pairs" + rows.meta.serialize(),
         )
         return Pairs(*(self.whole(found.struct.field(name)) for name in Pairs._fields))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        if self.asked.top is None:
+        if self.needed.top is None:
             return self.once(super().exponential(label))
-        worth = pl.select(super().exponential(pl.lit(self.asked.labels))).to_series()
-        return self.asked.of_ranks_above(self.asked.column(pl.lit(worth).gather(label.cast(pl.UInt32))))
+        worth = pl.select(super().exponential(pl.lit(self.needed.labels))).to_series()
+        return self.needed.of_ranks_above(self.needed.column(pl.lit(worth).gather(label.cast(pl.UInt32))))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
         if self.known_largest_label is not None:
             return pl.lit(float(self.known_largest_label))
-        self.asked.whole_table = True
-        return self.asked.same_for_query(self.asked.column(LABEL.max()))
+        self.needed.whole_table = True
+        return self.needed.same_for_query(self.needed.column(LABEL.max()))
 
     def falling(self, label: pl.Expr) -> pl.Expr:
-        top = self.asked.top
+        top = self.needed.top
         if top is None:
             return super().falling(label)
         # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
         numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
-        falling = self.asked.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
         self._labels.add(falling.meta.output_name())
         if top < COUNTED_LABELS and label.meta.eq(LABEL):
-            self.asked.falling = self.asked.of_ranks_above(falling).meta.output_name()
+            self.needed.falling = self.needed.of_ranks_above(falling).meta.output_name()
         return falling
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         of = {*bad.meta.root_names()}
-        known = self.asked.top is not None and len(of) == 1 and of <= self._labels
-        if not known or pl.select(self.asked.labels.alias(*of)).select(bad.any()).item():
-            self.asked.refuse(bad, message, of_label=of_label)
+        known = self.needed.top is not None and len(of) == 1 and of <= self._labels
+        if not known or pl.select(self.needed.labels.alias(*of)).select(bad.any()).item():
+            self.needed.refuse(bad, message, of_label=of_label)

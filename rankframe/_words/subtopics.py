@@ -9,7 +9,7 @@ import polars as pl
 
 from .._table.policies import check_threshold
 from ..errors import InvalidOption, option
-from .asked import Asked
+from .columns_needed import Needed
 from .greedy_ranking import greedy_ranks
 from .ranking import Used
 from .rows import Answer
@@ -24,7 +24,7 @@ class Topics:
 
     Parameters
     ----------
-    asked
+    needed
         Where columns and sums are noted.
     threshold
         The least label that makes a document relevant to the row's subtopic; ``None`` if every row is relevant.
@@ -38,8 +38,8 @@ class Topics:
     expected = None
     answer: Answer = "query"
 
-    def __init__(self, asked: Asked, threshold: float | None, weight: str | None = None) -> None:
-        self.asked = asked
+    def __init__(self, needed: Needed, threshold: float | None, weight: str | None = None) -> None:
+        self.needed = needed
         self.threshold = threshold
         self.weight = weight
         self.used = Used()
@@ -72,7 +72,7 @@ class Topics:
     def met(self) -> pl.Expr:
         """The number of documents with the subtopic, down to this rank."""
         here = pl.when(self.rank.is_not_null()).then(self.relevant).otherwise(0.0)
-        return self.asked.column(here.cum_sum().over(*self.asked.key, "#subtopic", order_by=self.rank))
+        return self.needed.column(here.cum_sum().over(*self.needed.key, "#subtopic", order_by=self.rank))
 
     @property
     def first_met(self) -> pl.Expr:
@@ -86,18 +86,18 @@ class Topics:
     @property
     def n_relevant(self) -> pl.Expr:
         """The number of relevant pairs of document and subtopic, retrieved or not."""
-        return self.asked.sum(self.relevant)
+        return self.needed.sum(self.relevant)
 
     @property
     def n_relevant_to_subtopic(self) -> pl.Expr:
         """The number of documents relevant to the row's subtopic, retrieved or not."""
-        return self.asked.column(self.relevant.sum().over(*self.asked.key, "#subtopic"))
+        return self.needed.column(self.relevant.sum().over(*self.needed.key, "#subtopic"))
 
     @property
     def n_subtopics(self) -> pl.Expr:
         """The number of subtopics with a relevant document, retrieved or not."""
-        so_far = self.asked.column(self.relevant.cum_sum().over(*self.asked.key, "#subtopic"))
-        return self.asked.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
+        so_far = self.needed.column(self.relevant.cum_sum().over(*self.needed.key, "#subtopic"))
+        return self.needed.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
 
     def total(
         self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
@@ -107,7 +107,7 @@ class Topics:
             x = x * weight
         if over is not None:
             x = x / over
-        return self.asked.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
+        return self.needed.sum(pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x))
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -119,10 +119,10 @@ class Topics:
         Of documents that add the same, the one with the larger id is taken, or the earlier row without ids.
         """
         rows = pl.struct(
-            pl.struct(*self.asked.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
+            pl.struct(*self.needed.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
             self._is_relevant.alias("relevant"),
         )  # fmt: skip
         ranks = rows.map_batches(partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False)
         other = copy(self)
-        other.rank = self.asked.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
+        other.rank = self.needed.column(ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize())
         return other

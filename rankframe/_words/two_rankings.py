@@ -7,7 +7,7 @@ from copy import copy
 
 import polars as pl
 
-from .asked import QUERY, Asked
+from .columns_needed import QUERY, Needed
 from .pairs import greater_before
 
 __all__ = ["Common", "Pair"]
@@ -18,7 +18,7 @@ class Pair:
 
     Parameters
     ----------
-    asked
+    needed
         Where columns and sums are noted.
     complete
         Whether both rankings are known to have every document.
@@ -28,14 +28,14 @@ class Pair:
     rank = pl.col("#rank")
     other_rank = pl.col("#other_rank")
 
-    def __init__(self, asked: Asked, complete: bool) -> None:
-        self.asked = asked
+    def __init__(self, needed: Needed, complete: bool) -> None:
+        self.needed = needed
         self.complete = complete
 
     @property
     def common(self) -> Common:
         """The documents of both rankings, ranked among themselves."""
-        return Common(self.asked, self.complete)
+        return Common(self.needed, self.complete)
 
     def down_to(self, k: int | None) -> Pair:
         """Both rankings down to rank `k`."""
@@ -73,18 +73,18 @@ class Pair:
 
     def so_far(self, x: pl.Expr, order: pl.Expr) -> pl.Expr:
         """The sum of `x` down to each document as `order` has them."""
-        return self.asked.column(x.cast(pl.Float64).cum_sum().over(self.asked.key, order_by=order))
+        return self.needed.column(x.cast(pl.Float64).cum_sum().over(self.needed.key, order_by=order))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the documents."""
-        return self.asked.sum(x.cast(pl.Float64))
+        return self.needed.sum(x.cast(pl.Float64))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` of the documents."""
-        return self.asked.max(x)
+        return self.needed.max(x)
 
     def _last(self, rank: pl.Expr) -> pl.Expr:
-        return self.asked.column(rank.max().over(self.asked.key))
+        return self.needed.column(rank.max().over(self.needed.key))
 
 
 class Common:
@@ -97,8 +97,8 @@ class Common:
     score = pl.col("#score")
     other = pl.col("#other")
 
-    def __init__(self, asked: Asked, complete: bool) -> None:
-        self.asked = asked
+    def __init__(self, needed: Needed, complete: bool) -> None:
+        self.needed = needed
         self.complete = complete
         self.counted = self.score.is_not_null()
 
@@ -124,7 +124,7 @@ class Common:
             return rank
         both = self.score.is_not_null()
         counted = both.cum_sum().cast(pl.Int64)  # Polars counts unsigned, where 1 - 2 is not -1
-        return pl.when(both).then(self.asked.column(counted.over(self.asked.key, order_by=rank)))
+        return pl.when(both).then(self.needed.column(counted.over(self.needed.key, order_by=rank)))
 
     @property
     def n(self) -> pl.Expr:
@@ -133,34 +133,34 @@ class Common:
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over these documents."""
-        return self.asked.sum(pl.when(self.counted).then(x).cast(pl.Float64))
+        return self.needed.sum(pl.when(self.counted).then(x).cast(pl.Float64))
 
     @property
     def rising(self) -> pl.Expr:
         """Positions by rising first score, then rising second score."""
-        return self.asked.column(pl.int_range(pl.len()).over(self.asked.key, order_by=[self.score, self.other]))
+        return self.needed.column(pl.int_range(pl.len()).over(self.needed.key, order_by=[self.score, self.other]))
 
     @property
     def other_level(self) -> pl.Expr:
         """The second score as a whole number, equal for equal scores."""
-        return self.asked.column(self.other.rank("dense").over(self.asked.key).cast(pl.Int64))
+        return self.needed.column(self.other.rank("dense").over(self.needed.key).cast(pl.Int64))
 
     def mean_rank(self, x: pl.Expr) -> pl.Expr:
         """The ranks of `x`, tied documents sharing the mean of theirs."""
-        return self.asked.column(x.rank("average").over(self.asked.key))
+        return self.needed.column(x.rank("average").over(self.needed.key))
 
     def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
         """The number of pairs of documents that are equal in all of `x`."""
-        return self.total((self.asked.column(pl.len().over(*self.asked.key, *x)).cast(pl.Float64) - 1) / 2)
+        return self.total((self.needed.column(pl.len().over(*self.needed.key, *x)).cast(pl.Float64) - 1) / 2)
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
         """For each of these documents, the number before it by `order` with a greater `value`; 0 for other documents."""
         rows = pl.struct(query=QUERY, order=order, value=pl.when(self.counted).then(value.cast(pl.Int64)))
         before = rows.map_batches(greater_before, return_dtype=pl.Float64)
-        return self.asked.column(before, b"greater" + rows.meta.serialize())
+        return self.needed.column(before, b"greater" + rows.meta.serialize())
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
         """Pearson's correlation of two columns; null if one of them is constant."""
-        dx, dy = (z - self.asked.column(z.mean().over(self.asked.key)) for z in (x, y))
-        spread = (self.asked.sum(dx * dx) * self.asked.sum(dy * dy)).sqrt()
-        return pl.when(spread > 0).then(self.asked.sum(dx * dy) / spread)
+        dx, dy = (z - self.needed.column(z.mean().over(self.needed.key)) for z in (x, y))
+        spread = (self.needed.sum(dx * dx) * self.needed.sum(dy * dy)).sqrt()
+        return pl.when(spread > 0).then(self.needed.sum(dx * dy) / spread)

@@ -18,7 +18,7 @@ __all__ = [
     "QUERY",
     "SCORE",
     "STARTS",
-    "Asked",
+    "Needed",
     "at_first_tied",
     "at_last_tied",
     "is_by_row",
@@ -60,8 +60,8 @@ def at_last_tied(x: pl.Expr) -> pl.Expr:
 
 
 @dataclass
-class Asked:
-    """The columns, sums, values and refusals that formulas have asked of a table's rows, each once.
+class Needed:
+    """The columns, sums, values and refusals that formulas need of a table's rows, each once.
 
     Attributes
     ----------
@@ -102,8 +102,8 @@ class Asked:
     whole_table: bool = False
     falling: str | None = None
     kept: Kept = None
-    of_top: Asked | None = None
-    of_gains: Asked | None = None
+    of_top: Needed | None = None
+    of_gains: Needed | None = None
     _cutoffs: dict[str, int] = field(default_factory=dict)
     _of_ranks_above: set[str] = field(default_factory=set)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
@@ -173,8 +173,8 @@ class Asked:
                 )
         rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
         rows += [fault.rows for fault in self.refused.values()]
-        needed = {name for x in rows for name in x.meta.root_names()}
-        for name in self._of_queries.keys() - needed:
+        used = {name for x in rows for name in x.meta.root_names()}
+        for name in self._of_queries.keys() - used:
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
             for columns in self.late:
@@ -205,7 +205,7 @@ class Asked:
         if self.sums and not all_rows and all(map(is_by_row, (*others, *self.sums.values()))):
             self.of_top = self._of_rows(max(1, *(self._cutoffs[name] for name in self.sums)))  # every query keeps a row
 
-    def _of_rows(self, kept: Kept) -> Asked:
+    def _of_rows(self, kept: Kept) -> Needed:
         late = [{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late]
         falling = self.falling if any(self.falling in columns for columns in late) else None
         return replace(self, kept=kept, late=late, falling=falling)
