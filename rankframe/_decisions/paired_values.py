@@ -14,7 +14,7 @@ from .._plan.per_query import collect, refuse_names
 from .._table.policies import check_word
 from .._table.setup import Setup
 from ..errors import InvalidData, InvalidOption, Text, option
-from .runs import RUN, Runs, values
+from .runs import RUN, WHICH_RUNS, Runs, values
 from .summary import by_query, keys
 
 if TYPE_CHECKING:
@@ -52,13 +52,7 @@ class Design:
 
     def __post_init__(self) -> None:
         if not self.runs.columns:
-            raise InvalidOption(
-                "say which runs to compare: ",
-                option(runs=["bm25", "ltr"]),
-                ", columns of scores, or ",
-                option(run="system"),
-                ", the column that names the run of each row",
-            )
+            raise InvalidOption(*WHICH_RUNS)
         check_word("missing", self.missing, Lacking)
 
     @property

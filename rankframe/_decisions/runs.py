@@ -20,6 +20,7 @@ from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 __all__ = [
     "RUN",
     "RUN_OF_TABLE",
+    "WHICH_RUNS",
     "RunnerOfRuns",
     "Runs",
     "column_text",
@@ -37,6 +38,15 @@ RUN = "#run"
 
 RUN_OF_TABLE = "run"
 """The column of the runs' names if each run is a table."""
+
+WHICH_RUNS: tuple[Text, ...] = (
+    "say which runs to compare: ",
+    option(runs=["bm25", "ltr"]),
+    ", columns of scores, or ",
+    option(run="system"),
+    ", the column that names the run of each row",
+)
+"""The advice for a call that names no runs, or names them in two ways."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +69,7 @@ class Runs:
 
     def __post_init__(self) -> None:
         if self.scores and self.column is not None:
-            raise InvalidOption(
-                "say which runs to compare: ",
-                option(runs=["bm25", "ltr"]),
-                ", columns of scores, or ",
-                option(run="system"),
-                ", the column that names the run of each row; not both",
-            )
+            raise InvalidOption(*WHICH_RUNS, "; not both")
         if len(set(self.scores)) < len(self.scores):
             raise InvalidOption(option(runs=list(self.scores)), " names a column twice; name each once")
 
