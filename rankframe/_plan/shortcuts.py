@@ -64,8 +64,7 @@ def with_gain(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     name, *others = table.setup.roles.query
     if others or not (frame.schema[name].is_integer() or frame.schema[name] == pl.String):
         return frame
-    label = frame[table.setup.roles.label]
-    gains = label if label.dtype == pl.Boolean else label > 0
+    gains = frame.select(pl.col(table.setup.roles.label) > 0).to_series()
     if gains.sum() > SHARE_WITH_GAIN * frame.height:
         return frame
     query, relevant = pl.col(name), frame[name].filter(gains).unique()

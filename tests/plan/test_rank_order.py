@@ -241,6 +241,34 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
 
+LABELS: dict[str, tuple[Any, list[Any]]] = {
+    "no type": (pl.Null, [None] * 4),
+    "booleans": (pl.Boolean, [False, None, True, False]),
+    "bytes": (pl.Int8, [-128, None, 1, 0]),
+    "unsigned": (pl.UInt64, [0, None, 1, 0]),
+    "128 digits": (pl.Int128, [-(2**100), None, 1, 0]),
+    "unsigned 128 digits": (pl.UInt128, [0, None, 1, 0]),
+    "decimals": (pl.Decimal(10, 2), [Decimal("-1.00"), None, Decimal("1.00"), Decimal("0.00")]),
+    "float32": (pl.Float32, [-1.0, None, 1.0, -0.0]),
+    "floats": (pl.Float64, [-1e280, None, 1.0, -0.0]),
+    "fractions": (pl.Float64, [-0.5, None, 1.0, 0.5]),
+}
+
+
+@pytest.mark.parametrize("row_limit", [0, 2**16])
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_kind_are_read_in_tables_of_any_size(
+    kind: str, row_limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankframe._plan.shortcuts.SHARE_WITH_GAIN", 1)
+    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
+    dtype, labels = LABELS[kind]
+    frame = pl.DataFrame({"query_id": [2, 1, 2, 1], "doc_id": [1, 2, 3, 4], "score": [4, 3, 2, 1]})
+    found = frame.with_columns(label=pl.Series(labels, dtype=dtype)).rank.on(no_relevant="null").evaluate("rr", "hits@2")
+    gain = None if kind == "no type" else 0.5
+    assert found.rows() == [(2, gain, gain and 1.0), (1, None, None)]
+
+
 @pytest.mark.parametrize("label", [1, 1.5])  # labels that are looked up, and those that are looked at
 @pytest.mark.parametrize("row_limit", [0, 2**16])
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
