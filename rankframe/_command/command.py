@@ -23,7 +23,7 @@ __all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
 EXIT_CODES = """\
 exit codes:
   0  done
-  1  done, but a gate failed, or a check found errors
+  1  done, but rankframe gate did not pass, or rankframe check found errors
   2  an error, described in one line on standard error
 """
 

@@ -47,18 +47,31 @@ def add_parameters(
         must = name in required or parameter.default is parameter.empty
         text = help_of(method, name).replace("None", "none" if "none" in words else "the default")
         text = re.sub("; the default .*", "", text) if must else text
-        text += "; may be repeated" if several else ""
+        text += f"; may be repeated{', or separated by commas' if number else ''}" if several else ""
         settings: dict[str, Any] = {"choices": words} if words else {"type": number or spelled}
+        action = "append" if several else "store"
+        if several and number:
+            settings["type"], action = _separated(number), "extend"
         if not words:
             settings["metavar"] = "NUMBER" if number else METAVARS.get(name, "COLUMN")
         sub.add_argument(
             f"--{name.replace('_', '-')}",
-            action="append" if several else "store",
+            action=action,
             required=must,
             default=None if several else default,
             help=(text if must or several or default is None else f"{text}; default: {default}").replace("%", "%%"),
             **settings,
         )
+
+
+def _separated(number: type[float | int]) -> Callable[[str], list[float | int]]:
+    """Read numbers that commas separate."""
+
+    def read(text: str) -> list[float | int]:
+        return [number(part) for part in text.split(",")]
+
+    read.__name__ = number.__name__  # argparse names it in its error
+    return read
 
 
 def values_of(arguments: argparse.Namespace, method: Callable[..., object]) -> dict[str, Any]:

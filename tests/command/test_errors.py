@@ -546,6 +546,10 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
         ("evaluate t.csv -m ndcg@10,,map", "argument -m/--metric: 'ndcg@10,,map' has a comma without a metric"),
         ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
+        (
+            "power t.csv --runs score,label -m rr --difference 0.1,x",
+            "argument --difference: invalid float value: '0.1,x'",
+        ),
         ("curve t.csv --to 0", "argument --to: '0' is no whole number from 1 on"),
         (
             "evaluate t.csv --unjudged-labels a,b",

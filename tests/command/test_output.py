@@ -374,6 +374,7 @@ def test_power_prints_its_answer_first(out: Out) -> None:
         f"Detecting these 4 differences with a probability of 0.8 takes {min(numbers)} to {max(numbers)} queries (t-test at "
         f"level 0.05); 3 queries are there, enough for {sum(n <= 3 for n in numbers)} of them"
     )
+    assert out(f"{TABLES['power']} --difference 0.2,0.3,1.5").splitlines() == several
     assert out(f"{TABLES['power']} --format markdown").startswith("**Detecting a difference of 0.1 between ")
 
 

@@ -264,7 +264,9 @@ def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
     dtype, labels = LABELS[kind]
     frame = pl.DataFrame({"query_id": [2, 1, 2, 1], "doc_id": [1, 2, 3, 4], "score": [4, 3, 2, 1]})
-    found = frame.with_columns(label=pl.Series(labels, dtype=dtype)).rank.on(no_relevant="null").evaluate("rr", "hits@2")
+    found = (
+        frame.with_columns(label=pl.Series(labels, dtype=dtype)).rank.on(no_relevant="null").evaluate("rr", "hits@2")
+    )
     gain = None if kind == "no type" else 0.5
     assert found.rows() == [(2, gain, gain and 1.0), (1, None, None)]
 
