@@ -138,7 +138,7 @@ class Ranking(Beside):
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
         """The best possible ranking: all documents by falling gain, its rank i on the row of rank i here."""
-        worth = self.label if gain_rises(gain) and self.weight is None else self.weighed(self.gain(gain))
+        worth = self.label if gain_rises(gain) and self.weight is None else self._times_weight(self.gain(gain))
         best = copy(self)
         best.expected, best._falls_by, best.rank = None, worth, self.rows.place
         best.label = self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
@@ -220,6 +220,9 @@ class Ranking(Beside):
     def weighed(self, x: pl.Expr) -> pl.Expr:
         """The gains `x` times the documents' weights; a metric that never calls this has no weighted form."""
         self.used.weight = True
+        return self._times_weight(x)
+
+    def _times_weight(self, x: pl.Expr) -> pl.Expr:
         if self.weight is None:
             return x
         return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
