@@ -232,7 +232,8 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
     if values.has_nulls() or values.is_empty():
         return None
     value = values.to_numpy()
-    low, high, room = int(value.min()), int(value.max()), IDS_PER_ROW * ids.height
+    low, high = int(value.min()), int(value.max())
+    room = min(IDS_PER_ROW * ids.height, 1 << (CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
     if high - low >= room:
         return None
     return value if low >= 0 and high < room else value - low

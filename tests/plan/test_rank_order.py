@@ -81,6 +81,15 @@ def test_rows_stand_in_the_order_that_the_rule_says(
         assert lazy["dcg"].to_list() == pytest.approx([wanted[q] for q in range(4)], rel=1e-12)
 
 
+def test_queries_whose_ids_leave_no_room_beside_the_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankframe._plan.sort.CODE_BITS", 12)  # 264 rows take 9, and ids up to 900 take 10
+    rows = [(300 * query, *others) for query, *others in rows_of(3_000, 0.2, "integers")]
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
+    found, wanted = frame.rank.dcg(), expected(rows, "doc_desc")
+    assert found["query_id"].to_list() == list(wanted)
+    assert found["dcg"].to_list() == pytest.approx(list(wanted.values()), rel=1e-12)
+
+
 SCORES: dict[str, tuple[Any, list[Any]]] = {
     "floats": (pl.Float64, [math.inf, 1e308, 2.5, 5e-324, 0.0, -5e-324, -2.5, -1e308, -math.inf, None]),
     "the other zero": (pl.Float64, [1.0, -0.0, -1.0]),
