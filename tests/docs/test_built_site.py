@@ -154,8 +154,8 @@ def test_formulas_are_drawn_without_a_script(site: Path) -> None:
 PICTURES = {
     "curve": ("index", "start", "reports"),
     **dict.fromkeys(["differences", "slices"], ("reports",)),
-    **dict.fromkeys(["overlap", "contributions"], ("fusion", "reports")),
-    **dict.fromkeys(["exposure", "long_tail", "coverage", "trade_off"], ("recommenders", "reports")),
+    **dict.fromkeys(["overlap", "contributions"], ("fusion",)),
+    **dict.fromkeys(["exposure", "long_tail", "coverage", "trade_off"], ("recommenders",)),
 }
 """The pages that show a picture."""
 
