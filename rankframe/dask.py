@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskRanker"]
 
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 T = TypeVar("T")
 
 

@@ -16,12 +16,6 @@ from .io import read_run
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
 
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 T = TypeVar("T")
 
 

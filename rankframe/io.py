@@ -17,12 +17,6 @@ from .errors import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 Sources: TypeAlias = Source | Iterable[Source]
 
 

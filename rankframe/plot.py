@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["PLOTS", "Plots"]
 
 
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 class Plots(ItemPlots):
     """The plots of a ranker, ``df.rank.plot``.
 

@@ -12,11 +12,6 @@ from .errors import called_by_users
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 @called_by_users
 def markdown(of: object, *, digits: int = 3, alpha: float = 0.05) -> str:
     """A table in GitHub's Markdown.

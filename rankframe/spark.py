@@ -47,12 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["catalog", "evaluate", "explain_fusion", "fuse", "mean", "summarize", "with_metrics"]
 
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
 

@@ -33,11 +33,6 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
-
-
 ENUMERATED = 20
 """The most differences for which all sign flips are enumerated: a million sums."""
 

@@ -180,8 +180,3 @@ __all__ = [
     "utility",
     "yaap",
 ]
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)

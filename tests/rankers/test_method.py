@@ -217,12 +217,6 @@ def test_the_package_lists_public_names_alone() -> None:
     assert listed == sorted({*rf.__all__, *modules})
 
 
-@pytest.mark.parametrize("name", ["fusion", "io", "metrics", "plot", "report", "stats"])
-def test_a_public_module_lists_public_names_alone(name: str) -> None:
-    module = getattr(rf, name)
-    assert dir(module) == sorted(module.__all__)
-
-
 @pytest.mark.parametrize(
     ("names", "wrong", "meant"),
     [
