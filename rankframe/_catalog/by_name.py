@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from textwrap import fill
 from typing import TypeVar
 
+from ..errors import nearest, shown
+
 __all__ = ["ByName"]
 
 T = TypeVar("T")
@@ -18,7 +20,16 @@ class ByName(Mapping[str, T]):
         self._entries, self._kind = entries, kind
 
     def __getitem__(self, name: str) -> T:
+        if name not in self._entries:
+            raise KeyError(self._unknown(name))
         return self._entries[name]
+
+    def _unknown(self, name: object) -> str:
+        """The message for a name that is no key: the key of the entry with a similar name, or all keys."""
+        keys = {other: key for key, entry in self.items() for other in (*getattr(entry, "names", ()), key)}
+        near = nearest(name, keys) if isinstance(name, str) else None
+        advice = f"Known names: {', '.join(self)}" if near is None else f"Did you mean {keys[near]!r}?"
+        return f"{shown(name)} is no name in this list of {self._kind}. {advice}"
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

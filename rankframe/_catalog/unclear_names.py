@@ -15,6 +15,7 @@ __all__ = ["UNCLEAR", "call_with", "elsewhere", "without_digits"]
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
+    "diversity": {"Evidently": "ild", "RePlay": "category_diversity", "TREC's diversity tasks": "alpha_ndcg"},
 }
 """Ambiguous names, which are refused: the tools that use each, with our metric for it."""
 

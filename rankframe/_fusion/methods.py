@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from .._catalog.requests import Request
@@ -240,7 +240,7 @@ def tune(
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """
-    texts = (method,) if isinstance(method, str) else tuple(method)
+    texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)

@@ -37,14 +37,15 @@ TABLE = {
     "run": pl.String(),
     "baseline_value": pl.Float64(),
     "value": pl.Float64(),
+    "n_queries": pl.UInt32(),
+    "n_items": pl.Int64(),
+    "p_value": pl.Float64(),
     "difference": pl.Float64(),
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
-    "p_value": pl.Float64(),
     "p_adjusted": pl.Float64(),
-    "n_queries": pl.UInt32(),
-    "n_items": pl.Int64(),
 }
+"""The columns; a frame prints its first and last ones, so the answer comes last."""
 
 NOISE = 1e-12
 """Differences closer than this count as equal."""
@@ -149,8 +150,10 @@ def _compared(
             ends = np.array(about(difference.tolist(), drawn[b] - drawn[a], resampling.ci, None))
         p = _p_values(of_slice, of_slice.counted(runs[a], runs[b]), difference, n, resampling, progress)
         for i, call in enumerate(metrics.calls):
-            numbers = (float(x[i]) for x in (values[a], values[b], difference, *ends, p, p))
-            rows[i].append((*where, call.text, runs[a], runs[b], *numbers, n, metrics.size))
+            of_runs, tested = (
+                [float(x[i]) for x in figures] for figures in ((values[a], values[b]), (p, difference, *ends, p))
+            )
+            rows[i].append((*where, call.text, runs[a], runs[b], *of_runs, n, metrics.size, *tested))
     return rows
 
 

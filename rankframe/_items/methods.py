@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 from .._decisions.compare import Significance
@@ -10,6 +12,7 @@ from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RunnerOfRuns, Runs, names_of
 from .._support.statistical_options import Correction, Family
+from .._text.displays import catalog_pairs, with_display
 from .._verbs.methods import Runner
 from .._verbs.verbs import Request
 from . import catalog as _catalog
@@ -198,11 +201,11 @@ def compare_catalog(
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value``, ``difference``
-    (``value`` less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, ``p_value`` (two-sided),
-    ``p_adjusted`` (all Float64), ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an
-    empty list) and ``n_items`` (Int64, the items of the catalog; null if it is not known). A LazyFrame is collected
-    first.
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value`` (Float64),
+    ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an empty list), ``n_items`` (Int64,
+    the items of the catalog; null if it is not known), ``p_value`` (two-sided), ``difference`` (``value`` less
+    ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted`` (all Float64). A notebook shows
+    it as a table like that of :meth:`compare`. A LazyFrame is collected first.
 
     Raises
     ------
@@ -226,7 +229,8 @@ def compare_catalog(
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     options = significance, resampling, unknown_items
     bound = _beside(ranker, items, interactions)
-    return bound._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
+    found = bound._of(design.runs)._run(_compare.compare_catalog, design, *options, *metrics)
+    return with_display(found, partial(catalog_pairs, settings={"by": design.by, "ci": ci, **asdict(significance)}))
 
 
 def item_counts(

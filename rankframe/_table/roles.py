@@ -80,7 +80,8 @@ def require(
     if name in schema:
         return
     there = _of_caller(schema)
-    near = meant or _meant(there, name, role)
+    named = [meant] if meant else _meant(there, name, role)
+    near = next(iter(named), None)
     advice: Text
     if where == "qrels" and role == "label":
         every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
@@ -89,7 +90,7 @@ def require(
         advice = ("Rename it", renamed({near or "...": name}, frame=where))
     elif role in ("agreement", "an expression", "by", "run", "runs", "weights"):
         what = "of scores " if role in ("agreement", "runs") else ""
-        advice = f"Did you mean {near!r}?" if near else f"Name a column {what}that is there"
+        advice = f"Did you mean {' or '.join(map(repr, named))}?" if near else f"Name a column {what}that is there"
     else:
         advice = _on(schema, [(name, role)], optional)
     raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. ", advice)
@@ -111,7 +112,7 @@ def require_all(
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         advice: Text = _on(schema, lacking, optional)
         if where != "the table":
-            near = {_meant(there, name, role) or f"its {role} column": name for name, role in lacking}
+            near = {next(iter(_meant(there, name, role)), f"its {role} column"): name for name, role in lacking}
             advice = ("Rename them", renamed(near, frame=where))
         raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
 
@@ -119,7 +120,7 @@ def require_all(
 def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]], optional: Sequence[str] = ()) -> Text:
     """The advice for missing columns, given with their roles, and for `optional` roles with a usual name."""
     there = _of_caller(schema)
-    meant: dict[str, str | None] = {role: _meant(there, name, role) for name, role in lacking}
+    meant: dict[str, str | None] = {role: next(iter(_meant(there, name, role)), None) for name, role in lacking}
     unknown = None in meant.values()
     preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant, there)), None)
     least_first = meant.get("score")
@@ -128,7 +129,10 @@ def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]], optional: S
     elif least_first is not None and least_first.lower() in DISTANCES:
         meant["ascending"] = Verbatim(True)
     too = {role: name for role in optional if (name := _usual(there, role)) and name not in meant.values()}
-    advice: list[Text] = ["Say ", on(**{role: near or ... for role, near in meant.items()}, **too)]
+    said = {**{role: near or ... for role, near in meant.items()}, **too}
+    advice: list[Text] = ["Say ", on(**said)]
+    for name, role in lacking:
+        advice += [part for other in _meant(there, name, role)[1:] for part in (" or ", on(**{**said, role: other}))]
     if preset is not None:
         advice += [", or ", on(names=preset)]
     if unknown:
@@ -158,9 +162,16 @@ def _of_caller(schema: Iterable[str]) -> list[str]:
     return [name for name in schema if not name.startswith(carried(""))]
 
 
-def _meant(there: Sequence[str], name: str, role: str) -> str | None:
-    """The column that the user probably means for a role: one with a usual name, or a name similar to the given one."""
-    return _usual(there, role) or nearest(name, there)
+def _meant(there: Sequence[str], name: str, role: str) -> list[str]:
+    """The columns that the user may mean for a role, most likely first.
+
+    They are the first one with a usual name; or those with the given name and a suffix, as a merge of tables names a column
+    that both have; or the one with the most similar name.
+    """
+    usual = _usual(there, role)
+    suffixed = [column for column in there if column.startswith(f"{name}_")]
+    near = None if usual or suffixed else nearest(name, there)
+    return [usual] if usual else suffixed or ([near] if near else [])
 
 
 def _usual(there: Sequence[str], role: str) -> str | None:

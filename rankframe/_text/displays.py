@@ -26,6 +26,7 @@ from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_v
 from .user_text import visible
 
 __all__ = [
+    "catalog_pairs",
     "comparison_html",
     "comparison_markdown",
     "comparison_text",
@@ -92,22 +93,55 @@ def _width(lines: str) -> int:
 def _of_pairs(of: TableAndSettings, rows: Sequence[Row], most: int | None) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     settings = of.settings
-    ci, by = f"{100 * settings['ci']:.6g}% interval", settings["by"]
+    ci, by = f"{_percent(settings)} interval", settings["by"]
     head = (*by, "metric", "run", "baseline", "baseline mean", "mean", f"difference [{ci}]", "p", "wins-ties-losses")
     body = []
     for row in rows[:most]:
-        difference = row["difference"]
-        shown = "" if difference is None else signed(difference)
         figures = (
             *(number(row[name], 3) for name in ("baseline_mean", "mean")),
-            f"{shown}{interval(row['ci_low'], row['ci_high'], decimals(difference))}",
-            "" if row["p_adjusted"] is None else p_value(row["p_adjusted"]),
+            _difference(row),
+            _p(row),
             "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")),
         )
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".table, .per_query and .per_query_delta", most)))
+
+
+def catalog_pairs(found: Any, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Runs compared by catalog metrics, in IPython and Jupyter; empty if the user has changed the columns."""
+    names = (*settings["by"], "metric", "run", "baseline")
+    values = ("baseline_value", "value")
+    if not {*names, *values, "difference", "ci_low", "ci_high", "p_adjusted", "n_queries"} <= {*found.columns}:
+        return {}
+    rows, body = records(found), []
+    for row in rows[:MOST_ROWS]:
+        of_runs = ("" if row[name] is None else number(row[name], 3) for name in values)
+        names_of_row = (Cell(name_of(row[name])) for name in names)
+        body.append((*names_of_row, *map(Cell, (*of_runs, _difference(row), _p(row)))))
+    test = test_of(rows, {**settings, "metrics": {row["metric"] for row in rows}})
+    more = [f"The first {MOST_ROWS} of {len(rows):,} rows."] if len(rows) > MOST_ROWS else []
+    tested = f"p by {test}, over {queries_of(rows)}. Difference: value less baseline value."
+    head = (*names, "baseline value", "value", f"difference [{_percent(settings)} interval]", "p")
+    grid = Grid(head, tuple(body), 4, (tested, *more))
+    return {"text/plain": text(grid), "text/html": html(grid)}
+
+
+def _difference(row: Row) -> str:
+    """The difference of a row, with its interval."""
+    difference = row["difference"]
+    shown = "" if difference is None else signed(difference)
+    return f"{shown}{interval(row['ci_low'], row['ci_high'], decimals(difference))}"
+
+
+def _p(row: Row) -> str:
+    return "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
+
+
+def _percent(settings: Mapping[str, Any]) -> str:
+    """The confidence of the intervals."""
+    return f"{100 * settings['ci']:.6g}%"
 
 
 def gaps_text(of: TableAndSettings) -> str:
@@ -130,15 +164,14 @@ def gap_lines(of: TableAndSettings) -> list[str]:
 
 def _of_gaps(of: TableAndSettings, rows: Sequence[Row]) -> Grid:
     """The figures of gaps between groups: value, interval and p."""
-    head = ("metric", "best", "worst", "gap", f"value [{100 * of.settings['ci']:.6g}% interval]", "p")
+    head = ("metric", "best", "worst", "gap", f"value [{_percent(of.settings)} interval]", "p")
     body = []
     for row in rows[:MOST_ROWS]:
         value = row["value"]
         ends = interval(row["ci_low"], row["ci_high"], decimals(value))
         shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
-        p = "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
         names = (row["metric"], *(row[name] or "" for name in ("best", "worst")), row["gap"])
-        body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(p)))
+        body.append((*(Cell(name_of(name)) for name in names), Cell(shown), Cell(_p(row))))
     note = f"p by permutation of the groups of {' and '.join(of.settings['by'])} among users."
     return Grid(head, tuple(body), 2, (note, *_left_out(of, rows, ".table and .groups", MOST_ROWS)))
 
@@ -280,7 +313,7 @@ def _tuned(of: Tuned) -> list[str]:
 
 def _of_rankings(of: Tuned) -> Grid:
     """A row per ranking with its mean, then the method chosen for each fold."""
-    ci = f"{100 * of.settings['ci']:.6g}% interval"
+    ci = f"{_percent(of.settings)} interval"
     body = []
     for row in records(of.table):
         mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"

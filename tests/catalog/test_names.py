@@ -233,3 +233,10 @@ def test_a_misspelt_verb_is_answered_by_the_verb(name: str, meant: str) -> None:
     df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
     with pytest.raises(AttributeError, match=rf"\. Did you mean '{meant}'\?$"):
         getattr(df.rank, name)
+
+
+@pytest.mark.parametrize("text", ["diversity", "Diversity@10"])
+def test_diversity_is_refused_and_the_metrics_that_tools_call_so_are_named(text: str) -> None:
+    at = "@10" if "@" in text else ""
+    with pytest.raises(rf.UnknownMetric, match=f"write 'ild{at}' or 'category_diversity{at}' or 'alpha_ndcg{at}'$"):
+        rf.parse(text)

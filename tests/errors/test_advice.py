@@ -661,6 +661,7 @@ CASES = {
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
     "a tuned fusion as a method": Case("TWO", f"df.rank.fuse({TUNED})", "ADVICE", r"write (tuned\.fuse\(df\))"),
     "a tuned fusion as a method, by its text": Case("TWO", f"df.rank.explain_fusion({TUNED})", "ADVICE", r"as in (df\.rank\..*)"),
+    "a tuned fusion to tune": Case("TWO", f"df.rank.tune({TUNED}, runs=['score', 'new'])", "ADVICE", r"write (tuned\.fuse\(df\))"),
     "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))",
         "df.rank.plot.contributions('rrf')", "df.rank.plot.contributions('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "unknown method of fusion": Case("TWO", "df.rank.fuse('rff', runs=['score', 'new'])",

@@ -36,6 +36,27 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.MissingColumn,
         "Say df.rank.on(query='Query ID', doc='Doc ID')",
     ),
+    "labels of two merged tables": (
+        lambda: (
+            OK.to_pandas()
+            .merge(QRELS.to_pandas(), on=["query_id", "doc_id"], suffixes=("_run", "_qrels"))
+            .rank.reciprocal_rank()
+        ),
+        rf.MissingColumn,
+        "Say df.rank.on(label='label_run') or df.rank.on(label='label_qrels'); or bring the judgments of another table",
+    ),
+    "scores and labels of two merged tables": (
+        lambda: pd.merge(OK.to_pandas(), OK.to_pandas(), on=["query_id", "doc_id"]).rank.reciprocal_rank(),
+        rf.MissingColumn,
+        "Say df.rank.on(score='score_x', label='label_x') or df.rank.on(score='score_y', label='label_x') "
+        "or df.rank.on(score='score_x', label='label_y');",
+    ),
+    "slices of two merged tables": (
+        lambda: OK.with_columns(market_run=pl.lit("a"), market_qrels=pl.lit("b")).rank.mean("rr", by="market"),
+        rf.MissingColumn,
+        "no column 'market' for by; the table has query_id, doc_id, score, label, market_run, market_qrels. "
+        "Did you mean 'market_run' or 'market_qrels'?",
+    ),
     "columns of a click log": (
         lambda: pl.DataFrame({"user": [1], "sku": ["a"], "score": [1.0], "clicked": [True]}).rank.ndcg(),
         rf.MissingColumn,

@@ -8,7 +8,7 @@ import inspect
 import pickle
 import pydoc
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -215,3 +215,29 @@ def test_the_package_lists_public_names_alone() -> None:
     listed = [name for name in dir(rf) if not name.startswith("__")]
     modules = {"fusion", "io", "metrics", "plot", "report", "stats"}
     assert listed == sorted({*rf.__all__, *modules})
+
+
+@pytest.mark.parametrize(
+    ("names", "wrong", "meant"),
+    [
+        (rf.METRICS, "mrr", "rr"),
+        (rf.METRICS, "NDCG", "ndcg"),
+        (rf.METRICS, "DiversityMetric", "ild"),
+        (rf.CATALOG_METRICS, "coverge", "coverage"),
+        (rf.AGREEMENTS, "tau", "kendall_tau"),
+        (rf.FUSIONS, "RRF", "rrf"),
+        (rf.fusion.NORMALIZATIONS, "minmax", "min_max"),
+    ],
+)
+def test_a_list_by_name_proposes_the_entry_that_another_name_means(
+    names: Mapping[str, object], wrong: str, meant: str
+) -> None:
+    with pytest.raises(KeyError, match=f"'{wrong}' is no name in this list of .*Did you mean '{meant}'[?]"):
+        names[wrong]
+    assert names.get(wrong) is None
+
+
+@pytest.mark.parametrize("wrong", ["xyzzy", 3])
+def test_a_list_by_name_names_all_entries_if_none_is_similar(wrong: Any) -> None:
+    with pytest.raises(KeyError, match=f"{wrong!r} is no name in this list of measures. .* kendall_tau, .* rbo"):
+        rf.AGREEMENTS[wrong]

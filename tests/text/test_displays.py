@@ -282,6 +282,48 @@ def test_a_notebook_shows_the_sentence_on_every_tool_in_full(as_frame: Any) -> N
     assert changed._repr_mimebundle_() == {}
 
 
+LISTS = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)], "side": "left",
+    "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})  # fmt: skip
+
+
+@pytest.mark.parametrize("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
+def test_a_notebook_shows_runs_compared_by_catalog_metrics_like_a_comparison(as_frame: Any) -> None:
+    # By hand: coverage 1 / 20 and 8 / 20; 2 of the 256 exchanges differ as much; Holm multiplies the least p by 2 metrics.
+    asked: Any = {"items": 20, "runs": ["old", "new"], "by": "side", "ci": 0.9}
+    found = as_frame(LISTS).rank.compare_catalog("coverage@1", "aggregate_diversity@1", **asked)
+    assert type(found) is type(as_frame(LISTS))
+    head, first, second, note = found._repr_mimebundle_()["text/plain"].split("\n", 3)
+    assert head.split()[:4] == ["side", "metric", "run", "baseline"]
+    assert "difference [90% interval]" in head
+    assert first.split()[:7] == ["left", "coverage@1", "new", "old", "0.050", "0.400", "+0.350"]
+    assert first.split()[-1] == second.split()[-1] == "0.016"
+    assert note.startswith("p by the paired permutation test, after Holm's correction for 2 comparisons of all metrics")
+    read = Cells(found._repr_mimebundle_()["text/html"]).texts
+    assert read[:5] == ["side", "metric", "run", "baseline", "baseline value"]
+    assert read[8:14] == ["left", "coverage@1", "new", "old", "0.050", "0.400"]
+    assert not hasattr(found.head(1), "_repr_mimebundle_")
+    if isinstance(found, pl.DataFrame):
+        found.drop_in_place("difference")
+    else:
+        del found["difference"]
+    assert found._repr_mimebundle_() == {}
+
+
+def test_runs_compared_by_catalog_metrics_in_more_slices_than_are_shown_are_counted() -> None:
+    many = LISTS.with_columns(side=pl.col("query_id"))
+    many = pl.concat(
+        many.with_columns(query_id=pl.col("query_id") + 8 * i, side=pl.col("side") + 8 * i) for i in range(4)
+    )
+    found: Any = many.rank.compare_catalog("hhi", runs=["old", "new"], by="side", resamples=39)
+    assert found._repr_mimebundle_()["text/plain"].endswith("The first 30 of 32 rows.")
+
+
+def test_runs_compared_by_catalog_metrics_print_the_difference_its_interval_and_p_among_the_last_columns() -> None:
+    found = LISTS.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"], by="side")
+    shown = [x.strip() for x in str(found).splitlines()[2].strip("│").split("┆")]
+    assert shown == ["side", "metric", "baseline", "run", "…", "difference", "ci_low", "ci_high", "p_adjusted"]
+
+
 def test_the_list_of_metrics_shows_their_names() -> None:
     shown = repr(rf.METRICS)
     assert shown.startswith(f"{len(rf.METRICS)} metrics by name:\nprecision, recall, f1,")
