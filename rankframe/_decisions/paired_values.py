@@ -71,7 +71,11 @@ class Design:
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            raise InvalidOption(option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}")
+            said: list[Text] = [option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}"]
+            if self.runs.scores:
+                listed = option(runs=[self.baseline, *self.runs.scores])
+                said += ["; if it is another column of scores, list it with them: ", listed]
+            raise InvalidOption(*said)
         first = runs.index(self.baseline)
         return [(first, other) for other in range(len(runs)) if other != first]
 

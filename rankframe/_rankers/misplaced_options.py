@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from .._catalog.call import SEVERAL
+from .._catalog.call import SEVERAL, Call
+from .._catalog.fusions import fusion_of
 from .._catalog.names import find, of_other_method
-from .._catalog.registry import METRICS
+from .._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS
 from .._catalog.requests import calls_of
 from .._catalog.unclear_names import elsewhere
-from .._support.arguments import own_parameters, refuse_unfit
+from .._support.arguments import own_parameters, refuse_unfit, written
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
@@ -24,24 +25,35 @@ OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 
 USUAL_OPTIONS = {
     "user": "query",
-    **dict.fromkeys(("item", "passage"), "doc"),
+    **dict.fromkeys(("item", "passage", "document"), "doc"),
     **dict.fromkeys(("threshold", "relevance_threshold", "relevance_level", "min_relevance", "min_rel"), "relevant"),
 }
 """Names that columns and policies have elsewhere, beside the usual names of columns."""
 
 OTHER_FUNCTIONS = {
     **dict.fromkeys(("from_pandas", "from_polars", "from_arrow", "from_df", "from_dataframe"), "rf.rank(df)"),
-    **dict.fromkeys(("list_metrics", "available_metrics", "get_metric"), "rf.METRICS, all metrics by their names"),
+    **dict.fromkeys(
+        ("list_metrics", "available_metrics", "get_metric", "metrics"), "rf.METRICS, all metrics by their names"
+    ),
     **dict.fromkeys(("read_trec", "load_run"), "rf.read_run(path)"),
     "load_qrels": "rf.read_qrels(path)",
+    **dict.fromkeys(
+        ("read_csv", "read_parquet", "read_json"), "rf.read_run(path), or rf.read_qrels(path) for judgments"
+    ),
 }
 """Functions of other packages, and what to write here."""
 
 WITH_CUTOFF = re.compile(r"(.+?)(?:(?:_at)?_?(\d+)|_at_(k))?")
 """A name that ends in a cutoff, as ``ndcg_at_10``, ``ndcg10`` and ``ndcg_at_k`` do."""
 
-METRICS_OF = ("metrics", "budgets")
+METRICS_OF = ("metrics", "measures", "budgets")
 """Parameters that take metrics."""
+
+TAKEN = {
+    "agreement": AGREEMENTS,
+    **dict.fromkeys(("catalog", "compare_catalog", "item_counts"), CATALOG_METRICS),
+}
+"""The metrics that a verb takes, where it takes other ones than those of a ranking."""
 
 
 def options_of(function: Callable[..., object]) -> list[str]:
@@ -106,63 +118,93 @@ def refuse_misplaced(
     refuse_tables(metrics or ())
     known = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
     for name, value in options.items():
-        if name not in known and (advice := _instead(verb.__name__, setup, args, metrics, name, value)):
+        kept = {other: x for other, x in options.items() if other in known}
+        if name not in known and (advice := _instead(verb, setup, args, kept, known, metrics, name, value)):
             raise InvalidOption(f"{verb.__name__} has no option {name!r}; {advice}")
     refuse_unfit(f"df.rank.{verb.__name__}", verb, args, options)
 
 
 def _instead(
-    verb: str, setup: Setup, args: Sequence[object], metrics: Sequence[object] | None, name: str, value: object
+    method: Callable[..., object],
+    setup: Setup,
+    args: Sequence[object],
+    kept: Mapping[str, object],
+    known: Sequence[str],
+    metrics: Sequence[object] | None,
+    name: str,
+    value: object,
 ) -> str | None:
-    """The advice for an option that belongs to another call."""
-    arguments = ", ".join(repr(given) if isinstance(given, (str, Mapping)) else "..." for given in args)
+    """The advice for an option that belongs to another call; its code repeats the arguments and the options `kept`."""
+    verb, among = method.__name__, TAKEN.get(method.__name__, METRICS)
+    first, rest = [*map(written, args)], [f"{option}={written(x)}" for option, x in kept.items()]
+    arguments = ", ".join([*first, *rest])
     policy = name if name in OPTIONS else _usual(name, value)
     if policy == "query" and verb in ("explain", "curve") and isinstance(value, (str, int)):
         return f"for one query, keep its rows, those with {value!r} in {setup.roles.query[-1]!r}, and say df.rank.{verb}({arguments})"
     if policy in OPTIONS:
         return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({arguments})"
     if metrics is None:
+        with suppress(InvalidOption):
+            fusing = own_parameters(method)[0].name == "method" and isinstance(args[0], str)
+            if fusing and (texts := _with_option([fusion_of(args[0])], name, value)):
+                return f"an option of a method stands in its text: df.rank.{verb}({', '.join([*texts, *first[1:], *rest])})"
         return None
     with suppress(UnknownMetric, InvalidOption):
-        find(name, name, METRICS)
+        find(name, name, among)
+        if verb == "gate":
+            return f"budgets stand in a mapping: df.rank.gate({', '.join([f'{{{name!r}: {written(value)}}}', *rest])})"
         cutoffs = value if isinstance(value, (list, tuple)) and value else [value]
         each = [repr(_down_to(name, cutoff)) for cutoff in cutoffs]
-        return f"metrics are given as texts: df.rank.{verb}({', '.join([*filter(None, [arguments]), *each])})"
+        return f"metrics are given as texts: df.rank.{verb}({', '.join([*first, *each, *rest])})"
     if name in ("metric", "metrics"):
         given = value if isinstance(value, (list, tuple)) else [value]
         return f"metrics are given without a name, as in df.rank.{verb}({', '.join(map(shown, given))})"
     if name == "run":
         query = [str(value), *setup.roles.query]
         return f"where a column names the run, it is part of the query: df.rank.on(query={query}).{verb}({arguments})"
+    if verb in ("evaluate", "mean") and name in ("ci", "weights"):
+        return f"summarize takes it: df.rank.summarize({arguments}, {name}={shown(value)})"
+    if name in ("group_by", "groupby", "slices") and "by" in known:
+        return f"slices are named by `by`: df.rank.{verb}({arguments}, by={shown(value)})"
     if name == "by":
         return f"the means of each slice are made by mean: df.rank.mean({arguments}, by={shown(value)})"
     if name == "margin":
         each = [repr(metric) for given in args for metric in (given if isinstance(given, Mapping) else [given])]
-        call = f"df.rank.noninferior({', '.join([*each, f'margin={shown(value)}'])})"
+        call = f"df.rank.noninferior({', '.join([*each, f'margin={shown(value)}', *rest])})"
         return f"one margin for all metrics is taken by noninferior: {call}"
     if name == "alpha":
         return f"p-values are those of any level; a table marks the ones below it: .to_latex(alpha={shown(value)})"
     if name == "runs":
-        return f"compare looks at several: df.rank.compare({arguments}, runs={shown(value)})"
-    calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric)]
-    option = OTHER_NAMES.get(name, name)
-    if any(option in call.metric.parameters for call in calls):
-        values = value if isinstance(value, SEVERAL) else [value]
-        texts = [
-            text
-            for call in calls
-            for text in dict.fromkeys(
-                (call.with_defaults({option: one}) if option in call.metric.parameters else call).text for one in values
-            )
-        ]
-        return f"an option of a metric stands in its text: df.rank.{verb}({', '.join(map(repr, texts))})"
+        several = "compare_catalog" if among is CATALOG_METRICS else "compare"
+        return f"{several} looks at several: df.rank.{several}({arguments}, runs={shown(value)})"
+    calls = [call for metric in metrics if isinstance(metric, str) for call in calls_of(metric, among=among)]
+    if texts := _with_option(calls, name, value):
+        before = first[: len(args) - len(metrics)]
+        return f"an option of a metric stands in its text: df.rank.{verb}({', '.join([*before, *texts, *rest])})"
     return None
+
+
+def _with_option(calls: Sequence[Call], name: str, value: object) -> list[str]:
+    """The quoted texts of calls with an option that was given beside them; none if no call has it."""
+    option = OTHER_NAMES.get(name, name)
+    if not any(option in call.metric.parameters for call in calls):
+        return []
+    values = value if isinstance(value, SEVERAL) else [value]
+    return [
+        repr(text)
+        for call in calls
+        for text in dict.fromkeys(
+            (call.with_defaults({option: one}) if option in call.metric.parameters else call).text for one in values
+        )
+    ]
 
 
 def advice_for_name(name: str, methods: Sequence[str]) -> str:
     """The method to write instead of an unknown name: the metric with this name in other tools, or the nearest name."""
     if (advice := elsewhere(name, name)) is not None:
         return f"; {worded(advice)}"
+    if name in OTHER_FUNCTIONS:
+        return f"; write {OTHER_FUNCTIONS[name]}"
     if name in ("average", "avg") and "mean" in methods:
         return "; means over the queries are made by mean: df.rank.mean('ndcg@10')"
     if name in ("groupby", "group_by", "describe") and "summarize" in methods:

@@ -6,10 +6,11 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import NoneType
 
 from ..errors import InvalidOption, did_you_mean
 
-__all__ = ["own_parameters", "refuse_unfit"]
+__all__ = ["own_parameters", "refuse_unfit", "written"]
 
 
 @lru_cache(maxsize=512)  # reading a signature takes 2% of the time of a small table
@@ -32,21 +33,30 @@ def refuse_unfit(
         if name not in known:
             its = f"; its options are: {', '.join(known)}.{did_you_mean(name, known)}" if known else ", or any other"
             raise InvalidOption(f"{function.__name__} has no option {name!r}{its}")
-    over = [] if several else list(args[len(places) :])
+    if twice := [name for name in places[: len(args)] if name in options]:
+        first = [*map(written, [options[twice[0]], *args])] if several else []
+        rest = [f"{name}={written(value)}" for name, value in options.items() if name != twice[0]]
+        advice = f"write {spelled}({', '.join([*first, *rest])})" if several else "give it once"
+        raise InvalidOption(f"{function.__name__} takes {twice[0]} first, and it is given by its name, too; {advice}")
     given = {*places[: len(args)], *options}
+    over = list(args[len(places) :])
+    if several:  # no metric is a number
+        over = [x for x in over if isinstance(x, (int, float))]
     lacking = [name for name in known if defaults[name] is inspect.Parameter.empty and name not in given]
     if lacking:
-        named = {name: _written(over.pop(0)) if over else "..." for name in lacking}
-        written = [*map(_written, args[: len(args) if several else len(places)])]
-        written += [f"{name}={_written(value)}" for name, value in options.items()]
-        written += [f"{name}={value}" for name, value in named.items()]
+        named = {name: over.pop(0) for name in lacking if over}
+        call = [
+            written(x) for x in (args if several else args[: len(places)]) if not any(x is y for y in named.values())
+        ]
+        call += [f"{name}={written(value)}" for name, value in {**options, **named}.items()]
+        call += [f"{name}=..." for name in lacking if name not in named]
         needs = ", ".join(f"{name} ({_about(function, name)})" for name in lacking)
-        raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(written)})")
-    if over:
+        raise InvalidOption(f"{function.__name__} needs {needs}; write {spelled}({', '.join(call)})")
+    if over and not several:
         rest = [name for name in known if name not in given]
         takes = ", ".join(places) or "nothing"
         others = f", and by their names {', '.join(rest)}" if rest else ""
-        raise InvalidOption(f"{function.__name__} has no place for {_written(over[0])}; it takes {takes}{others}")
+        raise InvalidOption(f"{function.__name__} has no place for {written(over[0])}; it takes {takes}{others}")
 
 
 def _about(function: Callable[..., object], name: str) -> str:
@@ -57,6 +67,7 @@ def _about(function: Callable[..., object], name: str) -> str:
     return text[0].lower() + text[1:]
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     """An argument as code; `...` if it is no plain value."""
-    return repr(value) if isinstance(value, (str, int, float, list, tuple, Mapping)) else "..."
+    plain = isinstance(value, (str, int, float, list, tuple, Mapping, NoneType)) and "\n" not in repr(value)
+    return repr(value) if plain else "..."

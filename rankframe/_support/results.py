@@ -40,5 +40,7 @@ def _advice(result: Any, name: str) -> str:
             return f"; it is a column: {own}[{name!r}]"
         if hasattr(type(empty), name):
             return f"; it is a method of its tables: {own}.{name}(...)"
+        if hasattr(type(frame), name):  # one of LazyFrames alone, as collect
+            return f"; it is a method of its tables: .{table}.{name}(...)"
     names = [x for x in dir(result) if not x.startswith("_")]
     return f"; it has {', '.join(names)}.{did_you_mean(name, names)}"

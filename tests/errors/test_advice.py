@@ -145,6 +145,51 @@ CASES = {
         "TWO", "df.rank.plot.slices('rr')", "ADVICE", r"; write (df\.rank\..*)", fill="'query_id'"
     ),
     "a slice without its name": Case("TWO", "df.rank.plot.slices('rr', 'query_id')", "ADVICE", r"; write (df\.rank\..*)"),
+    "a margin without its name": Case(
+        "TWO", "df.rank.noninferior('rr', 0.1, runs=['score', 'new'])", "ADVICE.table", r"; write (df\.rank\..*)"
+    ),
+    "another column by its name": Case(
+        "TWO", "df.rank.agreement('kendall_tau', other='new')", "ADVICE", r"; write (df\.rank\..*)"
+    ),
+    "judgments that are given twice": Case("RUN", "df.rank.judge(qrels, qrels=qrels)", "df.rank.judge(qrels)"),
+    "an option of a fusion": Case("TWO", "df.rank.fuse('rrf', k=20, runs=['score', 'new'])", "ADVICE", r"text: (df\.rank\..*)"),
+    "an option of a metric of the whole table": Case(
+        "OK", "df.rank.catalog('coverage', k=1, items=9)", "ADVICE", r"text: (df\.rank\..*)"
+    ),
+    "an option of an agreement": Case(
+        "TWO", "df.rank.agreement('new', 'rbo', p=0.5)", "ADVICE", r"text: (df\.rank\..*)"
+    ),
+    "runs for metrics of the whole table": Case(
+        "TWO", "df.rank.catalog('coverage@1', items=9, runs=['score', 'new'])", "ADVICE", r"several: (df\.rank\..*)"
+    ),
+    "no option of metrics of the whole table": Case(
+        "OK", "df.rank.catalog('coverage@1', catalog=9)", "df.rank.catalog('coverage@1', items=9)"
+    ),
+    "a policy beside runs": Case(
+        "TWO.rename({'label': 'rel'})", "df.rank.compare('rr', runs=['score', 'new'], label='rel', resamples=99)",
+        "ADVICE.table", r"`on`: (df\.rank\..*)",
+    ),
+    "a policy beside runs in tables": Case(
+        "OK", "df.rank.compare('rr', runs={'a': df, 'b': df}, relevant=1, resamples=99)",
+        "df.rank.on(relevant=1).compare('rr', runs={'a': df, 'b': df}, resamples=99).table",
+    ),
+    "a budget as an option": Case(
+        "TWO", "df.rank.gate(rr=0.1, runs=['score', 'new'])", "ADVICE.table", r"mapping: (df\.rank\..*)"
+    ),
+    "a margin for a gate of runs": Case(
+        "TWO", "df.rank.gate('rr', margin=0.1, runs=['score', 'new'])", "ADVICE.table", r"noninferior: (df\.rank\..*)"
+    ),
+    "an interval of means": Case("OK", "df.rank.mean('rr', ci=0.9)", "ADVICE", r"takes it: (df\.rank\..*)"),
+    "weights of values per query": Case(
+        "OK.with_columns(n=1)", "df.rank.evaluate('rr', weights='n')", "ADVICE", r"takes it: (df\.rank\..*)"
+    ),
+    "slices by their name in groupings": Case(
+        "OK", "df.rank.mean('rr', group_by='query_id')", "ADVICE", r"by `by`: (df\.rank\..*)"
+    ),
+    "a baseline that is not among the runs": Case(
+        "TWO.with_columns(old=1.0)", "df.rank.compare('rr', runs=['score', 'new'], baseline='old')",
+        "df.rank.compare('rr', ADVICE, baseline='old').table", r"list it with them: (runs=\[.*?\])",
+    ),
     "judgments that are lacking": Case("RUN", "df.rank.judge()", "ADVICE", r"; write (df\.rank\..*)", fill="qrels"),
     "one argument too many": Case("OK", "df.rank.check(None, 'rr')", "df.rank.check(None)"),
     "an argument without its name": Case("OK", "df.rank.plot.judged('rr', 'white')", "df.rank.plot.judged('rr', background='white')"),

@@ -100,12 +100,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a margin of a gate": (
         lambda: OK.rank.gate("rr", margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg,arg-type]
         rf.InvalidOption,
-        "one margin for all metrics is taken by noninferior: df.rank.noninferior('rr', margin=0.01)",
+        "one margin for all metrics is taken by noninferior: df.rank.noninferior('rr', margin=0.01, runs=['score', 'label'])",
     ),
     "budgets and a margin": (
         lambda: OK.rank.gate({"rr": 0.1, "map": 0.1}, margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg]
         rf.InvalidOption,
-        "df.rank.noninferior('rr', 'map', margin=0.01)",
+        "df.rank.noninferior('rr', 'map', margin=0.01, runs=['score', 'label'])",
     ),
     "a level of tests": (
         lambda: OK.rank.compare("rr", runs=["score", "label"], alpha=0.01),  # type: ignore[call-arg]
@@ -465,6 +465,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "say which plot: curve, precision_recall, differences, distribution, slices, judged, contributions, overlap, exposure, "
         "long_tail, catalog or trade_off, as in df.rank.plot.curve('ndcg')",
+    ),
+    "the document in a longer word": (
+        lambda: OK.rank.on(document="d"),
+        rf.InvalidOption,
+        "on has no option 'document'. Did you mean doc='d'?",
+    ),
+    "a path after the metrics": (
+        lambda: OK.rank.report("rr", path="report.html"),
+        rf.InvalidOption,
+        "report takes path first, and it is given by its name, too; write df.rank.report('report.html', 'rr')",
     ),
     "an option like none": (lambda: OK.rank.on(foo=1), rf.InvalidOption, "on has no option 'foo'; it has query, doc, "),
     "an option without a name": (
