@@ -120,6 +120,8 @@ class Parser(argparse.ArgumentParser):
                 elif near is None and f"--{found[1]}" in self._option_string_actions:
                     near = f"--{found[1]}"
             message += "" if near is None else f". Did you mean {near!r}?"
+        elif "arguments are required" in message and self.epilog:
+            message += f", as in {self.epilog.splitlines()[1].strip()}"
         self.exit(
             2,
             f"{self.prog}: error: {message}{' ' if message.endswith('?') else '; '}{self.prog} --help shows what to write\n",

@@ -536,7 +536,7 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
     [
         ("--zzz", "there is no option --zzz; rankframe --help shows"),
         ("evaluat t.csv", "'evaluat'"),
-        ("evaluate", "the following arguments are required: RUN; rankframe evaluate --help shows"),
+        ("evaluate", "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; "),
         ("evalute t.csv", "Did you mean 'evaluate'?"),
         (
             "compare t.csv --runs a b -m rr",
@@ -598,7 +598,7 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("list", "there is no command 'list'. Did you mean 'metrics'?"),
         ("demo b.run", "b.run is one word too many for 'rankframe demo'"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
-        ("gate t.csv --runs a,b", "the following arguments are required: --budget"),
+        ("gate t.csv --runs a,b", "are required: --budget, as in rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01; "),
         ("report t.csv", "-o/--output"),
     ],
 )

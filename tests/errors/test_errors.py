@@ -471,6 +471,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "on has no option 'document'. Did you mean doc='d'?",
     ),
+    "the catalog by another name": (
+        lambda: OK.rank.catalog("coverage@10", catalog=9),
+        rf.InvalidOption,
+        "catalog has no option 'catalog'; its options are: items, interactions, ",
+    ),
     "a path after the metrics": (
         lambda: OK.rank.report("rr", path="report.html"),
         rf.InvalidOption,
