@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Any
 
 from .._support.option_kinds import is_number
 from .._table.trec_eval import DEFAULTS
-from ..errors import InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
+from ..errors import Code, InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
 from .flat_names import flat_name, unflattened
 from .names import find
@@ -83,7 +84,12 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
             raise UnknownMetric(f"unknown metric {shown(text)}. Did you mean {meant!r}?") from None
         if not several:
             raise
-    raise InvalidOption(f"{text!r} names several metrics; write one text for each: {', '.join(map(repr, several))}")
+    each = Code(
+        ", ".join(map(repr, several)),
+        command=" ".join(f"-m {shlex.quote(one)}" for one in several),
+        phrase="write one text for each: {}",
+    )
+    raise InvalidOption(f"{text!r} names several metrics; ", each)
 
 
 def _several(text: str, metrics: tuple[Metric, ...]) -> list[str]:

@@ -37,7 +37,8 @@ def elsewhere(name: str, text: str) -> Text | None:
     if name in SETS:
         return (
             f"{name!r} names many measures on trec_eval's command line, as rankframe trec_eval -m {name} prints them; here "
-            "name each, as evaluate('map', 'P_10', 'ndcg')"
+            "name each, as ",
+            Code("evaluate('map', 'P_10', 'ndcg')", command="-m map,P_10,ndcg"),
         )
     if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
         return (

@@ -14,6 +14,7 @@ from typing import NamedTuple, NoReturn
 
 import rankframe as rf
 
+from .._support.statistical_options import OTHER_WORDS
 from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
 from .target import ENDINGS
@@ -33,7 +34,7 @@ INSTEAD = {
     **dict.fromkeys(("k", "cutoff", "top-k"), ("--metric ndcg@10", "--method 'rrf(k=10)'")),
     "measure": ("--metric",),
     "csv": ("--format csv",),
-    "json": ("--format json",),
+    **{name: (f"--format {name}",) for name in ("json", "latex", "markdown", "html")},
     "level": ("--relevant",),
 }
 """Other words for options, each with the options it may mean; similar names are found without it."""
@@ -112,7 +113,9 @@ class Parser(argparse.ArgumentParser):
         """Print the error, and leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
-            near = ENDINGS.get(f".{found[1]}") or nearest(found[1], words or re.findall(r"[\w-]+", found[2]))
+            known = words or re.findall(r"[\w-]+", found[2])
+            near = next((x for x in (ENDINGS.get(f".{found[1]}"), OTHER_WORDS.get(found[1])) if x in known), None)
+            near = near or nearest(found[1], known)
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
                 if os.path.isfile(found[1]):

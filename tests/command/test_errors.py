@@ -432,6 +432,11 @@ WRONG = [
         "convert --qrels qrels.txt --format trec --index i",
         "--index i goes into ratings of _rank_eval alone; leave it out, or ",
     ),
+    (
+        "evaluate a.run --qrels qrels.txt -m 'rr map@5'",
+        "names several metrics; write one text for each: -m rr -m map@5",
+    ),
+    ("evaluate a.run --qrels qrels.txt -m all_trec", "here name each, as -m map,P_10,ndcg"),
     ("compare a.run b.run", "several runs are evaluated with one file of judgments. Say --qrels QRELS"),
     ("compare a.run --qrels qrels.txt", "there is one run. Give a file for each and --qrels"),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
@@ -536,7 +541,10 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
     [
         ("--zzz", "there is no option --zzz; rankframe --help shows"),
         ("evaluat t.csv", "'evaluat'"),
-        ("evaluate", "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; "),
+        (
+            "evaluate",
+            "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; ",
+        ),
         ("evalute t.csv", "Did you mean 'evaluate'?"),
         (
             "compare t.csv --runs a b -m rr",
@@ -584,6 +592,9 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("fuse a.run b.run --k 30", "there is no option --k (did you mean --method 'rrf(k=10)'?)"),
         ("evaluate t.csv --format md", "'trec'). Did you mean 'markdown'?"),
         ("evaluate t.csv --format tex", "'trec'). Did you mean 'latex'?"),
+        ("compare a.run b.run --test ttest", "'tukey'). Did you mean 't'?"),
+        ("compare a.run b.run --correction bonferroni", "'none'). Did you mean 'holm'?"),
+        ("compare a.run b.run --latex", "there is no option --latex (did you mean --format latex?)"),
         ("evaluate a.run --json", "there is no option --json (did you mean --format json?)"),
         ("compare a.run b.run --alpha 0.01", "there is no option --alpha; rankframe compare --help"),
         ("trec_eval --k 5 qrels.txt a.run", "there is no option --k; rankframe trec_eval --help"),
@@ -598,7 +609,10 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("list", "there is no command 'list'. Did you mean 'metrics'?"),
         ("demo b.run", "b.run is one word too many for 'rankframe demo'"),
         ("compare t.csv --runs a,b --run c", "not allowed with argument"),
-        ("gate t.csv --runs a,b", "are required: --budget, as in rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01; "),
+        (
+            "gate t.csv --runs a,b",
+            "are required: --budget, as in rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01; ",
+        ),
         ("report t.csv", "-o/--output"),
     ],
 )
