@@ -144,9 +144,10 @@ def _instead(
     if policy in OPTIONS:
         return f"columns and policies belong to `on`: df.rank.on({policy}={shown(value)}).{verb}({arguments})"
     if metrics is None:
+        fusing = any(x.name == "method" for x in own_parameters(method)[:1])
         with suppress(InvalidOption):
-            fusing = own_parameters(method)[0].name == "method" and isinstance(args[0], str)
-            if fusing and (texts := _with_option([fusion_of(args[0])], name, value)):
+            calls = [fusion_of(text) for text in args[:1] if fusing and isinstance(text, str)]
+            if texts := _with_option(calls, name, value):
                 return f"an option of a method stands in its text: df.rank.{verb}({', '.join([*texts, *first[1:], *rest])})"
         return None
     with suppress(UnknownMetric, InvalidOption):

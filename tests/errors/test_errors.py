@@ -476,6 +476,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "catalog has no option 'catalog'; its options are: items, interactions, ",
     ),
+    "an option of a method without the method": (
+        lambda: OK.rank.fuse(k=20),
+        rf.InvalidOption,
+        "fuse has no option 'k'; its options are: method, runs, ",
+    ),
     "a path after the metrics": (
         lambda: OK.rank.report("rr", path="report.html"),
         rf.InvalidOption,
