@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._catalog.catalog_metrics import catalog_metric
+    from ._catalog.find_by_name import unregister
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
-    from ._catalog.names import unregister
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric
     from ._decisions.compare import Comparison
@@ -151,7 +151,7 @@ LATER = {
     "scan_qrels": "io",
     "scan_run": "io",
     "sentence_transformers_evaluator": "_trainers.sentence_transformers",
-    "unregister": "_catalog.names",
+    "unregister": "_catalog.find_by_name",
     "write_qrels": "io",
     "write_run": "io",
     "xgboost_metric": "_trainers.xgboost",

@@ -24,10 +24,10 @@ from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
 from ._engines.engine import run as run_on
-from ._engines.spark_columns import arrow_schema as _arrow_schema
-from ._engines.spark_columns import on_buckets as _on_buckets
-from ._engines.spark_columns import only as _only
-from ._engines.spark_columns import quoted as _quoted
+from ._engines.spark_tables import arrow_schema as _arrow_schema
+from ._engines.spark_tables import on_buckets as _on_buckets
+from ._engines.spark_tables import only as _only
+from ._engines.spark_tables import quoted as _quoted
 from ._engines.tasks import Work
 from ._fusion.explain import explain_fusion as explain_fusion_verb
 from ._fusion.fitted import FittedFusion, runs_for

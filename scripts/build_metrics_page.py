@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import rankframe as rf
+from rankframe._catalog.ambiguous_names import UNCLEAR
 from rankframe._catalog.call import Call
 from rankframe._catalog.registry import Metric
-from rankframe._catalog.unclear_names import UNCLEAR
 from rankframe._rankers.help import families
 from rankframe._support.docstrings import entries, sections
 from rankframe._support.option_kinds import kind_of

@@ -16,9 +16,9 @@ from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
 from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
-from .by_name import ByName
 from .call import Call, call_of
-from .names import nearest_name
+from .find_by_name import nearest_name
+from .mapping_by_name import ByName
 from .parse import literals, parse
 from .registry import Metric
 

@@ -15,8 +15,8 @@ from .._support.option_kinds import is_number
 from .._table.trec_eval import DEFAULTS
 from ..errors import Code, InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
 from .call import Call, call_of
+from .find_by_name import find
 from .flat_names import flat_name, unflattened
-from .names import find
 from .registry import METRICS, Metric
 
 __all__ = ["literals", "parse", "texts_of"]

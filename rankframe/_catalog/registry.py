@@ -13,8 +13,8 @@ import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
 from ..errors import InvalidOption, UnknownMetric, called_by_users
-from .by_name import ByName
-from .unclear_names import UNCLEAR, elsewhere
+from .ambiguous_names import UNCLEAR, elsewhere
+from .mapping_by_name import ByName
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType

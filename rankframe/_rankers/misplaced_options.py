@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from .._catalog.ambiguous_names import elsewhere
 from .._catalog.call import SEVERAL, Call
+from .._catalog.find_by_name import find, of_other_method
 from .._catalog.fusions import fusion_of
-from .._catalog.names import find, of_other_method
 from .._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS
 from .._catalog.requests import calls_of
-from .._catalog.unclear_names import elsewhere
 from .._support.arguments import own_parameters, refuse_unfit, written
 from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup

@@ -24,7 +24,7 @@ from .pandas_columns import text_of
 from .pandas_messages import in_words_of_pandas
 from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
-from .whole_table import judge_result
+from .whole_table_checks import check_result
 
 __all__ = ["PandasRanker", "RankMethod", "of_pandas"]
 
@@ -69,7 +69,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         @wraps(verb)
         def judged(frame: object, setup: Setup, *args: object, **known: object) -> object:
             found = verb(frame, setup, *args, **known)
-            judge_result(frame, setup, declared, args, found)
+            check_result(frame, setup, declared, args, found)
             return found
 
         try:

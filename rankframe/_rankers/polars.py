@@ -12,7 +12,7 @@ from .._verbs.declaration import verb_of
 from ..errors import InvalidData, MissingColumn
 from .kept_options import keep, kept
 from .ranker import FrameRanker
-from .whole_table import judge_result
+from .whole_table_checks import check_result
 
 __all__ = ["PolarsRanker"]
 
@@ -38,7 +38,7 @@ class PolarsRanker(FrameRanker[R]):
             raise error._among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from error.__cause__
         if declared.gives == "join":
             keep(result, self._setup)
-        judge_result(self._frame, self._setup, declared, args, result)
+        check_result(self._frame, self._setup, declared, args, result)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.registry import Judging, metric
 from .._words.ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
-from .user_models import (
+from .cwl_user_models import (
     BEYOND,
     Gains,
     Reading,

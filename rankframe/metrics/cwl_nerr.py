@@ -6,7 +6,7 @@ import polars as pl
 
 from .._catalog.registry import metric
 from .._words.ranking import Cutoff, ListedCutoff, Persistence, Ranking
-from .user_models import (
+from .cwl_user_models import (
     BEYOND,
     Report,
     Share,

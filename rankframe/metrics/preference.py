@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.registry import metric
 from .._words.ranking import Range, Ranking
-from .user_models import running, table
+from .cwl_user_models import running, table
 
 __all__ = ["compatibility"]
 

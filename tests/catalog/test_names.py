@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.ambiguous_names import UNCLEAR, WITHOUT_CUTOFF
 from rankframe._catalog.call import Call
 from rankframe._catalog.fusions import fusion_of
 from rankframe._catalog.registry import Metric
-from rankframe._catalog.unclear_names import UNCLEAR, WITHOUT_CUTOFF
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 
 

@@ -16,8 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, catalog_metrics, fusions, parse, registry, requests
-from rankframe._catalog import names as metric_names
+from rankframe._catalog import call, catalog_metrics, find_by_name, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
 from rankframe._decisions.runs import Runs
 from rankframe._fusion import entries, fuse
@@ -941,7 +940,7 @@ MODULES: list[ModuleType] = [
     policies,
     rankings,
     registry,
-    metric_names,
+    find_by_name,
     requests,
     roles,
     table_module,

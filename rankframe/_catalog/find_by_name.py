@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from ..errors import InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
+from .ambiguous_names import call_with, elsewhere, without_digits
 from .registry import AGREEMENTS, CATALOG_METRICS, METRICS, Metric, of, unlist
-from .unclear_names import call_with, elsewhere, without_digits
 
 __all__ = ["find", "nearest_name", "of_other_method", "unregister"]
 

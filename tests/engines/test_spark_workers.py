@@ -14,8 +14,8 @@ import rankframe as rf
 from rankframe._decisions.mergeable_summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import refuse_row_order
+from rankframe._engines.spark_workers import Guarded, OnArrow
 from rankframe._engines.tasks import Distinct, LargestLabel, Merged, OnQueries, Partial
-from rankframe._engines.workers import Guarded, OnArrow
 from rankframe._verbs import verbs
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})

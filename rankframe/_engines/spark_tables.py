@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._table.table import fresh
+from .spark_workers import Guarded, OnArrow
 from .tasks import Work
-from .workers import Guarded, OnArrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,10 +14,10 @@ from .._table.setup import Setup
 from .._verbs.declaration import Verb
 from ..errors import judge, on, warn
 
-__all__ = ["judge_result"]
+__all__ = ["check_result"]
 
 
-def judge_result(frame: object, setup: Setup, verb: Verb, args: Sequence[Any], result: object) -> None:
+def check_result(frame: object, setup: Setup, verb: Verb, args: Sequence[Any], result: object) -> None:
     """Refuse a result for a group that the table lacks, and warn of one for a DataFrame in which nobody judged a document.
 
     A lazy result looks at the groups when it runs.
