@@ -202,7 +202,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
         refused(written, metric, name)
         several = name == metric.first and isinstance(value, list)  # a method gives a column for each cutoff
         if metric.name not in rf.AGREEMENTS and not several:
-            for ranker in part_of(RANKERS, which, list(HOSTILE).index(text), 2):
+            for ranker in part_of(RANKERS, which, list(HOSTILE).index(text), 4):
                 refused(lambda ranker=ranker, o=options: getattr(ranker, metric.formula.__name__)(**o), metric, name)
 
 

@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 
 from rankframe.__main__ import main
 from rankframe._command import COMMANDS, parser
-from tests.support.calls import thinned
+from tests.support.calls import crossed
 
 Out: TypeAlias = Callable[..., str]
 
@@ -95,8 +95,7 @@ def test_these_are_all_commands_that_print_a_table() -> None:
     assert with_table == TABLES.keys()
 
 
-@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize("ending", thinned(["csv", "json", "md", "tex", "html"], 4))
+@pytest.mark.parametrize(("line", "ending"), crossed(TABLES.values(), ["csv", "json", "md", "tex", "html"], of=5))
 def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> None:
     kind = {"md": "markdown", "tex": "latex"}.get(ending, ending)
     printed = out(f"{line} --format {kind}")
@@ -404,11 +403,11 @@ GATE = "gate bm25.run dense.run --qrels qrels.txt"
 FORMATS_OF_GATE = ("text", "github", "table", "csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "safe-csv")
 
 
-@pytest.mark.parametrize("format", FORMATS_OF_GATE)
-@pytest.mark.parametrize(("budget", "code"), [("rr=1", 0), ("rr=0.01", 1)])
+@pytest.mark.parametrize(("format", "limit"), crossed(FORMATS_OF_GATE, [("rr=1", 0), ("rr=0.01", 1)], of=2), ids=str)
 def test_a_gate_has_one_exit_code_in_every_format(
-    format: str, budget: str, code: int, capsys: pytest.CaptureFixture[str]
+    format: str, limit: tuple[str, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    budget, code = limit
     assert main([*GATE.split(), "--budget", budget, "--format", format]) == code
     printed = capsys.readouterr().out
     assert "dense" in printed

@@ -104,7 +104,7 @@ def test_a_further_query_changes_no_other(method: Any) -> None:
     assert without == approx({at: x for at, x in with_all.items() if at[0] != 4})
 
 
-@pytest.mark.parametrize("method", [*thinned(METHODS, 4), OWN], ids=str)
+@pytest.mark.parametrize("method", [*thinned(METHODS, 7), OWN], ids=str)
 def test_every_form_of_a_table_gives_the_same_scores(method: Any) -> None:
     needs = options(method)
     expected = approx(scores(RUNS.rank.fuse(method, run="run", **needs)))

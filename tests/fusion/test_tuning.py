@@ -12,6 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe import stats
+from tests.support.calls import crossed
 
 RUNS = ["a", "b", "c"]
 
@@ -144,9 +145,13 @@ def test_the_comparison_is_that_of_the_values_out_of_fold(tuned: rf.TunedFusion[
 
 
 @pytest.mark.parametrize(
-    "method", ["wsum(normalize=min_max)", ["wsum(normalize=min_max)", "rrf", "comb_mnz"], "wsum(normalize=zmuv)"]
+    ("method", "search"),
+    crossed(
+        ["wsum(normalize=min_max)", ["wsum(normalize=min_max)", "rrf", "comb_mnz"], "wsum(normalize=zmuv)"],
+        ["grid", "coordinate"],
+        of=2,
+    ),
 )
-@pytest.mark.parametrize("search", ["grid", "coordinate"])
 def test_how_a_query_is_fused_out_of_fold_does_not_depend_on_its_labels(method: Any, search: Any) -> None:
     options: dict[str, Any] = {**QUICK, "step": 0.25, "folds": 3, "search": search, "options": {"k": [60, 5]}}
     if isinstance(method, str):

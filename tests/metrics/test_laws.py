@@ -40,7 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankfra
 law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
-turns = st.integers(0, 5)
+turns = st.integers(0, 9)
 every_share = pytest.mark.parametrize("which", SHARES)
 
 TEXTS = [spell(*call) for call in SOME]
@@ -62,7 +62,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame, **options: Any) -> No
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_every_value_is_within_its_metrics_bounds(which: str, table: Table, policies: Options, turn: int) -> None:
-    calls = part_of(SOME, which, turn, 6)
+    calls = part_of(SOME, which, turn, 10)
     found = evaluate(frame(table), *(spell(*call) for call in calls), **policies)
     for name, options in calls:
         low, high = rf.parse(spell(name, options))[0].bounds
@@ -78,7 +78,7 @@ def test_every_value_is_within_its_metrics_bounds(which: str, table: Table, poli
     table=hostile, policies=policies.filter(lambda policies: policies.get("ties") != "order"), seed=st.integers(1, 99)
 )
 def test_row_order_never_matters(which: str, table: Table, policies: Options, seed: int) -> None:
-    texts = part_of(TEXTS, which, seed, 6)
+    texts = part_of(TEXTS, which, seed, 10)
     wanted = evaluate(frame(table, seed=None), *texts, **policies)
     assert_same(evaluate(frame(table, seed=seed), *texts, **policies), wanted)
 
@@ -98,7 +98,7 @@ def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Optio
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)
         # alone, a metric may do without the queries in which nothing is relevant
-        for text in part_of(TEXTS, which, size, 8):
+        for text in part_of(TEXTS, which, size, 12):
             alone = wanted.select("query_id", text)
             assert_frame_equal(evaluate(df, text, **policies), alone, rel_tol=1e-12, abs_tol=1e-12)
 
@@ -110,10 +110,10 @@ def curves_of(df: pl.DataFrame, **policies: Any) -> pl.DataFrame:
 
 @every_share
 @law
-@given(table=hostile, policies=policies, turn=st.integers(0, 7))
+@given(table=hostile, policies=policies, turn=st.integers(0, 11))
 def test_a_frame_may_be_sorted_or_in_chunks(which: str, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
-    texts = part_of(TEXTS, which, turn, 8)
+    texts = part_of(TEXTS, which, turn, 12)
     wanted = evaluate(df, *texts, **policies)
     by_query = df.sort("query_id", maintain_order=True)  # which Polars knows, and groups by another way
     chunks = pl.concat([df[:3], df[3:4], df[4:]], rechunk=False)
@@ -144,7 +144,7 @@ def test_tables_of_many_morsels_stream_to_the_same_values() -> None:
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 10)
     mapped = df.with_columns(pl.col("score") ** 3 / 7 + 100)
     assert_same(evaluate(mapped, *texts, **policies), evaluate(df, *texts, **policies))
 
@@ -154,7 +154,7 @@ def test_only_the_order_of_the_scores_matters(which: str, table: Table, policies
 @given(table=hostile, more=hostile, policies=policies, turn=turns)
 def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table, policies: Options, turn: int) -> None:
     both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
-    texts = part_of(ALONE_TEXTS, which, turn, 6)
+    texts = part_of(ALONE_TEXTS, which, turn, 10)
     found = evaluate(both, *texts, **policies).filter(pl.col("query_id").is_in(list(table)))
     assert_same(found, evaluate(frame(table, seed=None), *texts, **policies))
 
@@ -163,7 +163,7 @@ def test_adding_queries_leaves_the_others(which: str, table: Table, more: Table,
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 10)
     renamed = df.with_columns(query_id="another " + pl.col("query_id"))
     found = evaluate(pl.concat([df, renamed]), *texts, **policies)
     wanted = evaluate(df, *texts, **policies)
@@ -176,7 +176,7 @@ def test_the_name_of_a_query_does_not_matter(which: str, table: Table, policies:
 @given(table=hostile, policies=policies)
 def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Table, policies: Options) -> None:
     df = frame(table)
-    calls = part_of(SOME, which, 0, 6)
+    calls = part_of(SOME, which, 0, 10)
     eager = evaluate(df, *(spell(*call) for call in calls), "map", **policies)
     lazy = evaluate(df.lazy(), *eager.columns[1:], **policies)
     assert isinstance(lazy, pl.LazyFrame)
@@ -201,7 +201,7 @@ def test_lazy_streaming_agg_and_over_give_the_eager_values(which: str, table: Ta
 def test_metrics_evaluated_together_are_those_evaluated_alone(
     which: str, table: Table, policies: Options, turn: int
 ) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 10)
     together = evaluate(df, *texts, **policies)
     assert together.columns == ["query_id", *texts]
     for text in texts[:: 1 + len(texts) // 12]:
@@ -215,7 +215,7 @@ def test_best_is_at_least_and_worst_at_most_any_other_order_of_ties(which: str, 
     df = frame(table)
     monotone = [
         (name, options)
-        for name, options in part_of(SOME, which, turn, 6)
+        for name, options in part_of(SOME, which, turn, 10)
         if options.get("gain", "exponential") == "exponential"
         and not (name in ("auc", "pairwise_accuracy") and "k" in options)  # which documents are in the top, counts too
         and name not in ("g", "bpm")  # gains below 1 cost more than they bring; who has enough stops
@@ -241,7 +241,7 @@ def test_contributions_sum_to_the_metric(which: str, table: Table, policies: Opt
     df = frame(table)
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 106  # more as metrics come, never fewer
-    texts = part_of(texts, which, turn, 6)
+    texts = part_of(texts, which, turn, 10)
     if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
         policies = {**policies, "no_relevant": "zero"}
     ranker = df.rank.on(**policies)
@@ -271,7 +271,7 @@ def test_the_curve_at_rank_k_is_the_metric_at_k(which: str, table: Table, polici
         for name, options in ALL
         if rf.METRICS[CANONICAL[name]].first == "k" and "k" not in options and adds_up(spell(name, options))
     ]
-    calls = part_of(calls, which, turn, 6)
+    calls = part_of(calls, which, turn, 10)
     curve = ranker.curve(*(spell(*call) for call in calls))
     assert curve.columns == ["query_id", "doc_id", "rank", *(spell(*call) for call in calls)]
     ranks = ranker.with_ranks().filter(pl.col("rank").is_not_null()).select("query_id", "doc_id", "rank")
@@ -304,7 +304,7 @@ def test_ranks_count_the_retrieved_rows_of_each_query_from_one(table: Table, pol
 @law
 @given(table=hostile, policies=policies, turn=turns)
 def test_with_metrics_keeps_rows_order_and_values(which: str, table: Table, policies: Options, turn: int) -> None:
-    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 6)
+    df, texts = frame(table).with_columns(extra=pl.int_range(pl.len())), part_of(TEXTS, which, turn, 10)
     found = df.rank.on(**policies).with_metrics(*texts)
     assert found.columns == [*df.columns, *texts]
     assert found.select(df.columns).equals(df)
@@ -319,7 +319,7 @@ def test_the_callers_frame_is_left_as_it_was(which: str, table: Table, policies:
     df = frame(table)
     before, flags = df.clone(), df.flags
     ranker = df.rank.on(**policies)
-    ranker.evaluate(*part_of(TEXTS, which, turn, 6))
+    ranker.evaluate(*part_of(TEXTS, which, turn, 10))
     ranker.with_metrics("ndcg")
     ranker.with_ranks()
     ranker.explain("ndcg")
@@ -335,7 +335,7 @@ def test_the_callers_frame_is_left_as_it_was(which: str, table: Table, policies:
 def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_bit(
     which: str, table: Table, policies: Options, turn: int
 ) -> None:
-    df, texts = frame(table), part_of(TEXTS, which, turn, 6)
+    df, texts = frame(table), part_of(TEXTS, which, turn, 10)
     found = evaluate(df, *texts, **policies)
     assert found["query_id"].to_list() == df["query_id"].unique(maintain_order=True).to_list()
     assert found.equals(evaluate(df, *texts, **policies))

@@ -23,6 +23,7 @@ from tests.support.calls import (
     SOME,
     Options,
     assert_equal,
+    crossed,
     expected,
     is_beyond,
     needs_table,
@@ -87,7 +88,7 @@ def test_the_declared_bounds_and_direction_are_those_of_the_oracles_values(name:
 @pytest.mark.parametrize(("labels", "which"), LABELS_AND_SHARES)
 def test_values_are_the_oracles(labels: list[float | None], policies: Options, which: str) -> None:
     table = random_table(POLICIES.index(policies), labels=labels, queries=40)
-    calls = part_of(ALL, which, POLICIES.index(policies), 5)
+    calls = part_of(ALL, which, POLICIES.index(policies), 8 if labels is FRACTIONAL_LABELS else 5)
     found = frame(table, seed=None).rank.on(**policies).evaluate(*(spell(*call) for call in calls))
     for name, options in calls:
         assert_equal(
@@ -140,9 +141,9 @@ def assert_foreign(table: Table, foreign: dict[str, dict[Any, float]], **policie
         assert_equal({query: of_query[query] for query in wanted}, wanted, text)
 
 
-@pytest.mark.parametrize("seed", [101, 102])
-@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
-@pytest.mark.parametrize("relevant", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("relevant", "unjudged", "seed"), crossed([1, 2, 3], ["nonrelevant", "drop"], [101, 102], of=2)
+)
 def test_values_are_trec_evals(relevant: int, unjudged: str, seed: int) -> None:
     table = random_table(seed, queries=200)
     foreign = by_call(trec_eval(table, relevant=relevant, judged_only=unjudged == "drop"))
@@ -412,7 +413,7 @@ SHAPES: dict[str, Table] = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("which", SHARES)
 def test_shape(shape: str, policies: Options, which: str) -> None:
-    table, calls = SHAPES[shape], part_of(ALL, which, list(SHAPES).index(shape), 5)
+    table, calls = SHAPES[shape], part_of(ALL, which, list(SHAPES).index(shape), 8)
     found = frame(table, seed=None).rank.on(**policies).evaluate(*(spell(*call) for call in calls))
     assert found["query_id"].to_list() == list(table)
     for name, options in calls:

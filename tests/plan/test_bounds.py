@@ -202,7 +202,7 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
     no_relevant: Any, which: str
 ) -> None:
     df = frame(random_table(41, queries=40, labels=FRACTIONAL_LABELS))
-    texts = [spell(*call) for call in part_of(ordinary(), which, ["zero", "null", "one"].index(no_relevant), 3)]
+    texts = [spell(*call) for call in part_of(ordinary(), which, ["zero", "null", "one"].index(no_relevant), 5)]
     ranker = df.rank.on(no_relevant=no_relevant)
     value, both = ranker.evaluate(*texts), ranker.on(unjudged="bounds").evaluate(*texts)
     assert both.columns == ["query_id", *(f"{text} {end}" for text in texts for end in ("least", "greatest"))]
@@ -217,7 +217,7 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
 def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options, which: str) -> None:
     judged = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     df = frame(random_table(42, queries=40, labels=judged))
-    texts = [spell(*call) for call in part_of(few(), which, POLICIES.index(policies), 5)]
+    texts = [spell(*call) for call in part_of(few(), which, POLICIES.index(policies), 8)]
     value = df.rank.on(**policies).evaluate(*texts)
     both = df.rank.on(unjudged="bounds", unjudged_labels=(0, 4), **policies).evaluate(*texts)
     for end in ("least", "greatest"):

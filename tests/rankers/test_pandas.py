@@ -23,7 +23,7 @@ import rankframe as rf
 from rankframe._command.words import in_options
 from rankframe._rankers.pandas_messages import spelled
 from rankframe.errors import worded
-from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
+from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, crossed, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
@@ -518,9 +518,9 @@ def arrays(df: pd.DataFrame) -> list[Any]:
     return [x for x in [*columns, *levels] if x.flags.writeable]
 
 
-@pytest.mark.parametrize("make", MEMORY.values(), ids=MEMORY)
-@pytest.mark.parametrize("verb", RESULTS.values(), ids=RESULTS)
-def test_a_result_can_be_written_to_and_shares_nothing_with_the_callers_frame(make: Any, verb: Any) -> None:
+@pytest.mark.parametrize(("memory", "result_of"), crossed(MEMORY, RESULTS, of=2))
+def test_a_result_can_be_written_to_and_shares_nothing_with_the_callers_frame(memory: str, result_of: str) -> None:
+    make, verb = MEMORY[memory], RESULTS[result_of]
     df = make().set_axis(pd.Index([5, 6, 7, 8]))
     before = df.copy(deep=True)
     result = verb(df)

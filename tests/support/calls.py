@@ -186,6 +186,15 @@ def thinned(axis: Sequence[Any], step: int) -> list[Any]:
     return [x if i % step == 0 else pytest.param(x, marks=pytest.mark.exhaustive) for i, x in enumerate(axis)]
 
 
+def crossed(*axes: Iterable[Any], of: int) -> list[Any]:
+    """Every combination of the values of several parameters; the default run takes every n-th along each of them."""
+    choices = itertools.product(*(list(enumerate(axis)) for axis in axes))
+    return [
+        pytest.param(*(x for _, x in choice), marks=[pytest.mark.exhaustive] * (sum(i for i, _ in choice) % of > 0))
+        for choice in choices
+    ]
+
+
 SHARES = ["share", pytest.param("rest", marks=pytest.mark.exhaustive)]
 """Parameters of a test over many calls, of which the default run takes a share and the exhaustive one the rest."""
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.calls import crossed
 from tests.support.tables import frame, random_table
 
 METRICS = ["ndcg@3", "map", "rr", "bpref", "err(max_label=4)", "num_retrieved", "inferred_ap"]
@@ -29,9 +30,10 @@ def polars(result: Any) -> pl.DataFrame:
 TYPES = [pl.UInt8(), pl.UInt64(), pl.Int64(), pl.Float32(), pl.Float64()]
 
 
-@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "order", "best", "worst", "expected"])
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("form", FORMS)
+TIES = ["doc_desc", "doc_asc", "order", "best", "worst", "expected"]
+
+
+@pytest.mark.parametrize(("form", "dtype", "ties"), crossed(FORMS, TYPES, TIES, of=3), ids=str)
 def test_ascending_scores_count_as_their_negatives(form: str, dtype: pl.DataType, ties: Any) -> None:
     df = table(dtype)
     metrics = [name for name in METRICS if ties != "expected" or name not in ("bpref", "inferred_ap")]

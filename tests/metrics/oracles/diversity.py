@@ -39,15 +39,16 @@ def greedy(q: Query, alpha: float) -> list[Row]:
 
     What a document adds is summed exactly, so that the order of its subtopics does not break ties.
     """
-    rest = sorted((row for row in q.rows if row[2]), key=lambda row: str(row[0]).encode(), reverse=True)
+    judged = sorted((row for row in q.rows if row[2]), key=lambda row: str(row[0]).encode(), reverse=True)
+    rest = [(row, meets(row, q.relevant)) for row in judged]
     left = dict.fromkeys(subtopics_of(q), 1.0)
     chosen: list[Row] = []
     while rest:
-        best = max(rest, key=lambda row: math.fsum(left[subtopic] for subtopic in meets(row, q.relevant)))
-        for subtopic in meets(best, q.relevant):
+        best = max(range(len(rest)), key=lambda i: math.fsum([left[subtopic] for subtopic in rest[i][1]]))
+        row, met = rest.pop(best)
+        for subtopic in met:
             left[subtopic] *= 1 - alpha
-        rest.remove(best)
-        chosen.append(best)
+        chosen.append(row)
     return chosen
 
 
