@@ -328,5 +328,5 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     longer = sorted((name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len)
     if longer and all(name.startswith(longer[0]) for name in longer):  # a word cut short, as prec for precision
         return by_lower[longer[0]]
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
     return by_lower[near[0]] if near else None

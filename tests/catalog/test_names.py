@@ -235,6 +235,13 @@ def test_a_misspelt_verb_is_answered_by_the_verb(name: str, meant: str) -> None:
         getattr(df.rank, name)
 
 
+def test_a_word_that_shares_three_of_five_letters_with_a_name_gets_no_proposal() -> None:
+    with pytest.raises(rf.UnknownMetric, match="unknown metric 'nope'. Known metrics: ndcg, "):  # popreo has p, o and e
+        rf.parse("nope")
+    with pytest.raises(rf.InvalidOption, match="'trec_eval'.$"):  # worst has three letters of first
+        pl.DataFrame({"query_id": [1]}).rank.on(ties="first")
+
+
 @pytest.mark.parametrize("text", ["diversity", "Diversity@10"])
 def test_diversity_is_refused_and_the_metrics_that_tools_call_so_are_named(text: str) -> None:
     at = "@10" if "@" in text else ""
