@@ -236,7 +236,9 @@ def test_a_misspelt_verb_is_answered_by_the_verb(name: str, meant: str) -> None:
 
 
 def test_a_word_that_shares_three_of_five_letters_with_a_name_gets_no_proposal() -> None:
-    with pytest.raises(rf.UnknownMetric, match=r"unknown metric 'nope'\. Known metrics: ndcg, "):  # popreo has p, o and e
+    with pytest.raises(
+        rf.UnknownMetric, match=r"unknown metric 'nope'\. Known metrics: ndcg, "
+    ):  # popreo has p, o and e
         rf.parse("nope")
     with pytest.raises(rf.InvalidOption, match=r"'trec_eval'\.$"):  # worst has three letters of first
         pl.DataFrame({"query_id": [1]}).rank.on(ties="first")
